@@ -101,9 +101,9 @@
             let flags = GDBusConnectionFlags(
                 rawValue: G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
                     | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue)
-            let made = unsafe g_dbus_connection_new_for_address_sync(address, flags, nil, cancellable, nil)
-            guard let made = unsafe made else { return false }
-            unsafe connection = made
+            let created = unsafe g_dbus_connection_new_for_address_sync(address, flags, nil, cancellable, nil)
+            guard let created = unsafe created else { return false }
+            unsafe connection = created
             return true
         }
 

@@ -11,11 +11,11 @@ import Synchronization
     /// The connection is its own: GLib's shared one would end the process with the bus, and start a bus if
     /// there is none. The connection and its subscriptions belong to a context that only this thread runs.
     package final class BusListener: Sendable {
-        private let room: BusConnectionThread
+        private let thread: BusConnectionThread
 
-        private init(_ room: BusConnectionThread) { self.room = room }
+        private init(_ thread: BusConnectionThread) { self.thread = thread }
 
-        deinit { room.leave() }
+        deinit { thread.leave() }
 
         /// Connects to the bus at `address` and listens.
         ///
@@ -33,10 +33,10 @@ import Synchronization
             onSignal: @escaping @Sendable (BusSignal) -> Void, onEnd: @escaping @Sendable () -> Void
         ) throws(CofferError) -> BusListener {
             try StartRoom.requireThreads()
-            let room = BusConnectionThread(onSignal: onSignal, onEnd: onEnd)
-            let listener = BusListener(room)
-            DispatchQueue(label: "coffer.bus").async { room.live(address: address, rules: rules) }
-            switch room.waitUntilListening(deadline) {
+            let thread = BusConnectionThread(onSignal: onSignal, onEnd: onEnd)
+            let listener = BusListener(thread)
+            DispatchQueue(label: "coffer.bus").async { thread.live(address: address, rules: rules) }
+            switch thread.waitUntilListening(deadline) {
             case .listening: return listener
             case .none: throw CofferError(.timedOut, "The bus at \(address) did not answer in time.")
             default: throw CofferError(.unsupported, "No bus answers at the address \(address).")
@@ -57,7 +57,7 @@ import Synchronization
             _ destination: String, _ path: String, _ interface: String, _ method: String,
             _ arguments: [BusArgument] = [], deadline: Duration
         ) -> SignalArguments? {
-            room.call(destination, path, interface, method, arguments, deadline)
+            thread.call(destination, path, interface, method, arguments, deadline)
         }
 
         /// The same for a method that answers with a descriptor.
@@ -65,9 +65,9 @@ import Synchronization
             from destination: String, _ path: String, _ interface: String, _ method: String,
             _ arguments: [BusArgument], deadline: Duration
         ) -> Descriptor? {
-            guard
-                let number = room.requestDescriptor(destination, path, interface, method, arguments, deadline)
-            else { return nil }
+            let number = thread.requestDescriptor(
+                destination, path, interface, method, arguments, deadline)
+            guard let number else { return nil }
             return try? Descriptor.adopting(number)
         }
     }
@@ -103,5 +103,12 @@ extension BusListener {
         #else
             false
         #endif
+    }
+
+    /// Whether a program on the bus owns `name`.
+    package func isOwned(_ name: String, deadline: Duration) -> Bool {
+        call(
+            MessageBus.ownName, "/org/freedesktop/DBus", MessageBus.ownName, "NameHasOwner", [.text(name)],
+            deadline: deadline)?.flag == true
     }
 }

@@ -14,8 +14,8 @@
 
         /// `nil` when there is not enough memory.
         init?(deadline: Duration) {
-            guard let made = unsafe g_cancellable_new() else { return nil }
-            unsafe cancellable = made
+            guard let created = unsafe g_cancellable_new() else { return nil }
+            unsafe cancellable = created
             let parts = deadline.components
             timer.schedule(
                 deadline: .now() + .seconds(Int(parts.seconds))

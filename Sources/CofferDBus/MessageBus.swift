@@ -37,13 +37,13 @@ import SystemPackage
             let flags = GDBusConnectionFlags(
                 rawValue: G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
                     | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue)
-            let made = unsafe g_dbus_connection_new_for_address_sync(
+            let created = unsafe g_dbus_connection_new_for_address_sync(
                 address, flags, nil, watchdog.cancellable, nil)
-            guard let made = unsafe made else {
+            guard let created = unsafe created else {
                 guard !watchdog.hasFired else { throw BusFailure.timedOut }
                 throw CofferError(.noSessionBus, "There is no session bus: none listens at its address.")
             }
-            return unsafe MessageBus(made)
+            return unsafe MessageBus(created)
         }
 
         /// Whether the connection is closed.
@@ -149,7 +149,7 @@ extension MessageBus {
     }
 
     /// Calls a method of the bus itself.
-    package func ask(
+    package func callBus(
         _ method: String, _ arguments: [BusValue], deadline: Duration
     ) throws(CofferError) -> BusValue? {
         try call(

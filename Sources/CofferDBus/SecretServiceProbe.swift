@@ -22,12 +22,12 @@ package enum SecretServiceProbe {
 
     /// Queries the bus at `address`, by default the session's. A bus that does not answer within `deadline`
     /// is `timedOut`.
-    package static func ask(at address: String? = nil, deadline: Duration = .seconds(2)) -> Answer {
+    package static func check(at address: String? = nil, deadline: Duration = .seconds(2)) -> Answer {
         #if SecretService
             guard let address = address ?? MessageBus.sessionAddress else { return .noBus }
             do throws(CofferError) {
                 let bus = try MessageBus.connect(address, deadline: deadline)
-                let isOwned = try bus.ask("NameHasOwner", [.text(serviceName)], deadline: deadline)
+                let isOwned = try bus.callBus("NameHasOwner", [.text(serviceName)], deadline: deadline)
                 return isOwned?.flag == true ? .running : .absent
             } catch {
                 return error.code == .timedOut ? .timedOut : .noBus

@@ -131,10 +131,10 @@ public final class FakeSecretService: Sendable {
         let directory = try folder.open(name, [.read, .directory])
         let script = PackageResources.fake_secret_service_py
         try directory.replace("service.py", with: script.span)
-        let made = try FakeSecretService(directory: parent.pushing(name), python: python)
-        defer { made.end() }
-        try await made.started()
-        return try await body(made)
+        let service = try FakeSecretService(directory: parent.pushing(name), python: python)
+        defer { service.end() }
+        try await service.started()
+        return try await body(service)
     }
 
     private func end() {

@@ -58,7 +58,7 @@ public struct TemporaryVault: Sendable {
         let faults = TestFaults()
         let session = try await Vault.create(
             at: location, options: options, passcode: passcode.map { text in try Passcode(copying: text) },
-            time: clock.source, interaction: .never,
+            clock: clock.source, interaction: .never,
             decoratingStorage: { FaultInjectingStorage(base: $0, faults: faults) })
         defer { session.close() }
         return try await body(
@@ -69,11 +69,11 @@ public struct TemporaryVault: Sendable {
     ///
     /// - Parameter interaction: Whether the keyring may prompt the user.
     /// - Returns: The open vault.
-    /// - Throws: As ``Vault/open(at:time:interaction:)``.
+    /// - Throws: As ``Vault/open(at:clock:interaction:)``.
     public func openAnother(
         interaction: PromptPolicy = .never
     ) async throws(CofferError) -> Vault {
-        try await Vault.open(at: location, time: clock.source, interaction: interaction)
+        try await Vault.open(at: location, clock: clock.source, interaction: interaction)
     }
 
     private static var temporaryDirectory: FilePath {

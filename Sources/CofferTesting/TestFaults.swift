@@ -19,7 +19,7 @@ public final class TestFaults: Sendable {
 
     private struct Fault {
         let error: CofferError
-        var left: Int
+        var remaining: Int
     }
 
     private let faults = Mutex<[FaultPoint: Fault]>([:])
@@ -33,20 +33,20 @@ public final class TestFaults: Sendable {
     ///   - error: The error to throw.
     ///   - times: The number of failures; later steps succeed.
     public func fail(_ step: FaultPoint, with error: CofferError, times: Int = 1) {
-        faults.withLock { $0[step] = Fault(error: error, left: times) }
+        faults.withLock { $0[step] = Fault(error: error, remaining: times) }
     }
 
     /// Cancels all remaining faults.
     public func clear() { faults.withLock { $0 = [:] } }
 
     /// Whether the next step of a kind fails.
-    func isPending(_ step: FaultPoint) -> Bool { faults.withLock { ($0[step]?.left ?? 0) > 0 } }
+    func isPending(_ step: FaultPoint) -> Bool { faults.withLock { ($0[step]?.remaining ?? 0) > 0 } }
 
     /// Throws the error of a step that is to fail, and counts it.
     func check(_ step: FaultPoint) throws(CofferError) {
         let error: CofferError? = faults.withLock { faults in
-            guard let fault = faults[step], fault.left > 0 else { return nil }
-            faults[step]?.left -= 1
+            guard let fault = faults[step], fault.remaining > 0 else { return nil }
+            faults[step]?.remaining -= 1
             return fault.error
         }
         if let error { throw error }

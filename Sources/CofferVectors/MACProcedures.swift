@@ -134,9 +134,11 @@ extension VectorTest {
         _ check: () throws(CofferError) -> Bool
     ) -> VectorResult {
         do throws(CofferError) {
-            let made = try make()
-            guard try check() == (made == tag) else { return .wrong("computing and verifying do not agree") }
-            return made == tag ? .agrees : .refused(.notAuthentic)
+            let computed = try make()
+            guard try check() == (computed == tag) else {
+                return .wrong("computing and verifying do not agree")
+            }
+            return computed == tag ? .agrees : .refused(.notAuthentic)
         } catch {
             return .wrong("it fails with \(error.code.name)")
         }

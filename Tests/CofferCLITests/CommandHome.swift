@@ -66,7 +66,7 @@ final class CommandHome {
             environment: self.environment.merging(environment) { $1 })
     }
 
-    /// What `status` says.
+    /// The JSON output of `status`.
     func status() throws -> [String: Any] {
         let run = try run(["status", "--json"], passcode: "")
         try #require(run.code == 0, "\(run.errorText)")

@@ -3,8 +3,8 @@ import TestSupport
 
 @Suite("How a command ends")
 struct ExitTests {
-    /// What OpenSSL frees at exit, a thread that is just ending may be looking at: `coffer lock` crashed once
-    /// in some thousand runs.
+    /// A thread that is just ending may read memory that OpenSSL frees at exit: `coffer lock` crashed once in
+    /// some thousand runs.
     @Test(
         "OpenSSL frees nothing as a command ends, whichever code used it first",
         arguments: [

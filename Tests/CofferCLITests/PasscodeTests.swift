@@ -74,7 +74,7 @@ struct PasscodeTests {
         #expect(run.code == 64 && run.errorCode == "invalidInput")
     }
 
-    /// What a terminal shows, and how it ended.
+    /// The text on the terminal, and the exit code.
     private func terminal(_ answers: [String], _ command: [String]) throws -> [String: Any] {
         let script = PackageRoot.path + "Tests/Faults/terminal.py"
         let run = try CommandRun.run(

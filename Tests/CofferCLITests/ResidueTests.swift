@@ -11,7 +11,7 @@ struct ResidueTests {
     private static let name = "name-\(run)-in-the-clear.txt"
     private static let account = "account-\(run)@example.org"
 
-    /// What of all that occurs in names or contents below the folders, raw or in Base64.
+    /// The secrets that occur in names or contents below the folders, raw or in Base64.
     private func traces(below roots: [String]) -> Set<String> {
         var found: Set<String> = []
         let needles = [Self.token, Self.content, Self.name, Self.account]

@@ -28,7 +28,7 @@ struct UnlockTests {
     }
 
     @Test("A token put while locked waits, and over a stored one until it is accepted")
-    func waiting() throws {
+    func pending() throws {
         let home = try CommandHome()
         #expect(try home("token", "put", "s", "a", input: Array("old".utf8)).text == "1\n")
         var prints: [String] = []
@@ -99,7 +99,7 @@ struct UnlockTests {
     }
 
     @Test("A token that is removed takes values that wait under its name along, and that is said")
-    func removedWithWaiting() throws {
+    func removedWithPending() throws {
         let home = try CommandHome()
         #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
         for value in [2, 3] as [UInt8] {
@@ -117,7 +117,7 @@ struct UnlockTests {
     }
 
     @Test("Of tokens that came while locked and are damaged, every command that looks says what to do")
-    func damagedWaiting() throws {
+    func corruptPending() throws {
         let home = try CommandHome()
         let inbox = home.path + "/vault/inbox"
         for account in ["a", "b", "c"] {
@@ -147,7 +147,7 @@ struct UnlockTests {
     }
 
     @Test("A new token put while locked is stored at the unlock and marked; a damaged one is named")
-    func waitingNew() throws {
+    func pendingNew() throws {
         let home = try CommandHome()
         let first = try home.run(["token", "put", "s", "new"], passcode: "", input: Array("new".utf8))
         #expect(first.text == "0\n")

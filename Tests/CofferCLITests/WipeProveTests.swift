@@ -4,7 +4,7 @@ import TestSupport
 
 @Suite("coffer wipe --prove")
 struct WipeProveTests {
-    /// What was found after the wipe. A debug build leaves copies in memory that only the release build's
+    /// The matches after the wipe. A debug build leaves copies in memory that only the release build's
     /// search is about.
     private func found(_ run: CommandRun) throws -> [String] {
         let proof = try #require(run.json["proof"] as? [String: Any], "\(run.errorText)")

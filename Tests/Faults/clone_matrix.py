@@ -10,7 +10,7 @@ PATH of the agent is DatabaseAgent of this package's tests. Each round clones in
     running    the files are copied again and again while a program writes them, and each copy is worked on
     forked     the program forks in the middle of its work, with its memory and a copy of its files (cloneshim.c)
 
-over a home with tokens, waiting tokens, files and their index, exports, changed content and replaced keys, and over
+over a home with tokens, pending tokens, files and their index, exports, changed content and replaced keys, and over
 databases of both formats in a rollback journal and a WAL. After every step nonces.py reads the nonces of all stores. The
 same ciphertext under the same nonce is a copy; another one is a repeat.
 
@@ -36,7 +36,7 @@ KEY = bytes(range(32)).hex()
 JOURNALS = ("delete", "persist", "truncate", "wal")
 VAULT_KINDS = (
     "keybag", "record of file keys", "token file", "token key", "token metadata", "token value", "index of files",
-    "waiting token", "inner header of a file", "chunk, outer layer", "chunk, inner layer", "export",
+    "pending token", "inner header of a file", "chunk, outer layer", "chunk, inner layer", "export",
 )
 DATABASE_KINDS = tuple(
     f"{kind}, {format}" for format in nonces.FORMATS for kind in ("database", "journal", "wal"))

@@ -147,7 +147,7 @@ class Home:
             box = self.read("inbox/" + name)[76:-32]
             # The box's nonce is a hash of the public key that was made for it.
             if len(box) > 32:
-                self.ledger.add("waiting token", box[:32], box[32:])
+                self.ledger.add("pending token", box[:32], box[32:])
 
     def container(self, file, keys):
         """Both slots, and the chunks under the keys of the one that opens."""

@@ -17,9 +17,9 @@ extension FuzzTarget {
                     && header.mediaType.utf8.count <= 127, "an inner header is out of bounds")
         },
         FuzzTarget("container-size") { bytes, _ in
-            guard bytes.count >= 9, ContainerLayout.logRange.contains(bytes[0]) else { return }
+            guard bytes.count >= 9, ContainerLayout.chunkSizeLog2Range.contains(bytes[0]) else { return }
             let size = Int64(bitPattern: bytes.span.bigEndian(UInt64.self, at: 1)) >> Int64(bytes[0] & 7)
-            let layout = try ContainerLayout(log: bytes[0], containerSize: size)
+            let layout = try ContainerLayout(chunkSizeLog2: bytes[0], containerSize: size)
             try FuzzFinding.require(layout.containerSize == size, "a container has another size")
             let last = layout.plaintextCount(layout.chunkCount - 1)
             try FuzzFinding.require((0..<layout.chunkSize).contains(last), "the last chunk is a full one")

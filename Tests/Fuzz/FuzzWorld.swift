@@ -5,7 +5,7 @@ import CofferEngine
 import SystemPackage
 import TestSupport
 
-/// What the targets need beside their input: a device, a class key and a directory.
+/// The objects that the targets need beside their input: a device, a class key and a directory.
 final class FuzzWorld: Sendable {
     let scratch: ScratchDirectory
     let device: DeviceKey
@@ -21,7 +21,7 @@ final class FuzzWorld: Sendable {
         classKey = try ClassKey(
             SymmetricKey.random(), id: SecureRandom.bytes(16), generation: 1, vaultID: device.vaultID)
         var made: [(bytes: [UInt8], plaintext: [UInt8])] = []
-        for (suite, log, count) in [
+        for (suite, log2, count) in [
             (ContainerCipherSuite.chaCha20Poly1305, UInt8(4), 70), (.aes256GCM, 5, 96),
             (.chaCha20Poly1305, 8, 0),
         ] {
@@ -30,7 +30,7 @@ final class FuzzWorld: Sendable {
             try scratch.write("container", [])
             let writer = ContainerWriter(
                 id: try .random(), device: device, classKey: classKey,
-                protection: .whenUnlockedThisDeviceOnly, suite: suite, log: log, context: [])
+                protection: .whenUnlockedThisDeviceOnly, suite: suite, chunkSizeLog2: log2, context: [])
             try writer.seal(
                 scratch.descriptor.open("source", .read), name: Array("name".utf8),
                 into: scratch.descriptor.open("container", .readWrite), check: {}, progress: nil)

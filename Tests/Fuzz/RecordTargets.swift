@@ -20,7 +20,8 @@ extension FuzzTarget {
                 try AttemptRecord.record.decode(attempts.encoded) == attempts,
                 "a counter changes when it is written")
             _ = attempts.remainingDelay(now: .seconds(1), bootIdentifier: "boot")
-            try FuzzFinding.require((0...AttemptRecord.limit).contains(attempts.left), "attempts are left")
+            try FuzzFinding.require(
+                (0...AttemptRecord.limit).contains(attempts.attemptsLeft), "attempts are left")
         },
         FuzzTarget("slots") { bytes, world in try readSlots(bytes, world) },
         FuzzTarget("device") { bytes, world in try readDevice(bytes, world) },

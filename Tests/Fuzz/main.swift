@@ -4,7 +4,7 @@ import Foundation
 // The program that libFuzzer drives: the target is named by COFFER_FUZZ_TARGET, the arguments are
 // libFuzzer's. Scripts/fuzz builds and runs it; nothing else does.
 
-/// What every input goes to.
+/// The target of every input.
 enum Chosen {
     static let name = ProcessInfo.processInfo.environment["COFFER_FUZZ_TARGET"] ?? ""
     static let target = FuzzTarget.all.first { $0.name == name }

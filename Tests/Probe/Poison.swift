@@ -3,7 +3,7 @@ import CofferCrypto
 import CofferEngine
 import CValgrind
 
-/// What goes wrong in this program.
+/// An error of this program.
 struct ProbeFailure: Error, CustomStringConvertible {
     let description: String
 

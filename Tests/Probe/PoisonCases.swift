@@ -9,7 +9,7 @@ enum PoisonCases {
     static let all: [String: Case] = controls.merging(primitives) { first, _ in first }
         .merging(opening) { first, _ in first }
 
-    /// What must be reported: otherwise the search is blind.
+    /// Uses of a secret that must be reported: otherwise the search is blind.
     private static let controls: [String: Case] = [
         "control-equal": {
             if Poison.array() == [UInt8](repeating: 8, count: 32) { throw ProbeFailure("equal") }

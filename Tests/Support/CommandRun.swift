@@ -5,9 +5,9 @@ import Foundation
 package struct CommandRun: Sendable {
     /// The exit code; 128 and more when a signal ended it.
     package let code: Int32
-    /// What it wrote to standard output.
+    /// The bytes on standard output.
     package let output: [UInt8]
-    /// What it wrote to standard error.
+    /// The bytes on standard error.
     package let errors: [UInt8]
 
     /// Standard output as text.

@@ -1,4 +1,4 @@
-/// What the kernel says of its keys in /proc/keys.
+/// The kernel's list of keys in /proc/keys.
 package enum KernelKeys {
     private static let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800]
 

@@ -20,7 +20,7 @@ package final class PrivateKeyring {
         case missing
     }
 
-    /// What `SearchItems` and its like take long for at most.
+    /// The most time that `SearchItems` and similar calls take.
     private static let timeout = Duration.seconds(120)
     private static let service = "org.freedesktop.secrets"
 
@@ -104,7 +104,7 @@ package final class PrivateKeyring {
         daemon = 0
         let bus = try connect()
         let end = Clock.sinceBoot + Self.timeout
-        while try bus.ask("NameHasOwner", [.text(Self.service)], deadline: Self.timeout)?.flag == true {
+        while try bus.callBus("NameHasOwner", [.text(Self.service)], deadline: Self.timeout)?.flag == true {
             guard Clock.sinceBoot < end else { throw CofferError(.timedOut, "The keyring does not end.") }
             Clock.sleep(for: .milliseconds(2))
         }
@@ -277,7 +277,7 @@ package final class PrivateKeyring {
         """
     }
 
-    /// What the keyring's program writes when a user gives no password.
+    /// The file that the keyring's program writes if the user enters no password.
     private static let plainText = """
         [keyring]
         display-name=Login

@@ -9,21 +9,21 @@ import Synchronization
 /// Each class has its own inactivity time: using one class key does not keep another.
 final class ClassKeyStore: Sendable {
     private let state = Mutex(State())
-    private let time: VaultClock
+    private let clock: VaultClock
     /// The time without use after which a class key is evicted; `nil` for never.
     private let inactivity: Duration?
     /// Called after a key was used, to restart its timeout elsewhere.
     private let onUse: @Sendable (ProtectionClass, ClassKey) -> Void
     /// Notified after every change.
-    private let hub: EventBroadcaster
+    private let events: EventBroadcaster
 
     init(
-        time: VaultClock, inactivity: Duration?, hub: EventBroadcaster = EventBroadcaster(),
+        clock: VaultClock, inactivity: Duration?, events: EventBroadcaster = EventBroadcaster(),
         onUse: @escaping @Sendable (ProtectionClass, ClassKey) -> Void
     ) {
-        self.time = time
+        self.clock = clock
         self.inactivity = inactivity
-        self.hub = hub
+        self.events = events
         self.onUse = onUse
     }
 
@@ -37,22 +37,22 @@ final class ClassKeyStore: Sendable {
     /// - Returns: Whether the keys were inserted.
     @discardableResult
     func insert(
-        _ keys: [ProtectionClass: ClassKey], _ terms: [ProtectionClass: HeldTerm] = [:],
+        _ keys: [ProtectionClass: ClassKey], _ terms: [ProtectionClass: CachedKeyTerm] = [:],
         lacking: Set<ProtectionClass> = [], since locks: Int? = nil
     ) -> Bool {
-        let now = time.bootTime()
-        let boot = time.bootIdentifier()
+        let now = clock.bootTime()
+        let boot = clock.bootIdentifier()
         let (isIn, isNew) = state.withLock { state in
             guard !state.isWiped, locks == nil || locks == state.locks else { return (false, false) }
             let wasOpen = state.isOpen
             for (protection, key) in keys {
-                state.admit(key, protection, terms[protection], now: now, inactivity: inactivity)
+                state.insert(key, protection, terms[protection], now: now, inactivity: inactivity)
             }
             state.lapsed.formUnion(lacking.filter { state.held[$0] == nil })
             state.boot = boot
             return (true, !wasOpen && state.isOpen)
         }
-        if isNew { hub.post(VaultEvent(.unlocked)) }
+        if isNew { events.post(VaultEvent(.unlocked)) }
         watch()
         return isIn
     }
@@ -69,7 +69,7 @@ final class ClassKeyStore: Sendable {
 
     /// Returns the key of a class and restarts the inactivity time of this class.
     func key(_ protection: ProtectionClass) throws(CofferError) -> ClassKey {
-        let now = time.bootTime()
+        let now = clock.bootTime()
         dropIdleKeys(now)
         let (key, refusal) = state.withLock { state in
             let key = state.use(protection, now: now, inactivity: inactivity)
@@ -82,13 +82,13 @@ final class ClassKeyStore: Sendable {
 
     /// Returns the key of a class, without counting as use.
     func present(_ protection: ProtectionClass) -> ClassKey? {
-        dropIdleKeys(time.bootTime())
+        dropIdleKeys(clock.bootTime())
         return state.withLock { $0.held[protection]?.key }
     }
 
     /// All keys in the store, without counting as use.
     var all: [ProtectionClass: ClassKey] {
-        dropIdleKeys(time.bootTime())
+        dropIdleKeys(clock.bootTime())
         return state.withLock { $0.held.mapValues(\.key) }
     }
 
@@ -100,13 +100,13 @@ final class ClassKeyStore: Sendable {
 
     /// Whether a class of the vault has no key while others have theirs.
     var isPartial: Bool {
-        dropIdleKeys(time.bootTime())
+        dropIdleKeys(clock.bootTime())
         return state.withLock { !$0.lapsed.isEmpty }
     }
 
     /// The earliest exact time at which a key from the kernel keyring expires; `nil` if no key has one.
     var exactEnd: Duration? {
-        dropIdleKeys(time.bootTime())
+        dropIdleKeys(clock.bootTime())
         return state.withLock { $0.held.values.compactMap(\.end).min() }
     }
 
@@ -116,13 +116,13 @@ final class ClassKeyStore: Sendable {
     /// The mark that long work takes when it begins, for ``hasLost(since:only:)``. Read it before taking a
     /// key.
     var mark: KeyMark {
-        dropIdleKeys(time.bootTime())
+        dropIdleKeys(clock.bootTime())
         return state.withLock { $0.mark }
     }
 
     /// Whether a key that was used since `mark` was read is lost, or the key of one class.
     func hasLost(since mark: KeyMark, only protection: ProtectionClass? = nil) -> Bool {
-        dropIdleKeys(time.bootTime())
+        dropIdleKeys(clock.bootTime())
         return state.withLock { $0.isWiped || $0.mark.hasLost(since: mark, only: protection) }
     }
 
@@ -136,7 +136,7 @@ final class ClassKeyStore: Sendable {
             state.locks += 1
             return wasOpen
         }
-        if dropped { hub.post(VaultEvent(.locked, reason)) }
+        if dropped { events.post(VaultEvent(.locked, reason)) }
         return dropped
     }
 
@@ -151,20 +151,20 @@ final class ClassKeyStore: Sendable {
     func removeAll(wiped: Bool, _ reason: LockReason = .requested) -> Bool {
         let dropped = state.withLock { state in
             let hadKeys = !state.held.isEmpty
-            state.dropAll()
+            state.removeAll()
             defer { state.isWiped = state.isWiped || wiped }
             return hadKeys || wiped && !state.isWiped
         }
-        if dropped { hub.post(wiped ? VaultEvent(.wiped) : VaultEvent(.closed, reason)) }
+        if dropped { events.post(wiped ? VaultEvent(.wiped) : VaultEvent(.closed, reason)) }
         return dropped
     }
 
     /// Evicts keys that end by the inactivity time, an exact time, or a reboot.
     private func dropIdleKeys(_ now: Duration) {
-        let boot = time.bootIdentifier()
+        let boot = clock.bootIdentifier()
         let loss: Loss? = state.withLock { state in
             if let own = state.boot, own != boot, !state.held.isEmpty {
-                state.dropAll()
+                state.removeAll()
                 return .event(VaultEvent(.closed, .reboot))
             }
             return state.dropOver(now)
@@ -174,8 +174,8 @@ final class ClassKeyStore: Sendable {
 
     private func post(_ loss: Loss?) {
         switch loss {
-        case .event(let event): hub.post(event)
-        case .classes(let classes): hub.keysEvicted(of: classes)
+        case .event(let event): events.post(event)
+        case .classes(let classes): events.keysEvicted(of: classes)
         case nil: break
         }
     }
@@ -195,7 +195,7 @@ final class ClassKeyStore: Sendable {
 
     /// The time until the next key expires; `nil` ends the watch.
     private func timeToNextEnd() -> Duration? {
-        let now = time.bootTime()
+        let now = clock.bootTime()
         dropIdleKeys(now)
         return state.withLock { state in
             if let end = state.nextEnd { return end - now }

@@ -61,8 +61,8 @@ extension ClassKeyStore {
         /// Whether there is a key that a lock evicts.
         var isOpen: Bool { held.keys.contains { $0.isEvictedOnLock } }
 
-        mutating func admit(
-            _ key: ClassKey, _ protection: ProtectionClass, _ term: HeldTerm?, now: Duration,
+        mutating func insert(
+            _ key: ClassKey, _ protection: ProtectionClass, _ term: CachedKeyTerm?, now: Duration,
             inactivity: Duration?
         ) {
             let former = held[protection].flatMap { $0.key.id == key.id ? $0 : nil }
@@ -106,7 +106,7 @@ extension ClassKeyStore {
             findNextEnd()
         }
 
-        mutating func dropAll() {
+        mutating func removeAll() {
             drop(Set(ProtectionClass.allCases))
             lapsed = []
             locks += 1

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Every process of this user can put a key there, so a key is used only if it belongs to the class's public
 /// key in the keybag.
-final class KernelKeyCache: Sendable {
+package final class KernelKeyCache: Sendable {
     /// A class whose key this process stored or read there, and has not removed.
     private struct Entry {
         let publicKey: [UInt8]
@@ -19,14 +19,14 @@ final class KernelKeyCache: Sendable {
     private let vaultID: VaultID
     private let inactivity: Int?
     /// Keys of another boot are not used.
-    private let time: VaultClock
+    private let clock: VaultClock
     /// Only classes whose keys a lock evicts.
     private let entries = Mutex<[ProtectionClass: Entry]>([:])
 
-    init(vaultID: VaultID, inactivity: Int?, time: VaultClock) {
+    init(vaultID: VaultID, inactivity: Int?, clock: VaultClock) {
         self.vaultID = vaultID
         self.inactivity = inactivity
-        self.time = time
+        self.clock = clock
     }
 
     /// The size of the prefix of a vault's key names: `coffer:` and the vault's id.
@@ -34,6 +34,11 @@ final class KernelKeyCache: Sendable {
 
     static func name(_ protection: ProtectionClass, vaultID: VaultID) -> String {
         "coffer:\(vaultID):\(protection.name)"
+    }
+
+    /// The names of the keys of every class of a vault.
+    package static func names(of vaultID: VaultID) -> [String] {
+        ProtectionClass.allCases.map { name($0, vaultID: vaultID) }
     }
 
     private func name(_ protection: ProtectionClass) -> String {
@@ -49,7 +54,7 @@ final class KernelKeyCache: Sendable {
                 let timeout = protection.isEvictedOnLock ? seconds ?? inactivity : nil
                 try KernelCachedKey.store(
                     key.key, name: name(protection), timeout: timeout, isRenewable: seconds == nil,
-                    boot: time.bootIdentifier(), now: time.bootTime())
+                    boot: clock.bootIdentifier(), now: clock.bootTime())
                 guard protection.isEvictedOnLock else { continue }
                 let entry = Entry(publicKey: publicKey, isRenewable: seconds == nil)
                 entries.withLock { $0[protection] = entry }
@@ -64,7 +69,7 @@ final class KernelKeyCache: Sendable {
     /// The cached keys of a vault, and until when they stay.
     struct Taken {
         var keys: [ProtectionClass: ClassKey] = [:]
-        var terms: [ProtectionClass: HeldTerm] = [:]
+        var terms: [ProtectionClass: CachedKeyTerm] = [:]
         /// Classes of the vault without a cached key.
         var lacking: Set<ProtectionClass> = []
     }
@@ -81,7 +86,7 @@ final class KernelKeyCache: Sendable {
                 taken.lacking.insert(protection)
                 continue
             }
-            taken.terms[protection] = HeldTerm(end: held.end, isExact: !held.isRenewable)
+            taken.terms[protection] = CachedKeyTerm(end: held.end, isExact: !held.isRenewable)
             taken.keys[protection] = try ClassKey(
                 held.takeKey(), id: wrapped.id, generation: wrapped.generation, vaultID: vaultID)
         }
@@ -101,7 +106,7 @@ final class KernelKeyCache: Sendable {
         _ protection: ProtectionClass, _ publicKey: [UInt8]
     ) throws(CofferError) -> KernelCachedKey? {
         let held = try KernelCachedKey.read(
-            name: name(protection), boot: time.bootIdentifier(), now: time.bootTime())
+            name: name(protection), boot: clock.bootIdentifier(), now: clock.bootTime())
         guard let held, try ClassKey.publicKey(of: held.key, vaultID: vaultID) == publicKey else {
             return nil
         }
@@ -111,16 +116,16 @@ final class KernelKeyCache: Sendable {
     /// Restarts the timeout of the class that was used and that of ephemeral tokens, but of no other class.
     func renew(_ protection: ProtectionClass, _ key: ClassKey) {
         guard let inactivity, entries.withLock({ $0[protection]?.isRenewable == true }) else { return }
-        let now = time.bootTime()
+        let now = clock.bootTime()
         // This comes first, so that an exact time is set after it.
         KernelKeyringStorage.renew(vaultID: vaultID, timeout: inactivity)
         let renewal = try? KernelCachedKey.renew(
-            key.key, name: name(protection), timeout: inactivity, boot: time.bootIdentifier(), now: now)
+            key.key, name: name(protection), timeout: inactivity, boot: clock.bootIdentifier(), now: now)
         guard case .exact(let end) = renewal else { return }
         entries.withLock { $0[protection]?.isRenewable = false }
         guard let end else { return }
-        let left = Int((end - now).components.seconds)
-        KernelKeyringStorage.renew(vaultID: vaultID, timeout: min(max(left, 1), inactivity))
+        let remaining = Int((end - now).components.seconds)
+        KernelKeyringStorage.renew(vaultID: vaultID, timeout: min(max(remaining, 1), inactivity))
     }
 
     /// The classes whose keys this process stored or read and that are gone, because they expired or another
@@ -177,17 +182,9 @@ final class KernelKeyCache: Sendable {
 }
 
 /// How long a key is cached.
-struct HeldTerm: Equatable {
+struct CachedKeyTerm: Equatable {
     /// Time since boot; `nil` for until a reboot.
     let end: Duration?
     /// Whether use leaves the end unchanged.
     let isExact: Bool
-}
-
-/// The names of a vault's keys in the kernel keyring.
-package enum KernelKeyNames {
-    /// The names of the keys of every class.
-    package static func all(of vaultID: VaultID) -> [String] {
-        ProtectionClass.allCases.map { KernelKeyCache.name($0, vaultID: vaultID) }
-    }
 }

@@ -10,7 +10,7 @@ import SystemPackage
 final class VaultCore: Sendable {
     let home: VaultDirectory
     let device: DeviceKey
-    let time: VaultClock
+    let clock: VaultClock
     let keys: ClassKeyStore
     let cachedKeys: KernelKeyCache
     /// The storage of the sealed tokens that the vault directory records.
@@ -22,32 +22,33 @@ final class VaultCore: Sendable {
     /// Proofs, kept past a lock, that a value continues the stored one.
     let tickets = ReplacementTickets()
     /// The values that this process stored while locked.
-    let ownWaiting = OwnPendingTokens()
+    let ownPending = OwnPendingTokens()
     private let actions: VaultActions
     /// Seconds without use until the vault locks, read when it was opened.
     let inactivity: Int?
     /// The mark of an unlock whose keys are to be cached in the kernel keyring.
     let unlockMark = Mutex<UnlockMark?>(nil)
     /// The monitor of lock triggers, once the caller started it.
-    let watcher = Mutex<LockMonitor?>(nil)
+    let lockMonitor = Mutex<LockMonitor?>(nil)
     /// Delivers events about the keys.
-    let hub: EventBroadcaster
+    let events: EventBroadcaster
     /// Stores outside this library, which a wipe closes before it finishes.
     let registered = Mutex<[WeakObserver]>([])
 
     /// The registered stores that are still alive.
     var stores: [any VaultObserver] { registered.withLock { $0.compactMap(\.store) } }
 
-    /// Creates the core of a vault. With `forOrders` an unreadable keybag is ignored, because an order needs
-    /// no class key. `decorate` puts a storage of a test in front of the vault's own.
+    /// Creates the core of a vault. With `allowingCorruptKeybag` an unreadable keybag is ignored, because an
+    /// order needs no class key. `decorate` puts a storage of a test in front of the vault's own.
     init(
-        home: VaultDirectory, device: DeviceKey, time: VaultClock, actions: VaultActions,
-        forOrders: Bool = false, decoratingStorage decorate: (any ItemStorage) -> any ItemStorage = { $0 }
+        home: VaultDirectory, device: DeviceKey, clock: VaultClock, actions: VaultActions,
+        allowingCorruptKeybag: Bool = false,
+        decoratingStorage decorate: (any ItemStorage) -> any ItemStorage = { $0 }
     ) throws(CofferError) {
         let home = try home.pinned(to: device.vaultID)
         self.home = home
         self.device = device
-        self.time = time
+        self.clock = clock
         self.actions = actions
         let activeStorage = ActiveStorage(home: home, device: device)
         self.activeStorage = activeStorage
@@ -57,31 +58,31 @@ final class VaultCore: Sendable {
             do throws(CofferError) {
                 return try Self.readKeybag(device: device, in: vault).inactivity
             } catch {
-                guard forOrders else { throw error }
+                guard allowingCorruptKeybag else { throw error }
                 return nil
             }
         }
-        let cachedKeys = KernelKeyCache(vaultID: device.vaultID, inactivity: inactivity, time: time)
+        let cachedKeys = KernelKeyCache(vaultID: device.vaultID, inactivity: inactivity, clock: clock)
         self.cachedKeys = cachedKeys
         self.inactivity = inactivity
-        let hub = EventBroadcaster()
-        self.hub = hub
-        let keys = ClassKeyStore(time: time, inactivity: inactivity.map { .seconds($0) }, hub: hub) {
+        let events = EventBroadcaster()
+        self.events = events
+        let keys = ClassKeyStore(clock: clock, inactivity: inactivity.map { .seconds($0) }, events: events) {
             cachedKeys.renew($0, $1)
         }
         self.keys = keys
         let ephemeralTokens = EphemeralTokens(
-            vaultID: device.vaultID, timeout: inactivity, keys: keys, boot: time.bootIdentifier)
+            vaultID: device.vaultID, timeout: inactivity, keys: keys, boot: clock.bootIdentifier)
         self.ephemeralTokens = ephemeralTokens
-        let (tickets, ownWaiting) = (tickets, ownWaiting)
+        let (tickets, ownPending) = (tickets, ownPending)
         // Weak, because the tokens reference the class key store, and that references the broadcaster.
-        hub.observe { [weak ephemeralTokens] event in
+        events.observe { [weak ephemeralTokens] event in
             if event.kind.dropsKeys { ephemeralTokens?.clear() }
             guard event.kind == .closed || event.kind == .wiped else { return }
             tickets.clear()
-            ownWaiting.clear()
+            ownPending.clear()
         }
-        hub.onKeyEviction(while: ephemeralTokens) { [weak ephemeralTokens] classes in
+        events.onKeyEviction(while: ephemeralTokens) { [weak ephemeralTokens] classes in
             ephemeralTokens?.clear(classes)
         }
         VaultRegistry.add(self)
@@ -91,27 +92,27 @@ final class VaultCore: Sendable {
     func lock(_ reason: LockReason) {
         let wasOpen = keys.lock(reason)
         // Another process may have cached the keys that are removed here.
-        if cachedKeys.remove(all: false), !wasOpen { hub.post(VaultEvent(.locked, reason)) }
+        if cachedKeys.remove(all: false), !wasOpen { events.post(VaultEvent(.locked, reason)) }
     }
 
     /// Evicts every key, as a logout does.
     func close(_ reason: LockReason) {
         let hadKeys = keys.removeAll(wiped: false, reason)
-        dropWaitingState()
-        if cachedKeys.remove(all: true), !hadKeys { hub.post(VaultEvent(.closed, reason)) }
+        dropPendingState()
+        if cachedKeys.remove(all: true), !hadKeys { events.post(VaultEvent(.closed, reason)) }
     }
 
     /// Removes every key from memory, for good.
     func forget() {
         keys.removeAll(wiped: true)
-        dropWaitingState()
+        dropPendingState()
         device.destroyInMemory()
     }
 
     /// Drops the state that a lock leaves for values stored while locked.
-    func dropWaitingState() {
+    func dropPendingState() {
         tickets.clear()
-        ownWaiting.clear()
+        ownPending.clear()
     }
 
     /// Evicts the keys that the kernel keyring has let expire.
@@ -217,7 +218,7 @@ final class VaultCore: Sendable {
         keys.replace(with: unwrapped, since: locks)
         if new == nil {
             cachedKeys.remove(.whenPasscodeSetThisDeviceOnly)
-            hub.keysEvicted(of: [.whenPasscodeSetThisDeviceOnly])
+            events.keysEvicted(of: [.whenPasscodeSetThisDeviceOnly])
         }
         return destroyed
     }
@@ -256,7 +257,7 @@ final class VaultCore: Sendable {
         let stored = try keybagRecord()
         let keybag = stored.payload
         guard let parameters = keybag.passcode else { return (stored, nil) }
-        try AttemptLimiter(device: device, time: time, delays: keybag.delaysAttempts)
+        try AttemptLimiter(device: device, clock: clock, delays: keybag.delaysAttempts)
             .throwIfTooSoon(readAttempts())
         return (stored, try DerivedPasscode(passcode, parameters, device: device))
     }
@@ -291,7 +292,8 @@ final class VaultCore: Sendable {
             let again = isCurrent ? nil : try DerivedPasscode(passcode, parameters, device: device)
             guard let derived = again ?? early?.derived else { throw CofferError.locked }
             let counter = AttemptLimiter(
-                device: device, time: time, delays: keybag.delaysAttempts, witness: try witness(in: vault))
+                device: device, clock: clock, delays: keybag.delaysAttempts,
+                rollbackGuard: try rollbackGuard(in: vault))
             guard try !counter.mustErase(after: derived, keybag: keybag, in: vault) else {
                 return .limitReached
             }
@@ -317,7 +319,7 @@ final class VaultCore: Sendable {
     }
 
     /// The guard that keeps the attempt counter outside of the vault directory; `nil` with file storage.
-    private func witness(in vault: borrowing Descriptor) throws(CofferError) -> RollbackGuard? {
+    private func rollbackGuard(in vault: borrowing Descriptor) throws(CofferError) -> RollbackGuard? {
         guard try DeviceKeyFile.read(in: vault).backend == .secretService else { return nil }
         return try RollbackGuard(device: device, client: home.service)
     }

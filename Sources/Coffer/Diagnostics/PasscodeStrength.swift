@@ -25,7 +25,7 @@ public struct PasscodeStrength: Sendable, Equatable {
     public let estimates: [Estimate]
 
     /// The kinds of passcodes that are reported: the size of the alphabet and the length.
-    private static let kinds: [(what: String, alphabet: Double, length: Int, characters: [Characters])] = [
+    private static let kinds: [(name: String, alphabet: Double, length: Int, characters: [Characters])] = [
         ("all of 4 digits", 10, 4, [.any, .digits]), ("all of 6 digits", 10, 6, [.any, .digits]),
         ("all of 8 digits", 10, 8, [.any, .digits]),
         ("5 random letters and digits", 36, 5, [.any, .lettersAndDigits]),
@@ -45,7 +45,7 @@ public struct PasscodeStrength: Sendable, Equatable {
             else { return nil }
             var count = 1.0
             for _ in 0..<kind.length { count *= kind.alphabet }
-            return Estimate(passcodes: kind.what, count: count, seconds: count * secondsPerGuess)
+            return Estimate(passcodes: kind.name, count: count, seconds: count * secondsPerGuess)
         }
     }
 

@@ -9,7 +9,7 @@ extension Vault {
 
     /// The storage to use if the user does not choose one: the Secret Service if it answers and its default
     /// collection is unlocked, otherwise the embedded keyring. Starts no service and shows no prompt.
-    public static func preferredStorage(at location: VaultLocation) async -> KeyringBackend {
+    public static func preferredStorage(at location: VaultLocation) async -> StorageBackend {
         let found = try? await BlockingExecutor.run { _ throws(CofferError) in
             secretServiceState(on: location.sessionBus)
         }
@@ -39,7 +39,7 @@ extension Vault {
     }
 
     private static func secretServiceState(on bus: String?) -> SecretServiceState {
-        switch SecretServiceProbe.ask(at: bus, deadline: timeout) {
+        switch SecretServiceProbe.check(at: bus, deadline: timeout) {
         case .running: break
         case .absent: return .none("The session bus has no Secret Service")
         case .noBus: return .none("There is no session bus")
@@ -76,7 +76,7 @@ extension Vault {
         }
     }
 
-    static func deviceKey(_ backend: KeyringBackend, on bus: String?) -> SecurityCheck {
+    static func deviceKey(_ backend: StorageBackend, on bus: String?) -> SecurityCheck {
         let name = "device-key"
         guard backend == .secretService else {
             return SecurityCheck(

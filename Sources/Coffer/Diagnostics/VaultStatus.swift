@@ -24,7 +24,7 @@ public struct VaultStatus: Sendable, Equatable {
     /// The vault's identity; `nil` if there is no vault.
     public var vaultID: VaultID?
     /// Where the device key and the tokens are; `nil` if there is no vault.
-    public var keyring: KeyringBackend?
+    public var keyring: StorageBackend?
     /// Whether a passcode is set.
     public var hasPasscode = false
     /// The number of wrong passcodes left before everything is erased; `nil` without a passcode.
@@ -91,7 +91,7 @@ extension Vault {
             status.vaultID = core.device.vaultID
             status.keyring = try core.activeStorage.backend()
             status.hasPasscode = keybag.passcode != nil
-            status.attemptsLeft = keybag.passcode == nil ? nil : try core.readAttempts().left
+            status.attemptsLeft = keybag.passcode == nil ? nil : try core.readAttempts().attemptsLeft
             status.inactivityMinutes = keybag.inactivity.map { ($0 + 59) / 60 }
             return status
         }
@@ -240,6 +240,6 @@ extension VaultCore {
 
     fileprivate func mayHold(for duration: Duration?) -> Bool {
         guard let end = keys.exactEnd else { return true }
-        return duration.map { time.bootTime() + $0 <= end } ?? false
+        return duration.map { clock.bootTime() + $0 <= end } ?? false
     }
 }

@@ -70,3 +70,8 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
         self.uuid = uuid
     }
 }
+
+extension Sequence where Element == FileID {
+    /// Sorts by id.
+    func sorted() -> [FileID] { sorted { $0.description < $1.description } }
+}

@@ -2,10 +2,10 @@ public import CofferBase
 import CofferEngine
 
 extension FileStore {
-    /// Calls `body` with the bytes of `range` piece by piece, in order. No file is created.
+    /// Calls `body` with the bytes of `range` chunk by chunk, in order. No file is created.
     ///
-    /// Each piece is authenticated before `body` receives it. If an error is thrown, discard the earlier
-    /// pieces.
+    /// Each chunk is authenticated before `body` receives it. If an error is thrown, discard the earlier
+    /// chunks.
     ///
     /// - Parameters:
     ///   - id: The file.

@@ -14,7 +14,7 @@ public final class FileStore: Sendable {
     let core: VaultCore
     let index: FileIndex
     /// The view copies that a lock removes.
-    let openViews: ActiveViewCopies
+    let activeViews: ActiveViewCopies
     /// When this vault object last removed unfinished files that a crash left.
     let cleanedUp = Mutex<Duration?>(nil)
 
@@ -23,7 +23,7 @@ public final class FileStore: Sendable {
     init(core: VaultCore) {
         self.core = core
         index = FileIndex(device: core.device)
-        openViews = ActiveViewCopies(core.hub)
+        activeViews = ActiveViewCopies(core.events)
     }
 
     /// Seals a copy of the file at `path`. The original stays unless the caller asks to remove it.
@@ -229,14 +229,14 @@ public final class FileStore: Sendable {
     ) throws(CofferError) {
         // Hide the container by one rename first, so that a crash leaves the file either intact or removed;
         // then destroy it.
-        let doomed = id.temporaryName
-        try directory.rename(id.fileName, to: doomed)
+        let temporary = id.temporaryName
+        try directory.rename(id.fileName, to: temporary)
         try directory.sync()
-        try destroyHeader(of: directory.open(doomed, .readWrite))
+        try destroyHeader(of: directory.open(temporary, .readWrite))
         if try FileKeysetRecord(device: device).read(in: vault).keys.hasIndex {
             try index.remove(id, in: vault)
         }
-        try directory.remove(doomed)
+        try directory.remove(temporary)
         try directory.sync()
     }
 }

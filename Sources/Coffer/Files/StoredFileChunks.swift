@@ -1,50 +1,50 @@
 public import CofferBase
 
-/// A stored file's content as a sequence of pieces of up to 1 MiB, in order.
+/// A stored file's content as a sequence of chunks of up to 1 MiB, in order.
 ///
-/// Each piece is authenticated before it is returned. If an error is thrown, discard the earlier pieces. A
-/// piece is read on demand, on a separate thread.
+/// Each chunk is authenticated before it is returned. If an error is thrown, discard the earlier chunks. A
+/// chunk is read on demand, on a separate thread.
 public struct StoredFileChunks: AsyncSequence, Sendable {
-    /// The bytes of one piece, at least one.
+    /// The bytes of one chunk, at least one.
     public typealias Element = [UInt8]
     /// The error that reading throws.
     public typealias Failure = CofferError
 
-    private static let pieceSize: Int64 = 1 << 20
+    private static let chunkSize: Int64 = 1 << 20
 
     let reader: StoredFileReader
     let range: Range<Int64>
 
     /// Creates an iterator that starts at the beginning of the range.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: reader, rest: range) }
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: reader, remaining: range) }
 
-    /// An iterator over the pieces.
+    /// An iterator over the chunks.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let reader: StoredFileReader
-        var rest: Range<Int64>
+        var remaining: Range<Int64>
 
-        /// Returns the next piece; `nil` at the end.
+        /// Returns the next chunk; `nil` at the end.
         ///
         /// - Throws: `locked`, `wiped`, `corrupt`, `cancelled`.
         public mutating func next() async throws(CofferError) -> [UInt8]? {
             try await next(isolation: nil)
         }
 
-        /// Returns the next piece; `nil` at the end.
+        /// Returns the next chunk; `nil` at the end.
         ///
         /// - Throws: `locked`, `wiped`, `corrupt`, `cancelled`.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(CofferError) -> [UInt8]? {
-            guard !rest.isEmpty else { return nil }
-            let end = rest.lowerBound + Swift.min(Int64(rest.count), StoredFileChunks.pieceSize)
-            let piece = rest.lowerBound..<end
+            guard !remaining.isEmpty else { return nil }
+            let end = remaining.lowerBound + Swift.min(Int64(remaining.count), StoredFileChunks.chunkSize)
+            let chunk = remaining.lowerBound..<end
             let reader = reader
             let bytes = try await BlockingExecutor.run { (cancellation) throws(CofferError) in
                 try cancellation.check()
-                return try reader.read(at: piece.lowerBound, count: piece.count)
+                return try reader.read(at: chunk.lowerBound, count: chunk.count)
             }
-            rest = piece.upperBound..<rest.upperBound
+            remaining = chunk.upperBound..<remaining.upperBound
             return bytes
         }
     }

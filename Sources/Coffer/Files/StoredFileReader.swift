@@ -10,7 +10,7 @@ import Synchronization
 /// ```swift
 /// let reader = try await vault.files.reader(for: id)
 /// let page = try reader.read(at: 4096 * 7, count: 4096)
-/// for try await piece in reader.chunks { hash.update(piece) }
+/// for try await chunk in reader.chunks { hash.update(chunk) }
 /// ```
 public final class StoredFileReader: Sendable {
     private let reader: ContainerReader
@@ -26,10 +26,10 @@ public final class StoredFileReader: Sendable {
     /// The length in bytes.
     public var length: Int64 { reader.layout.length }
 
-    /// The content from beginning to end, piece by piece.
+    /// The content from beginning to end, chunk by chunk.
     public var chunks: StoredFileChunks { StoredFileChunks(reader: self, range: 0..<length) }
 
-    /// Returns the bytes of `range`, clamped to the file's length, piece by piece.
+    /// Returns the bytes of `range`, clamped to the file's length, chunk by chunk.
     ///
     /// - Throws: `invalidInput` for a range that begins below 0.
     public func chunks(in range: Range<Int64>) throws(CofferError) -> StoredFileChunks {

@@ -33,13 +33,8 @@ final class DesktopLockMonitor: Sendable {
     }
 
     private func statuses(_ listener: BusListener) -> [LockTriggerStatus] {
-        func isOwned(_ name: String) -> Bool {
-            listener.call(
-                "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner",
-                [.text(name)], deadline: deadline)?.flag == true
-        }
-        let saver = LockSignal.screenSavers.first(where: isOwned)
-        let hasSecrets = isOwned(LockSignal.secrets)
+        let saver = LockSignal.screenSavers.first { listener.isOwned($0, deadline: deadline) }
+        let hasSecrets = listener.isOwned(LockSignal.secrets, deadline: deadline)
         return [
             LockTriggerStatus(
                 .screenSaver, true,

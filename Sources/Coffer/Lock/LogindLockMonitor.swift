@@ -40,7 +40,7 @@ final class LogindLockMonitor: Sendable {
                 onSignal: { [weak self] in self?.handle($0) },
                 onEnd: { [weak self] in self?.act(.lock(.busLost)) })
             listener.withLock { $0 = started }
-            guard isOwned(LockSignal.login, by: started) else {
+            guard started.isOwned(LockSignal.login, deadline: deadline) else {
                 return Self.none("There is no logind on the system bus.")
             }
             let session = desktopSession(sources.desktopSession, started)
@@ -70,12 +70,6 @@ final class LogindLockMonitor: Sendable {
 
     private static func none(_ message: String) -> [LockTriggerStatus] {
         [LockTriggerStatus(.desktopSession, false, message), LockTriggerStatus(.sleep, false, message)]
-    }
-
-    private func isOwned(_ name: String, by listener: BusListener) -> Bool {
-        listener.call(
-            "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner",
-            [.text(name)], deadline: deadline)?.flag == true
     }
 
     /// The object path of the desktop session: by its identifier, otherwise that of this process, otherwise

@@ -97,18 +97,18 @@ extension TokenStore {
     ) async throws(CofferError) -> RefreshResult? {
         guard let current = try await stored(id) else { return nil }
         guard current.info.version == version else { return current }
-        let renewal: RefreshResponse
+        let response: RefreshResponse
         do throws(CofferError) {
-            renewal = try await RefreshDeadline(deadline).bound { () async throws(CofferError) in
+            response = try await RefreshDeadline(deadline).bound { () async throws(CofferError) in
                 try await exchange(current.token, current.info)
             }
         } catch {
             if error.code == .tokenRevoked { try await checkStillStored(current.info) }
             throw error
         }
-        let new = try await store(renewal, over: current.info, for: id)
+        let new = try await store(response, over: current.info, for: id)
         guard let stored = try await stored(id) else { return nil }
-        guard stored.info.version != new || stored.token.secret.isEqual(to: renewal.token.secret) else {
+        guard stored.info.version != new || stored.token.secret.isEqual(to: response.token.secret) else {
             throw CofferError(.corrupt, "The new token does not read back as it was stored.")
         }
         return RefreshResult(token: stored.token, info: stored.info, didRefresh: stored.info.version == new)
@@ -117,12 +117,12 @@ extension TokenStore {
     /// Stores the new token. If the vault was locked meanwhile, the token is pending until the next unlock,
     /// and the error reports that: the server may have revoked the old token.
     private func store(
-        _ renewal: RefreshResponse, over info: TokenInfo, for id: TokenID
+        _ response: RefreshResponse, over info: TokenInfo, for id: TokenID
     ) async throws(CofferError) -> UInt64 {
         func put(_ precondition: Precondition) async throws(CofferError) -> UInt64? {
             try await self.put(
-                renewal.token, for: id, class: info.protection, expires: renewal.expires,
-                scopes: renewal.scopes ?? info.scopes, attributes: renewal.attributes ?? info.attributes,
+                response.token, for: id, class: info.protection, expires: response.expires,
+                scopes: response.scopes ?? info.scopes, attributes: response.attributes ?? info.attributes,
                 isEphemeral: info.isEphemeral, precondition: precondition
             ).version
         }

@@ -33,43 +33,43 @@ struct HeartbeatClock: Equatable {
     private static let maxIdentifierLength = 36
 
     /// Creates a clock that starts at zero.
-    init(_ time: VaultClock) {
-        boots = [Self.boot(time, elapsed: .zero)]
-        wall = time.wallClock()
+    init(_ clock: VaultClock) {
+        boots = [Self.boot(clock, elapsed: .zero)]
+        wall = clock.wallClock()
     }
 
     /// Restarts the clock at zero. Keeps the latest wall time, even if the wall clock was ahead once.
-    mutating func restart(_ time: VaultClock) {
+    mutating func restart(_ clock: VaultClock) {
         let wall = wall
-        self = HeartbeatClock(time)
-        self.wall = max(wall ?? time.wallClock(), time.wallClock())
+        self = HeartbeatClock(clock)
+        self.wall = max(wall ?? clock.wallClock(), clock.wallClock())
     }
 
-    private static func boot(_ time: VaultClock, elapsed: Duration) -> Boot {
+    private static func boot(_ clock: VaultClock, elapsed: Duration) -> Boot {
         Boot(
-            identifier: Array(time.bootIdentifier().utf8.prefix(maxIdentifierLength)),
-            lastLook: time.bootTime(), elapsed: elapsed)
+            identifier: Array(clock.bootIdentifier().utf8.prefix(maxIdentifierLength)),
+            lastLook: clock.bootTime(), elapsed: elapsed)
     }
 
     /// The time since the contact, including the time since the last check. A clock set back in the same boot
     /// neither adds nor subtracts time; the end of an earlier boot is not counted.
-    func passed(_ time: VaultClock) -> Duration {
-        let now = Self.boot(time, elapsed: elapsed)
+    func passed(_ clock: VaultClock) -> Duration {
+        let now = Self.boot(clock, elapsed: elapsed)
         let own = boots.filter { $0.identifier == now.identifier }
         if now.isKnown, !own.isEmpty {
             guard let seen = Self.last(of: own, before: now) else { return elapsed }
             var running = now.lastLook - seen.lastLook
-            if own.count > 1 { running = min(running, sinceLastLook(time)) }
+            if own.count > 1 { running = min(running, sinceLastLook(clock)) }
             return max(elapsed, seen.elapsed + running)
         }
         let running = now.isKnown ? now.lastLook : now.lastLook - boots[0].lastLook
-        return elapsed + max(.zero, min(running, sinceLastLook(time)))
+        return elapsed + max(.zero, min(running, sinceLastLook(clock)))
     }
 
     /// The time since the last check by the wall clock; zero if the clock was set back or no wall time is
     /// recorded.
-    private func sinceLastLook(_ time: VaultClock) -> Duration {
-        wall.map { max(.zero, time.wallClock() - $0) } ?? .zero
+    private func sinceLastLook(_ clock: VaultClock) -> Duration {
+        wall.map { max(.zero, clock.wallClock() - $0) } ?? .zero
     }
 
     /// The entry that `now` continues; `nil` if the boot's clock went back.
@@ -80,18 +80,18 @@ struct HeartbeatClock: Equatable {
 
     /// Whether the clock should be stored: this boot has no check yet, the clock was set back, or a minute
     /// passed.
-    func isStale(_ time: VaultClock) -> Bool {
-        let now = Self.boot(time, elapsed: elapsed)
+    func isStale(_ clock: VaultClock) -> Bool {
+        let now = Self.boot(clock, elapsed: elapsed)
         guard let seen = Self.last(of: boots, before: now) else { return true }
         return now.lastLook - seen.lastLook >= .seconds(60)
     }
 
-    mutating func tick(_ time: VaultClock) {
-        elapsed = passed(time)
-        let now = Self.boot(time, elapsed: elapsed)
+    mutating func tick(_ clock: VaultClock) {
+        elapsed = passed(clock)
+        let now = Self.boot(clock, elapsed: elapsed)
         if let seen = Self.last(of: boots, before: now) { boots.removeAll { $0 == seen } }
         boots = [now] + boots.prefix(Self.maxBootCount - 1)
-        wall = max(wall ?? time.wallClock(), time.wallClock())
+        wall = max(wall ?? clock.wallClock(), clock.wallClock())
     }
 
     // MARK: In the record

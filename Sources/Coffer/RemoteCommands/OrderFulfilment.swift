@@ -48,12 +48,12 @@ extension VaultCore {
     /// Erases what an order was accepted for, and nothing else; the receipt names the order. May be
     /// repeated after a crash at any point.
     private func erase(_ order: PendingOrder, reason: String) throws(CofferError) -> WipeReceipt {
-        var wiper = VaultEraser(home: home, time: time, orderDigest: order.digest)
-        wiper.namespaceID = order.vaultID
-        wiper.isDue = { [self] () throws(CofferError) in
+        var eraser = VaultEraser(home: home, clock: clock, orderDigest: order.digest)
+        eraser.namespaceID = order.vaultID
+        eraser.isDue = { [self] () throws(CofferError) in
             try readOrderBook()?.pending(order.digest) != nil && !Self.hasReceipt(of: order, in: home)
         }
-        let receipt = try wiper.wipe(
+        let receipt = try eraser.wipe(
             order.scope, reason: reason.isEmpty ? "a signed order" : reason, by: self)
         // If this cannot be recorded now, the next opening finds that it is done.
         if order.scope != .all { try? markCompleted(order) }
@@ -109,7 +109,7 @@ extension VaultCore {
     private func isStillMeant(_ order: PendingOrder, now: UInt64) -> Bool {
         guard now < order.expires else { return false }
         guard case .user(let name) = order.scope else { return true }
-        guard let inside = try? VaultEraser(home: home, time: time).namespace(of: name) else { return true }
+        guard let inside = try? VaultEraser(home: home, clock: clock).namespace(of: name) else { return true }
         return !Self.hasReceipt(of: order, in: inside)
     }
 
@@ -125,7 +125,7 @@ extension VaultCore {
     func processPendingCommands() throws(CofferError) {
         guard try orderRecordDamage() == nil, let book = try readOrderBook() else { return }
         // This comes before everything that needs the disk.
-        if book.contact?.action == .lock, book.isOverdue(time) { close(.contactTimeout) }
+        if book.contact?.action == .lock, book.isOverdue(clock) { close(.contactTimeout) }
         var failure: CofferError?
         for order in book.pending {
             do throws(CofferError) {
@@ -135,31 +135,31 @@ extension VaultCore {
                 if order.scope == .all { failure = error }
             }
         }
-        try attendToContact()
+        try applyDeadManSwitch()
         if let failure { throw failure }
     }
 
     /// Checks the dead-man's switch. Stores the time if the disk can be written.
-    private func attendToContact() throws(CofferError) {
+    private func applyDeadManSwitch() throws(CofferError) {
         guard var book = try readOrderBook(), book.contact != nil else { return }
-        if book.clock.isStale(time) {
+        if book.heartbeat.isStale(clock) {
             do throws(CofferError) {
                 book = try changeOrderBook { (book) throws(CofferError) in
-                    book.clock.tick(time)
+                    book.heartbeat.tick(clock)
                     return book
                 }
             } catch {
                 guard error.code != .wiped else { throw error }
             }
         }
-        guard let contact = book.contact, book.isOverdue(time) else { return }
+        guard let contact = book.contact, book.isOverdue(clock) else { return }
         switch contact.action {
         case .lock: close(.contactTimeout)
         case .wipe:
             // A check that may be another machine's erases nothing.
-            guard time.knowsBoot else { return close(.contactTimeout) }
+            guard clock.knowsBoot else { return close(.contactTimeout) }
             let days = contact.limit.components.seconds / 86_400
-            _ = try VaultEraser(home: home, time: time).wipe(
+            _ = try VaultEraser(home: home, clock: clock).wipe(
                 .all, reason: "no contact for \(days) days of running time", by: self)
             throw CofferError.wiped
         }

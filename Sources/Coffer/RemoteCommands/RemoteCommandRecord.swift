@@ -42,9 +42,9 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
     var pending: [PendingOrder] = []
     /// `nil` if the switch is off.
     var contact: DeadManSwitch?
-    var clock: HeartbeatClock
+    var heartbeat: HeartbeatClock
 
-    init(_ time: VaultClock) { clock = HeartbeatClock(time) }
+    init(_ clock: VaultClock) { heartbeat = HeartbeatClock(clock) }
 
     // MARK: Keys
 
@@ -93,7 +93,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
     /// Records that an order was accepted: an order to erase as pending, the others are carried out at
     /// once.
     mutating func take(
-        _ order: VerifiedCommand, _ waiting: PendingOrder?, time: VaultClock
+        _ order: VerifiedCommand, _ waiting: PendingOrder?, clock: VaultClock
     ) throws(OrderRefusal) {
         let content = order.order
         let issued = OrderEncoding.seconds(content.issued) ?? 0
@@ -101,7 +101,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         case .wipe(let scope):
             if scope == .all { pending = [] }
             pending += [waiting].compactMap(\.self)
-        case .contact: clock.restart(time)
+        case .contact: heartbeat.restart(clock)
         case .pin, .unpin:
             do throws(CofferError) {
                 try change(content.action, at: issued)
@@ -152,9 +152,9 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
     }
 
     /// Whether the time without contact is over.
-    func isOverdue(_ time: VaultClock) -> Bool {
+    func isOverdue(_ clock: VaultClock) -> Bool {
         guard let contact else { return false }
-        return clock.passed(time) >= contact.limit
+        return heartbeat.passed(clock) >= contact.limit
     }
 
     // MARK: In the record
@@ -171,7 +171,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
             }
         writer.append([action, 0, 0, 0, 0, 0, 0, 0])
         writer.append(UInt64(clamping: contact?.limit.components.seconds ?? 0))
-        clock.encode(to: &writer)
+        heartbeat.encode(to: &writer)
         writer.append(UInt16(clamping: keys.count))
         for key in keys {
             writer.append(key.key.bytes)
@@ -179,7 +179,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
             writer.appendText(key.label)
         }
         writer.appendLengthPrefixed([])
-        clock.encodeRest(to: &writer)
+        heartbeat.encodeRest(to: &writer)
         writer.append([UInt8(clamping: pending.count)])
         for order in pending { order.encode(to: &writer) }
     }
@@ -197,7 +197,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
             }
             contact = policy
         }
-        clock = try HeartbeatClock(from: &reader)
+        heartbeat = try HeartbeatClock(from: &reader)
         let count = Int(try reader.number(UInt16.self))
         guard count <= Self.maxKeyCount else { throw reader.corruptError }
         for _ in 0..<count {
@@ -219,7 +219,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
             pending = [PendingOrder(read, scope, for: nil)]
         }
         guard reader.remaining > 0 else { return }
-        try clock.decodeRest(from: &reader)
+        try heartbeat.decodeRest(from: &reader)
         let waiting = Int(try reader.take(1)[0])
         guard pending.count + waiting <= Self.maxPendingCount else { throw reader.corruptError }
         for _ in 0..<waiting { pending.append(try PendingOrder(from: &reader)) }

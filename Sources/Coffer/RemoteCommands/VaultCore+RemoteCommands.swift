@@ -41,7 +41,7 @@ extension VaultCore {
         var refusal: CofferError?
         let result: Outcome? = try home.withExclusiveVault { (vault) throws(CofferError) in
             let stored = try orderBook(in: vault, repairing: true)
-            var book = stored?.payload ?? RemoteCommandRecord(time)
+            var book = stored?.payload ?? RemoteCommandRecord(clock)
             let result: Outcome
             do throws(CofferError) {
                 result = try change(&book)
@@ -67,7 +67,7 @@ extension VaultCore {
     }
 
     /// Seconds since 1970 by the machine's clock; 0 for a time before that.
-    var wallSeconds: UInt64 { UInt64(clamping: time.wallClock().components.seconds) }
+    var wallSeconds: UInt64 { UInt64(clamping: clock.wallClock().components.seconds) }
 
     /// Verifies an order and changes nothing.
     func verify(_ order: SignedCommand) throws(CofferError) -> VerifiedCommand {
@@ -78,7 +78,7 @@ extension VaultCore {
     func verificationResult(
         of order: SignedCommand
     ) throws(CofferError) -> Result<VerifiedCommand, OrderRefusal> {
-        try verificationResult(of: order, by: readOrderBook() ?? RemoteCommandRecord(time))
+        try verificationResult(of: order, by: readOrderBook() ?? RemoteCommandRecord(clock))
     }
 
     /// A pending order is not verified again: that was done before its counter was accepted.
@@ -107,7 +107,7 @@ extension VaultCore {
             }
             try book.requireRoom(for: order.order.action, pending)
             do throws(OrderRefusal) {
-                try book.take(order, pending, time: time)
+                try book.take(order, pending, clock: clock)
                 return .success(pending)
             } catch {
                 return .failure(error)
@@ -122,7 +122,7 @@ extension VaultCore {
         let absent = OrderRefusal(.absent, "The user in the order has no namespace here.")
         let inside: WipeTarget
         do throws(CofferError) {
-            inside = WipeTarget(try VaultEraser(home: home, time: time).namespace(of: name))
+            inside = WipeTarget(try VaultEraser(home: home, clock: clock).namespace(of: name))
         } catch {
             switch error.code {
             case .notInitialised: return .failure(absent)

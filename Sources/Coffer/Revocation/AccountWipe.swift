@@ -52,10 +52,10 @@ extension VaultCore {
         guard !account.account.isEmpty else { return nil }
         if let parentVault = own.parentVault {
             guard try isNamespace(of: account.account, in: parentVault) else { return nil }
-            return try VaultEraser(home: home, time: time).wipe(.all, reason: reason, by: self)
+            return try VaultEraser(home: home, clock: clock).wipe(.all, reason: reason, by: self)
         }
         do throws(CofferError) {
-            return try VaultEraser(home: home, time: time).wipe(
+            return try VaultEraser(home: home, clock: clock).wipe(
                 .user(account.account), reason: reason, by: nil)
         } catch {
             // The state shows whether this vault itself was wiped.

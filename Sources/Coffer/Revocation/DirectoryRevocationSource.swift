@@ -103,19 +103,19 @@ public final class DirectoryRevocationSource: RevocationSource {
         var files: [FileKey: KnownFile] = [:]
         var orders: [(order: ReceivedOrder, name: [UInt8])] = []
         var told: Set<[UInt8]> = []
-        var room = Self.maxByteCount
+        var remaining = Self.maxByteCount
         for var candidate in candidates where !isCancelled() {
-            if let known = candidate.known, memory.settled.contains(known.digest) || room <= 0 {
+            if let known = candidate.known, memory.settled.contains(known.digest) || remaining <= 0 {
                 files[candidate.key] = known
                 continue
             }
-            guard room > 0, let bytes = Self.contents(candidate.name, in: box) else { continue }
+            guard remaining > 0, let bytes = Self.contents(candidate.name, in: box) else { continue }
             let digest = try Digest.sha256.hash(bytes.span)
             candidate.known = KnownFile(digest: digest, round: memory.round)
             // A file that changed a moment ago may change again without a change of its status.
             if candidate.isSettled { files[candidate.key] = candidate.known }
             guard !memory.settled.contains(digest), told.insert(digest).inserted else { continue }
-            room -= bytes.count
+            remaining -= bytes.count
             orders.append((ReceivedOrder(bytes), FileNameBytes.of(candidate.name)))
         }
         memory.files = files

@@ -90,7 +90,7 @@ struct RevocationRound {
 
     private func currentRules() -> Swift.Result<CommandVerifier, CofferError> {
         do throws(CofferError) {
-            let book = try core.readOrderBook() ?? RemoteCommandRecord(core.time)
+            let book = try core.readOrderBook() ?? RemoteCommandRecord(core.clock)
             return .success(try book.rules(vaultID: core.device.vaultID, now: core.wallSeconds))
         } catch {
             return .failure(error)

@@ -12,7 +12,7 @@ struct StorageMigrator {
     let device: DeviceKey
 
     /// The caller holds the vault directory's lock.
-    func move(to target: KeyringBackend, in vault: borrowing Descriptor) throws(CofferError)
+    func move(to target: StorageBackend, in vault: borrowing Descriptor) throws(CofferError)
         -> StorageMigration
     {
         let file = try DeviceKeyFile.read(in: vault)
@@ -43,7 +43,7 @@ struct StorageMigrator {
         try file.overwrite(in: vault)
         try vault.removeTree(TokenFile.fileName)
         try vault.sync()
-        return StorageMigration(from: .file, to: .secretService, tokens: envelopes.count, left: 0)
+        return StorageMigration(from: .file, to: .secretService, tokens: envelopes.count, remaining: 0)
     }
 
     private func moveToFile(
@@ -61,7 +61,7 @@ struct StorageMigrator {
             device.vaultID, Deadline(SecretServiceClient.promptDeadline))
         return StorageMigration(
             from: .secretService, to: .file, tokens: envelopes.count,
-            left: remains?.left ?? envelopes.count + 1)
+            remaining: remains?.remaining ?? envelopes.count + 1)
     }
 
     private static var differs: CofferError {

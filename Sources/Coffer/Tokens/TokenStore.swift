@@ -72,7 +72,7 @@ public final class TokenStore: Sendable {
     ) async throws(CofferError) -> PutResult {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
-            let stored = Date(nanosecondsSince1970: core.time.wallClock().nanoseconds)
+            let stored = Date(nanosecondsSince1970: core.clock.wallClock().nanoseconds)
             func info(_ version: UInt64?) -> TokenInfo {
                 TokenInfo(
                     id: id, version: version, protection: protection, stored: stored, expires: expires,
@@ -83,7 +83,7 @@ public final class TokenStore: Sendable {
                 try core.drainPendingTokens(in: vault)
                 do throws(CofferError) {
                     let isFirst = try core.entries(.waiting, of: name, in: vault).isEmpty
-                    guard try isFirst ? true : overtakesWaiting(name) else { throw CofferError.locked }
+                    guard try isFirst ? true : overtakesPending(name) else { throw CofferError.locked }
                     let version = try store(
                         token, name: name, precondition, isEphemeral: isEphemeral, info)
                     return .stored(version: version)
@@ -99,8 +99,8 @@ public final class TokenStore: Sendable {
     /// Whether a value replaces the stored one at once although others are pending under its name. Another
     /// process can add pending values; the unlock checks them against the value stored then. A value
     /// that this vault object stored earlier and that is still pending comes first.
-    private func overtakesWaiting(_ name: [UInt8]) throws(CofferError) -> Bool {
-        guard try core.ownWaitingValue(name) == nil, let found = try findEnvelope(name, orLocked: false)
+    private func overtakesPending(_ name: [UInt8]) throws(CofferError) -> Bool {
+        guard try core.ownPendingValue(name) == nil, let found = try findEnvelope(name, orLocked: false)
         else {
             return false
         }
@@ -150,7 +150,7 @@ public final class TokenStore: Sendable {
         return try await BlockingExecutor.run { [self] _ throws(CofferError) -> StoredToken? in
             let name = try name(of: id)
             try core.drainPendingTokens()
-            if let own = try core.ownWaitingValue(name) {
+            if let own = try core.ownPendingValue(name) {
                 return StoredToken(token: own.token, info: own.info)
             }
             guard let envelope = try findEnvelope(name) else {
@@ -184,7 +184,7 @@ public final class TokenStore: Sendable {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
             try core.drainPendingTokens()
-            if let own = try core.ownWaitingValue(name) { return own.info }
+            if let own = try core.ownPendingValue(name) { return own.info }
             guard let envelope = try findEnvelope(name) else {
                 try core.throwIfPending(name)
                 return nil
@@ -243,7 +243,7 @@ public final class TokenStore: Sendable {
                 guard waiting.isEmpty || ifVersion == nil else { throw CofferError.locked }
                 waiting += try core.entries(.unconfirmed, of: name, in: vault)
                 try core.inbox.remove(waiting, in: vault)
-                core.ownWaiting[name] = nil
+                core.ownPending[name] = nil
                 guard let envelope = try findEnvelope(name) else {
                     return waiting.isEmpty ? nil : (false, waiting.count)
                 }

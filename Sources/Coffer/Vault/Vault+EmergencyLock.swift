@@ -7,7 +7,7 @@ import SystemPackage
 struct EmergencyLock {
     private var removed = 0
     private var failures: [CofferError] = []
-    private var left: [[UInt8]] = []
+    private var remaining: [[UInt8]] = []
 
     /// The prefix of every name that Coffer uses in the kernel keyring. Names are compared byte by byte.
     private static let prefix = Array("coffer:".utf8)
@@ -75,8 +75,8 @@ struct EmergencyLock {
             removed += result.names.count { !UnlockMark.isMark($0) }
             // A key whose removal failed at first, but that is gone, was removed with its link or its
             // keyring.
-            failures += result.failures.filter { $0.code != .permissionDenied || !result.left.isEmpty }
-            left += result.left
+            failures += result.failures.filter { $0.code != .permissionDenied || !result.remaining.isEmpty }
+            remaining += result.remaining
         } catch {
             // A kernel without keyrings has none of the keys.
             if error.systemError != nil, error.code == .unsupported { return }
@@ -90,7 +90,7 @@ struct EmergencyLock {
         if KernelKeyCache.remove(vaultID: vaultID, all: false) { removed += 1 }
         for protection in ProtectionClass.allCases where protection.isEvictedOnLock {
             let name = KernelKeyCache.name(protection, vaultID: vaultID)
-            if (try? KernelKeyring.contains(name)) == true { left.append(Array(name.utf8)) }
+            if (try? KernelKeyring.contains(name)) == true { remaining.append(Array(name.utf8)) }
         }
     }
 
@@ -98,7 +98,7 @@ struct EmergencyLock {
     /// owner ended.
     private mutating func tidy(_ location: VaultLocation, _ hints: VaultHints) {
         do throws(CofferError) {
-            if hints.isUnfinished { try VaultEraser.finishInterrupted(at: location, time: .system) }
+            if hints.isUnfinished { try VaultEraser.finishInterrupted(at: location, clock: .system) }
             guard !hints.isWiped else { return }
             _ = try ViewCopyDirectory.removeStale(vault: VaultDirectory.openDirectory(location).openVault())
         } catch {
@@ -108,8 +108,8 @@ struct EmergencyLock {
     }
 
     private func report(of vaultID: VaultID?) throws(CofferError) -> LockReport {
-        guard left.isEmpty else {
-            let names = left.map { String(decoding: $0, as: UTF8.self) }
+        guard remaining.isEmpty else {
+            let names = remaining.map { String(decoding: $0, as: UTF8.self) }
             let reason = failures.last.map { " \($0.message)" } ?? ""
             throw CofferError(
                 .permissionDenied,

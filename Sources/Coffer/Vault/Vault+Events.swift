@@ -9,5 +9,5 @@ extension Vault {
     ///     hideSecrets(because: event.reason)
     /// }
     /// ```
-    public var events: AsyncStream<VaultEvent> { core.hub.stream() }
+    public var events: AsyncStream<VaultEvent> { core.events.stream() }
 }

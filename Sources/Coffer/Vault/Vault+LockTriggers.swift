@@ -17,14 +17,14 @@ extension Vault {
     public func observeLockTriggers(_ sources: LockTriggers = LockTriggers()) async -> [LockTriggerStatus] {
         let core = core
         let statuses = try? await BlockingExecutor.run { _ throws(CofferError) in
-            let watcher = LockMonitor(
+            let lockMonitor = LockMonitor(
                 sources, inactivity: core.inactivity, act: { [weak core] in core?.act(on: $0) },
                 checkKernelKeys: { [weak core] in
                     core?.evictExpiredKeys()
                     return core != nil
                 })
-            core.watcher.withLock { $0 = watcher }
-            return watcher.statuses
+            core.lockMonitor.withLock { $0 = lockMonitor }
+            return lockMonitor.statuses
         }
         return statuses ?? []
     }

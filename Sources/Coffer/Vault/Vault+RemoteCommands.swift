@@ -36,17 +36,17 @@ extension Vault {
     /// - Parameters:
     ///   - order: The order that was received.
     ///   - location: The vault's directory.
-    ///   - time: The clocks to use.
+    ///   - clock: The clock to use.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
     /// - Returns: The result.
-    /// - Throws: As ``execute(_:)`` and ``open(at:time:interaction:)``.
+    /// - Throws: As ``execute(_:)`` and ``open(at:clock:interaction:)``.
     public static func execute(
-        _ order: SignedCommand, at location: VaultLocation, time: VaultClock = .system,
+        _ order: SignedCommand, at location: VaultLocation, clock: VaultClock = .system,
         interaction: PromptPolicy = .never
     ) async throws(CofferError) -> OrderOutcome {
         try await BlockingExecutor.run { _ throws(CofferError) in
             let core = try Vault.openCore(
-                at: location, time: time, interaction: interaction, forOrders: true)
+                at: location, clock: clock, interaction: interaction, allowingCorruptKeybag: true)
             return try core.execute(core.verify(order))
         }
     }
@@ -100,14 +100,14 @@ extension Vault {
     ///
     /// - Throws: `locked`; `refused` while no key is pinned, because then contact would be impossible.
     public func setContactPolicy(_ policy: DeadManSwitch?) async throws(CofferError) {
-        let time = core.time
+        let clock = core.clock
         try await changeOrderBook { (book, _) throws(CofferError) in
             guard policy == nil || !book.keys.isEmpty else {
                 throw CofferError(
                     .refused, "Pin the key of an administrator first: without one, contact is impossible.")
             }
             book.contact = policy
-            book.clock.restart(time)
+            book.heartbeat.restart(clock)
         }
     }
 
@@ -118,7 +118,7 @@ extension Vault {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in
             guard let book = try core.readOrderBook(), book.contact != nil else { return nil }
-            return book.clock.passed(core.time)
+            return book.heartbeat.passed(core.clock)
         }
     }
 

@@ -101,13 +101,13 @@ extension Vault {
                     unsettled.append(revocation)
                 }
             }
-            waiting = source.repeatsUnsettled ? [] : unsettled.suffix(Self.maxWaitingCount)
+            waiting = source.repeatsUnsettled ? [] : unsettled.suffix(Self.maxUnsettledCount)
             try? await Task.sleep(for: pause, clock: .continuous)
         }
     }
 
     /// The maximum number of revocations kept for sources that do not report them again.
-    private static let maxWaitingCount = 4096
+    private static let maxUnsettledCount = 4096
 
     private func handleAll(
         _ revocations: [Revocation], _ policy: RevocationPolicy
@@ -172,7 +172,7 @@ extension VaultCore {
     ) throws(CofferError) -> RevocationOutcome {
         switch policy {
         case .wipe(.all):
-            return .wiped(try VaultEraser(home: home, time: time).wipe(.all, reason: reason, by: self))
+            return .wiped(try VaultEraser(home: home, clock: clock).wipe(.all, reason: reason, by: self))
         case .wipe(.account):
             if let account { return .accountWiped(try wipe(account, reason: reason)) }
             close(.revoked)
@@ -188,13 +188,13 @@ extension VaultCore {
     private func announcing(
         _ body: () throws(CofferError) -> RevocationOutcome
     ) throws(CofferError) -> RevocationOutcome {
-        hub.post(VaultEvent(.revoked))
+        events.post(VaultEvent(.revoked))
         do throws(CofferError) {
             let outcome = try body()
-            hub.post(VaultEvent(.revocationProcessed, revocation: outcome.result ?? .failed))
+            events.post(VaultEvent(.revocationProcessed, revocation: outcome.result ?? .failed))
             return outcome
         } catch {
-            hub.post(VaultEvent(.revocationProcessed, revocation: .failed))
+            events.post(VaultEvent(.revocationProcessed, revocation: .failed))
             throw error
         }
     }

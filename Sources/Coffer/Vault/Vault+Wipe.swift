@@ -11,14 +11,14 @@ extension Vault {
     ///   - scope: The part of the vault to erase.
     ///   - location: The vault's directory.
     ///   - reason: The reason for the receipt.
-    ///   - time: The clocks to use.
+    ///   - clock: The clock to use.
     /// - Returns: A receipt of what was removed.
     /// - Throws: `notInitialised`, `wiped`, `refused`; otherwise as ``wipe(_:reason:)``.
     public static func wipe(
         _ scope: WipeScope = .all, at location: VaultLocation, reason: String = "asked for",
-        time: VaultClock = .system
+        clock: VaultClock = .system
     ) async throws(CofferError) -> WipeReceipt {
-        try await startWipe(scope, at: location, reason: reason, time: time).receipt
+        try await startWipe(scope, at: location, reason: reason, clock: clock).receipt
     }
 
     /// Starts to erase the vault at `location` without opening it; returns the running wipe.
@@ -27,22 +27,22 @@ extension Vault {
     ///   - scope: The part of the vault to erase.
     ///   - location: The vault's directory.
     ///   - reason: The reason for the receipt.
-    ///   - time: The clocks to use.
+    ///   - clock: The clock to use.
     /// - Returns: The wipe, which runs to its end even if it is not awaited.
     public static func startWipe(
         _ scope: WipeScope = .all, at location: VaultLocation, reason: String = "asked for",
-        time: VaultClock = .system
+        clock: VaultClock = .system
     ) -> WipeOperation {
         WipeOperation { report async throws(CofferError) in
             try await BlockingExecutor.run { _ throws(CofferError) in
                 if scope == .tokens {
-                    try VaultEraser.finishInterrupted(at: location, time: time)
+                    try VaultEraser.finishInterrupted(at: location, clock: clock)
                 } else if let parentVault = location.parentVault {
-                    try? VaultEraser.finishInterrupted(at: parentVault, time: time)
+                    try? VaultEraser.finishInterrupted(at: parentVault, clock: clock)
                 }
                 let home = try VaultDirectory.openForWiping(location) { WipeTarget($0).isVault }
                 defer { try? OrphanedSecretItems(home: home).collect() }
-                return try VaultEraser(home: home, time: time, report: report).run(
+                return try VaultEraser(home: home, clock: clock, report: report).run(
                     scope, reason: reason, by: nil)
             }
         }
@@ -79,7 +79,7 @@ extension Vault {
         let core = core
         return WipeOperation { report async throws(CofferError) in
             let end = try await BlockingExecutor.run { _ throws(CofferError) in
-                try VaultEraser(home: core.home, time: core.time, report: report).run(
+                try VaultEraser(home: core.home, clock: core.clock, report: report).run(
                     scope, reason: reason, by: core)
             }
             // The keys are gone, so nothing that is open can be opened again. The stores close before the

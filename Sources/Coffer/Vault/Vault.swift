@@ -51,7 +51,7 @@ public final class Vault: Sendable {
     package func onKeyEviction(
         while object: any AnyObject & Sendable, _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
     ) {
-        core.hub.onKeyEviction(while: object, body)
+        core.events.onKeyEviction(while: object, body)
     }
 
     /// From now on keeps ephemeral tokens in the kernel keyring, where other processes of this user find
@@ -67,7 +67,7 @@ public final class Vault: Sendable {
     ///   - location: The vault's directory; it is created if it does not exist.
     ///   - options: The settings of the vault.
     ///   - passcode: `nil` for none: then anyone who can read the directory can open the vault.
-    ///   - time: The clocks to use.
+    ///   - clock: The clock to use.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
     /// - Returns: The open vault.
     /// - Throws: `alreadyExists` if there is a vault; `refused` because of the passcode policy or the
@@ -75,30 +75,30 @@ public final class Vault: Sendable {
     ///   the errors of ``migrateStorage(to:passcode:)``.
     public static func create(
         at location: VaultLocation, options: VaultOptions = VaultOptions(), passcode: Passcode?,
-        time: VaultClock = .system, interaction: PromptPolicy = .never
+        clock: VaultClock = .system, interaction: PromptPolicy = .never
     ) async throws(CofferError) -> Vault {
         try await create(
-            at: location, options: options, passcode: passcode, time: time, interaction: interaction,
+            at: location, options: options, passcode: passcode, clock: clock, interaction: interaction,
             decoratingStorage: { $0 })
     }
 
     /// Like the public function; the open vault reads and changes its token storage through the storage that
     /// `decorate` returns for it.
     package static func create(
-        at location: VaultLocation, options: VaultOptions, passcode: Passcode?, time: VaultClock,
+        at location: VaultLocation, options: VaultOptions, passcode: Passcode?, clock: VaultClock,
         interaction: PromptPolicy,
         decoratingStorage decorate: @escaping @Sendable (any ItemStorage) -> any ItemStorage
     ) async throws(CofferError) -> Vault {
         try await BlockingExecutor.run { _ throws(CofferError) in
-            try VaultEraser.finishInterrupted(at: location, time: time)
-            try attendToEnclosing(location, time, interaction)
-            let made = try VaultDirectory.create(
+            try VaultEraser.finishInterrupted(at: location, clock: clock)
+            try processCommandsOfParent(location, clock, interaction)
+            let created = try VaultDirectory.create(
                 at: location, options: options, passcode: passcode, interaction: interaction,
                 addingStores: FileStore.create(in:device:))
             let core = try VaultCore(
-                home: made.home, device: made.device, time: time, actions: .ofStores,
+                home: created.home, device: created.device, clock: clock, actions: .ofStores,
                 decoratingStorage: decorate)
-            core.keys.insert(made.keys)
+            core.keys.insert(created.keys)
             return Vault(core: core)
         }
     }
@@ -107,21 +107,21 @@ public final class Vault: Sendable {
     ///
     /// - Parameters:
     ///   - location: The vault's directory.
-    ///   - time: The clocks to use.
+    ///   - clock: The clock to use.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
     /// - Returns: The open vault.
     /// - Throws: `notInitialised`, `wiped`, `refused`, `corrupt`, `foreign`, `unsupportedVersion`; for a
     ///   vault in the Secret Service also the errors of ``migrateStorage(to:passcode:)``, and
     ///   `keyringUnavailable` if the service has no device key of this vault.
     public static func open(
-        at location: VaultLocation, time: VaultClock = .system, interaction: PromptPolicy = .never
+        at location: VaultLocation, clock: VaultClock = .system, interaction: PromptPolicy = .never
     ) async throws(CofferError) -> Vault {
         try await BlockingExecutor.run { _ throws(CofferError) in
             let core: VaultCore
             do throws(CofferError) {
-                core = try openCore(at: location, time: time, interaction: interaction)
+                core = try openCore(at: location, clock: clock, interaction: interaction)
             } catch {
-                try attendWithoutKeybag(after: error, at: location, time, interaction)
+                try processCommandsWithoutKeybag(after: error, at: location, clock, interaction)
                 throw error
             }
             try core.processPendingCommands()
@@ -133,13 +133,14 @@ public final class Vault: Sendable {
     /// Has the vault around a namespace carry out its pending orders, so that they act on the vault that
     /// they were accepted for. If they fail, the namespace is still created, unless the vault around it is
     /// wiped.
-    private static func attendToEnclosing(
-        _ location: VaultLocation, _ time: VaultClock, _ interaction: PromptPolicy
+    private static func processCommandsOfParent(
+        _ location: VaultLocation, _ clock: VaultClock, _ interaction: PromptPolicy
     ) throws(CofferError) {
         guard let parentVault = location.parentVault,
             let home = try? VaultDirectory.openDirectory(parentVault),
             (try? home.openVault().status(of: RemoteCommandRecord.record.name)) != nil,
-            let core = try? openCore(at: parentVault, time: time, interaction: interaction, forOrders: true)
+            let core = try? openCore(
+                at: parentVault, clock: clock, interaction: interaction, allowingCorruptKeybag: true)
         else { return }
         do throws(CofferError) {
             try core.processPendingCommands()
@@ -150,12 +151,13 @@ public final class Vault: Sendable {
 
     /// Orders and the dead-man's switch need no keybag: they still lock and erase a vault that is too
     /// damaged to open.
-    private static func attendWithoutKeybag(
-        after error: CofferError, at location: VaultLocation, _ time: VaultClock,
+    private static func processCommandsWithoutKeybag(
+        after error: CofferError, at location: VaultLocation, _ clock: VaultClock,
         _ interaction: PromptPolicy
     ) throws(CofferError) {
         guard RemoteCommandRecord.lastingDamage.contains(error.code),
-            let core = try? openCore(at: location, time: time, interaction: interaction, forOrders: true)
+            let core = try? openCore(
+                at: location, clock: clock, interaction: interaction, allowingCorruptKeybag: true)
         else { return }
         do throws(CofferError) {
             try core.processPendingCommands()
@@ -164,13 +166,14 @@ public final class Vault: Sendable {
         }
     }
 
-    /// Opens a vault and nothing else; pending orders stay pending. With `forOrders` the keybag may be
-    /// damaged.
+    /// Opens a vault and nothing else; pending orders stay pending. With `allowingCorruptKeybag` the keybag
+    /// may be damaged.
     static func openCore(
-        at location: VaultLocation, time: VaultClock, interaction: PromptPolicy, forOrders: Bool = false
+        at location: VaultLocation, clock: VaultClock, interaction: PromptPolicy,
+        allowingCorruptKeybag: Bool = false
     ) throws(CofferError) -> VaultCore {
         do throws(CofferError) {
-            try VaultEraser.finishInterrupted(at: location, time: time)
+            try VaultEraser.finishInterrupted(at: location, clock: clock)
         } catch {
             // Tokens that cannot be erased yet stay out of reach; the rest of the vault still opens.
             guard error.code != .foreign,
@@ -186,7 +189,8 @@ public final class Vault: Sendable {
             throw CofferError(.foreign, "The vault in \(location.path) belongs to another vault directory.")
         }
         return try VaultCore(
-            home: home, device: device, time: time, actions: .ofStores, forOrders: forOrders)
+            home: home, device: device, clock: clock, actions: .ofStores,
+            allowingCorruptKeybag: allowingCorruptKeybag)
     }
 
     /// Unwraps the class keys. A vault without a passcode needs none and ignores one that is given.

@@ -8,7 +8,7 @@ extension VaultActions {
             try core.removeOrphans(in: vault)
         },
         erase: { (core) throws(CofferError) in
-            let eraser = VaultEraser(home: core.home, time: core.time)
+            let eraser = VaultEraser(home: core.home, clock: core.clock)
             _ = try eraser.wipe(.all, reason: "ten wrong passcodes", by: core)
         })
 }

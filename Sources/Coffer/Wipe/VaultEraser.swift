@@ -10,7 +10,7 @@ import SystemPackage
 /// Nothing has to be readable, and no failure stops the rest: see ``WipeFindings``.
 struct VaultEraser {
     let home: VaultDirectory
-    let time: VaultClock
+    let clock: VaultClock
     /// Called at every step, on the thread that wipes.
     var report: @Sendable (WipeProgress) -> Void = { _ in }
     /// The digest of the signed order that is carried out; `nil` without one.
@@ -25,8 +25,8 @@ struct VaultEraser {
 
     /// Finishes an interrupted wipe, if there is one; for a namespace, first that of the vault around it.
     /// Throws if the state cannot be read, and then erases nothing.
-    static func finishInterrupted(at location: VaultLocation, time: VaultClock) throws(CofferError) {
-        if let parentVault = location.parentVault { try finishInterrupted(at: parentVault, time: time) }
+    static func finishInterrupted(at location: VaultLocation, clock: VaultClock) throws(CofferError) {
+        if let parentVault = location.parentVault { try finishInterrupted(at: parentVault, clock: clock) }
         let home: VaultDirectory
         do throws(CofferError) {
             home = try VaultDirectory.openDirectory(location)
@@ -34,10 +34,10 @@ struct VaultEraser {
             guard error.code == .notInitialised else { throw error }
             return
         }
-        let wiper = VaultEraser(home: home, time: time)
-        if try wiper.isInterrupted() {
-            try wiper.checkTombstone()
-            try home.withExclusiveLock { () throws(CofferError) in try wiper.finishInterrupted() }
+        let eraser = VaultEraser(home: home, clock: clock)
+        if try eraser.isInterrupted() {
+            try eraser.checkTombstone()
+            try home.withExclusiveLock { () throws(CofferError) in try eraser.finishInterrupted() }
         }
         try? OrphanedSecretItems(home: home).collect()
     }
@@ -56,13 +56,13 @@ struct VaultEraser {
 
     private func finishInterrupted() throws(CofferError) {
         guard try isInterrupted(), let state = try home.state() else { return }
-        var wiper = self
-        wiper.orderDigest = state.cause?.orderDigest
+        var eraser = self
+        eraser.orderDigest = state.cause?.orderDigest
         let reason = state.cause?.reason ?? "an interrupted wipe"
         if state.phase == .wipingTokens {
-            _ = try wiper.completeTokenWipe(state.vaultID, reason: reason, completes: true, device: nil)
+            _ = try eraser.completeTokenWipe(state.vaultID, reason: reason, completes: true, device: nil)
         } else {
-            _ = try wiper.finish([state.vaultID], reason: reason, completes: true).complete()
+            _ = try eraser.finish([state.vaultID], reason: reason, completes: true).complete()
         }
     }
 
@@ -95,9 +95,9 @@ struct VaultEraser {
         case .user(let user):
             var inside = try namespace(of: user)
             if let namespaceID { inside = try inside.pinned(to: namespaceID) }
-            var wiper = VaultEraser(home: inside, time: time, report: report)
-            wiper.orderDigest = orderDigest
-            return try wiper.wipeThisVault(scope, reason: reason, by: nil)
+            var eraser = VaultEraser(home: inside, clock: clock, report: report)
+            eraser.orderDigest = orderDigest
+            return try eraser.wipeThisVault(scope, reason: reason, by: nil)
         }
     }
 
@@ -124,7 +124,7 @@ struct VaultEraser {
     private func wipeThisVault(
         _ scope: WipeScope, reason: String, by core: VaultCore?
     ) throws(CofferError) -> WipeEnd {
-        let beginning = Beginning(time)
+        let beginning = Beginning(clock)
         // Inspected before the lock, which would create its file in a directory that is not a vault.
         let seen = try target(of: core)
         // Keys in memory need no lock, so they do not wait for one that another process holds.
@@ -133,7 +133,7 @@ struct VaultEraser {
             let target = try target(of: core)
             var findings = WipeFindings(unverified: Self.unverified)
             if let lock {
-                findings.noteUnproved(
+                findings.noteUnverified(
                     "what another process wrote in the meantime: the vault's lock", because: lock)
             }
             let isResumed = target.state?.phase == .wiping || target.state?.phase == .wiped
@@ -190,7 +190,7 @@ struct VaultEraser {
             try writeTombstone(.wiping, target.ids.first ?? .unknown, reason: reason)
         } catch {
             guard error.code != .readOnly else { throw evictKeysOnReadOnlyDisk(target.ids, error) }
-            findings.noteUnproved(
+            findings.noteUnverified(
                 "that an interrupted wipe would have been finished: the tombstone", because: error)
         }
     }

@@ -9,9 +9,9 @@ struct ViewRemoval {
     /// The number of view copies that were removed.
     private(set) var count = 0
     /// Places that could not be inspected.
-    private(set) var unseen: [(what: String, why: CofferError)]
+    private(set) var unseen: [(name: String, reason: CofferError)]
     /// View copies that are still there.
-    private(set) var left: [(what: String, why: CofferError)] = []
+    private(set) var remaining: [(name: String, reason: CofferError)] = []
 
     /// Vaults whose view copies another step removes.
     private let others: [VaultID]
@@ -43,7 +43,7 @@ struct ViewRemoval {
                     continue
                 }
                 if let error = root.directory.removeAll(of: name, overwriting: true).first {
-                    left.append((place, error))
+                    remaining.append((place, error))
                 } else {
                     count += 1
                 }

@@ -7,30 +7,32 @@ struct WipeFindings {
     /// Items that cannot be proved to be gone.
     var unverified: [String] = []
     /// Items that are provably still there, and why.
-    private(set) var remaining: [(what: String, why: CofferError)] = []
+    private(set) var remaining: [(name: String, reason: CofferError)] = []
 
     /// Records that an item is provably still there.
-    mutating func note(_ what: String, remainsBecause why: CofferError) { remaining.append((what, why)) }
+    mutating func note(_ name: String, remainsBecause reason: CofferError) {
+        remaining.append((name, reason))
+    }
 
     /// Records a failed attempt that leaves nothing behind that can be found.
-    mutating func noteUnproved(_ what: String, because why: CofferError) {
-        unverified.append("\(what) (\(why.code.name): \(why.message))")
+    mutating func noteUnverified(_ name: String, because reason: CofferError) {
+        unverified.append("\(name) (\(reason.code.name): \(reason.message))")
     }
 
     mutating func count(_ kind: String, _ number: Int = 1) {
         if number > 0 { removed[kind, default: 0] += number }
     }
 
-    var failures: [String] { remaining.map { "\($0.what): \($0.why.message)" } }
+    var failures: [String] { remaining.map { "\($0.name): \($0.reason.message)" } }
 
     /// The error of a wipe that left something, with the code of the first failure; `nil` if nothing is left.
     var failure: CofferError? {
         guard let first = remaining.first else { return nil }
         return CofferError(
-            first.why.code,
+            first.reason.code,
             "Not everything could be erased. Still there: \(failures.joined(separator: " ")) Fix "
-                + "that and wipe again; everything else is gone.", remedy: first.why.remedy,
-            systemError: first.why.systemError)
+                + "that and wipe again; everything else is gone.", remedy: first.reason.remedy,
+            systemError: first.reason.systemError)
     }
 }
 

@@ -15,13 +15,13 @@ extension VaultEraser {
         reason: String, _ findings: inout WipeFindings
     ) -> [FilePath: [VaultID]] {
         // A namespace that cannot be opened is reported when its data is removed.
-        let wipers = namespaceNames(&findings).compactMap { name in
-            (try? inside(name)).map { (name: name, wiper: $0) }
+        let erasers = namespaceNames(&findings).compactMap { name in
+            (try? inside(name)).map { (name: name, eraser: $0) }
         }
         // Keys in memory are removed without waiting for a lock.
-        for (_, wiper) in wipers { forget(WipeTarget(wiper.home).ids) }
+        for (_, eraser) in erasers { forget(WipeTarget(eraser.home).ids) }
         var known: [FilePath: [VaultID]] = [:]
-        for (name, wiper) in wipers { known[name] = wiper.destroyOwnKeys(reason: reason, &findings) }
+        for (name, eraser) in erasers { known[name] = eraser.destroyOwnKeys(reason: reason, &findings) }
         return known
     }
 
@@ -30,11 +30,11 @@ extension VaultEraser {
         _ known: [FilePath: [VaultID]], reason: String, _ findings: inout WipeFindings
     ) {
         for name in namespaceNames(&findings) {
-            let what = "the namespace \(VaultDirectory.usersName)/\(name)"
+            let displayName = "the namespace \(VaultDirectory.usersName)/\(name)"
             do throws(CofferError) {
-                let wiper = try inside(name)
-                guard let end = try wiper.wipeIfAlive(known[name] ?? [], reason: reason) else {
-                    wiper.noteWhatIsNoVault(what, &findings)
+                let eraser = try inside(name)
+                guard let end = try eraser.wipeIfAlive(known[name] ?? [], reason: reason) else {
+                    eraser.noteNonVault(displayName, &findings)
                     continue
                 }
                 let seen = Set(findings.unverified)
@@ -45,11 +45,11 @@ extension VaultEraser {
                 }
                 let failures = end.receipt.failures.joined(separator: " ")
                 findings.note(
-                    what,
+                    displayName,
                     remainsBecause: CofferError(
                         error.code, failures, remedy: error.remedy, systemError: error.systemError))
             } catch {
-                findings.note(what, remainsBecause: error)
+                findings.note(displayName, remainsBecause: error)
             }
         }
         noteLinks(&findings)
@@ -117,23 +117,23 @@ extension VaultEraser {
 
     /// Reports a directory among the namespaces that shows no vault, unless it was wiped before: its keys in
     /// the kernel keyring cannot be identified.
-    private func noteWhatIsNoVault(_ what: String, _ findings: inout WipeFindings) {
+    private func noteNonVault(_ name: String, _ findings: inout WipeFindings) {
         let target = WipeTarget(home)
         guard target.state?.phase != .wiped else { return }
         let unknown = "it shows no vault, so its keys in the kernel keyring cannot be identified"
         guard let status = try? home.directory.status(of: VaultDirectory.vaultName) else {
-            return findings.unverified.append("\(what): \(unknown)")
+            return findings.unverified.append("\(name): \(unknown)")
         }
         let vault = home.path.pushing(VaultDirectory.vaultName)
         let reason =
             status.kind == .symbolicLink
             ? "\(vault) is a link, and its target was not changed; \(unknown)."
             : "\(vault) was not changed; \(unknown)."
-        findings.note(what, remainsBecause: target.damage ?? CofferError(.refused, reason))
+        findings.note(name, remainsBecause: target.damage ?? CofferError(.refused, reason))
     }
 
     private func inside(_ name: FilePath) throws(CofferError) -> VaultEraser {
-        VaultEraser(home: try home.namespaceForWiping(name), time: time, orderDigest: orderDigest)
+        VaultEraser(home: try home.namespaceForWiping(name), clock: clock, orderDigest: orderDigest)
     }
 
     /// Writes the tombstone and destroys the keys if there is a vault; returns the candidates for its id.

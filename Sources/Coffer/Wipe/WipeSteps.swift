@@ -20,7 +20,7 @@ extension VaultEraser {
         let wall: Duration
         let sinceBoot: Duration
 
-        init(_ time: VaultClock) { (wall, sinceBoot) = (time.wallClock(), Clock.sinceBoot) }
+        init(_ clock: VaultClock) { (wall, sinceBoot) = (clock.wallClock(), Clock.sinceBoot) }
     }
 
     /// Runs all steps after the tombstone.
@@ -30,7 +30,7 @@ extension VaultEraser {
         _ known: WipeFindings = WipeFindings(unverified: Self.unverified)
     ) -> WipeEnd {
         var findings = known
-        let beginning = beginning ?? Beginning(time)
+        let beginning = beginning ?? Beginning(clock)
         forget(ids)
         report(WipeProgress(.memory))
         destroyKeys(&findings)
@@ -44,18 +44,18 @@ extension VaultEraser {
         do throws(CofferError) {
             try home.directory.sync()
         } catch {
-            findings.noteUnproved("that all changes reached the disk", because: error)
+            findings.noteUnverified("that all changes reached the disk", because: error)
         }
         prove(ids, &findings)
         var receipt = WipeReceipt(
             vaultID: (ids.first ?? .unknown).uuid, scope: scope.name, reason: reason,
             orderDigest: orderDigest, started: Date(nanosecondsSince1970: beginning.wall.nanoseconds),
-            finished: Date(nanosecondsSince1970: time.wallClock().nanoseconds),
+            finished: Date(nanosecondsSince1970: clock.wallClock().nanoseconds),
             keysDestroyedAfterMilliseconds: keysGone.map { Double($0.nanoseconds) / 1e6 },
             completesInterrupted: completes, findings)
         keep(receipt)
         if let error = finalMark(ids.first ?? .unknown, findings) {
-            findings.noteUnproved("the mark that the vault was wiped", because: error)
+            findings.noteUnverified("the mark that the vault was wiped", because: error)
             receipt = receipt.with(findings)
         }
         report(WipeProgress(.proof))
@@ -99,7 +99,7 @@ extension VaultEraser {
             do throws(CofferError) {
                 try vault.directory.overwrite(name, flushing: false)
             } catch {
-                findings.noteUnproved("the old blocks of \(name), not overwritten", because: error)
+                findings.noteUnverified("the old blocks of \(name), not overwritten", because: error)
             }
         }
         // The blocks stay where they are, so flushing the bytes suffices and needs no wait for a journal.
@@ -107,7 +107,7 @@ extension VaultEraser {
             do throws(CofferError) {
                 try vault.directory.openForOverwriting(name).syncData()
             } catch {
-                findings.noteUnproved("the old blocks of \(name), not flushed", because: error)
+                findings.noteUnverified("the old blocks of \(name), not flushed", because: error)
             }
         }
         for name in keys where vault.directory.removeAll(of: name).isEmpty { findings.count("keys") }
@@ -135,9 +135,11 @@ extension VaultEraser {
         let removal = ViewRemoval(of: ids, vault: openedVault(), others: others)
         findings.count("viewCopies", removal.count)
         for place in removal.unseen {
-            findings.noteUnproved("view copies in \(place.what)", because: place.why)
+            findings.noteUnverified("view copies in \(place.name)", because: place.reason)
         }
-        for left in removal.left { findings.note("view copies in \(left.what)", remainsBecause: left.why) }
+        for view in removal.remaining {
+            findings.note("view copies in \(view.name)", remainsBecause: view.reason)
+        }
     }
 
     /// Removes the vault's directory with everything in it.
@@ -230,7 +232,7 @@ extension VaultEraser {
     /// answer; nothing can open them any more.
     private func prove(_ ids: [VaultID], _ findings: inout WipeFindings) {
         for vaultID in ids {
-            if let left = removeItems(of: vaultID, &findings) { findings.unverified.append(left) }
+            if let note = removeItems(of: vaultID, &findings) { findings.unverified.append(note) }
             guard KernelKeyCache.isAnyLeft(vaultID: vaultID) else { continue }
             let error = CofferError(.inputOutput, "The kernel still has a key of \(vaultID).")
             findings.note("a key in the kernel keyring", remainsBecause: error)
@@ -246,9 +248,10 @@ extension VaultEraser {
         let next = "the next command on the vault tries again"
         do throws(CofferError) {
             guard try remains.isNoted(vaultID) else { return nil }
-            let (count, left) = try remains.remove(vaultID, Deadline(SecretServiceClient.deadline))
+            let (count, remaining) = try remains.remove(vaultID, Deadline(SecretServiceClient.deadline))
             findings.removed["keyringItems", default: 0] += count
-            return left == 0 ? nil : "\(left) sealed items in the desktop keyring, which is locked; \(next)"
+            guard remaining > 0 else { return nil }
+            return "\(remaining) sealed items in the desktop keyring, which is locked; \(next)"
         } catch {
             return "sealed items in the Secret Service (\(error.code.name)); \(next)"
         }

@@ -11,11 +11,11 @@ extension VaultEraser {
     func completeTokenWipe(
         _ vaultID: VaultID, reason: String, completes: Bool, device: DeviceKey?
     ) throws(CofferError) -> WipeReceipt {
-        let started = time.wallClock()
+        let started = clock.wallClock()
         let begin = Clock.sinceBoot
         for core in VaultRegistry.of(vaultID) {
             core.ephemeralTokens.clear()
-            core.dropWaitingState()
+            core.dropPendingState()
         }
         KernelKeyringStorage.remove(vaultID: vaultID)
         report(WipeProgress(.memory))
@@ -43,7 +43,7 @@ extension VaultEraser {
             vaultID: vaultID.uuid, scope: WipeScope.tokens.name, reason: reason,
             orderDigest: orderDigest,
             started: Date(nanosecondsSince1970: started.nanoseconds),
-            finished: Date(nanosecondsSince1970: time.wallClock().nanoseconds),
+            finished: Date(nanosecondsSince1970: clock.wallClock().nanoseconds),
             keysDestroyedAfterMilliseconds: Double((Clock.sinceBoot - begin).nanoseconds) / 1e6,
             completesInterrupted: completes, findings)
         keep(receipt)
@@ -59,20 +59,20 @@ extension VaultEraser {
     private func eraseTokens(
         of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) -> Int {
-        let spared = try DatabaseKeyNaming.names(in: vault, device: device)
+        let kept = try DatabaseKeyNaming.names(in: vault, device: device)
         var count = 0
         let inbox = PendingTokenQueue(home: home, device: device)
         count += (try? inbox.entries().count) ?? 0
         try vault.removeTree(PendingTokenQueue.directoryName)
         switch try DeviceKeyFile.read(in: vault).backend {
         case .file:
-            count += try TokenFile(device: device).erase(keeping: spared, in: vault)
+            count += try TokenFile(device: device).erase(keeping: kept, in: vault)
         case .secretService:
             let keyring = try SecretServiceStorage(tokensOf: device.vaultID, client: home.service)
-            let doomed = try keyring.envelopes().keys.filter { !spared.contains($0) }
-            try keyring.apply(Dictionary(doomed.map { ($0, .remove) }) { first, _ in first })
+            let names = try keyring.envelopes().keys.filter { !kept.contains($0) }
+            try keyring.apply(Dictionary(names.map { ($0, .remove) }) { first, _ in first })
             try vault.removeTree(TokenFile.fileName)
-            count += doomed.count
+            count += names.count
         }
         try vault.sync()
         return count

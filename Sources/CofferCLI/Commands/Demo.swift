@@ -17,12 +17,12 @@ struct DemoCommand: AsyncParsableCommand {
     var file: String?
 
     func run() async throws {
-        let workshop = try DemoDirectory.make()
-        defer { workshop.remove() }
+        let directory = try DemoDirectory.make()
+        defer { directory.remove() }
         let path =
             try file.map { text throws(CofferError) in try FilePathArgument.path(text) }
-            ?? workshop.makeSample()
-        let demo = try Demo(workshop: workshop, file: path)
+            ?? directory.makeSample()
+        let demo = try Demo(directory: directory, file: path)
         let steps = await demo.run()
         guard !global.json else {
             try Output.json(

@@ -60,7 +60,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     /// Errors after which the host is still checked: no vault, or a keyring that does not return its key.
-    private static let spared: Set<CofferError.Code> = [
+    private static let ignoredCodes: Set<CofferError.Code> = [
         .notInitialised, .wiped, .keyringUnavailable, .noSessionBus, .noSecretService, .noDefaultCollection,
         .keyringLocked, .noPrompter, .promptDismissed, .timedOut, .interrupted,
     ]
@@ -116,7 +116,7 @@ struct DoctorCommand: AsyncParsableCommand {
         } catch {
             Output.message("coffer: \(error.advice)")
             report.checks = Vault.hostSecurityChecks() + LinkedSQLite.protections()
-            report.failure = Self.spared.contains(error.code) ? nil : error
+            report.failure = Self.ignoredCodes.contains(error.code) ? nil : error
         }
         return report
     }

@@ -28,16 +28,16 @@ struct KeyringCommand: ParsableCommand {
         func run() async throws {
             let session = try await VaultOpener.session(global)
             let move = try await Self.move(session, to.backend, global)
-            if move.left > 0 {
+            if move.remaining > 0 {
                 Output.message(
-                    "coffer: \(move.left) sealed items are left in the Secret Service; the next command "
+                    "coffer: \(move.remaining) sealed items are left in the Secret Service; the next command "
                         + "tries to remove them again.")
             }
             guard !global.json else {
                 return try Output.json(
                     .object([
                         ("from", .text(move.from.rawValue)), ("to", .text(move.to.rawValue)),
-                        ("tokens", .number(move.tokens)), ("left", .number(move.left)),
+                        ("tokens", .number(move.tokens)), ("left", .number(move.remaining)),
                     ]))
             }
             try Output.line(
@@ -51,7 +51,7 @@ struct KeyringCommand: ParsableCommand {
 
         /// Moves the keys. If a passcode is needed, it is that of `--passcode-fd` or typed on the terminal.
         private static func move(
-            _ session: Vault, _ backend: KeyringBackend, _ global: GlobalOptions
+            _ session: Vault, _ backend: StorageBackend, _ global: GlobalOptions
         ) async throws(CofferError) -> StorageMigration {
             let given = try VaultOpener.passcode(global)
             do throws(CofferError) {
@@ -75,6 +75,6 @@ struct KeyringCommand: ParsableCommand {
         case file
         case secretService = "secret-service"
 
-        var backend: KeyringBackend { self == .file ? .file : .secretService }
+        var backend: StorageBackend { self == .file ? .file : .secretService }
     }
 }

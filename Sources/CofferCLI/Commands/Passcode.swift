@@ -60,12 +60,12 @@ struct PasscodeCommand: ParsableCommand {
         func run() async throws {
             let session = try await PasscodeCommand.withPasscode(global)
             let current = try await VaultOpener.currentPasscode(global, of: session)
-            let doomed = try await session.passcodeDependentItems()
-            if doomed.tokens + doomed.files + doomed.databases > 0 {
+            let dependent = try await session.passcodeDependentItems()
+            if dependent.tokens + dependent.files + dependent.databases > 0 {
                 Output.message(
-                    "coffer: removing the passcode destroys \(Plural.of(doomed.tokens, "token")) and "
-                        + "\(Plural.of(doomed.files, "file")), and "
-                        + "\(Plural.of(doomed.databases, "database")), "
+                    "coffer: removing the passcode destroys \(Plural.of(dependent.tokens, "token")) and "
+                        + "\(Plural.of(dependent.files, "file")), and "
+                        + "\(Plural.of(dependent.databases, "database")), "
                         + "of the class whenPasscodeSetThisDeviceOnly.")
             }
             var destroyed: PasscodeDependentItems?

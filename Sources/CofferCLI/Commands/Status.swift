@@ -43,7 +43,7 @@ struct StatusCommand: AsyncParsableCommand {
             fields.append(("unconfirmedTokens", .number(status.unconfirmedTokens)))
         }
         if status.corruptTokens > 0 { fields.append(("damagedTokens", .number(status.corruptTokens))) }
-        DamagedWaiting.report(status.corruptTokens)
+        CorruptPendingTokens.report(status.corruptTokens)
         guard !global.json else { return try Output.json(.object(fields)) }
         for (name, value) in fields {
             switch value {

@@ -31,7 +31,7 @@ struct TokenList: AsyncParsableCommand {
         } else {
             try show(listing, pending)
         }
-        DamagedWaiting.report(try await tokens.pendingTokens().damaged)
+        CorruptPendingTokens.report(try await tokens.pendingTokens().damaged)
         guard let damaged = listing.damaged.first else { return }
         Output.message(
             "coffer: \(Plural.of(listing.damaged.count, "stored token")) cannot be read; the rest is listed. "

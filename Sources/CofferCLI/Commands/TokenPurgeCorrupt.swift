@@ -26,7 +26,7 @@ struct TokenPurgeCorrupt: AsyncParsableCommand {
 }
 
 /// Tokens that arrived while locked and are unreadable.
-enum DamagedWaiting {
+enum CorruptPendingTokens {
     /// Prints how many there are, if any, and how to proceed.
     static func report(_ count: Int) {
         guard count > 0 else { return }

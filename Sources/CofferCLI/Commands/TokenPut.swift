@@ -56,7 +56,7 @@ struct TokenPut: AsyncParsableCommand {
             Token(SecretBytes(secret)), for: id, class: protection.protection, expires: expiry, scopes: scope,
             isEphemeral: isEphemeral, precondition: precondition)
         if case .stored = result { return try show(result) }
-        let fingerprint = try await session.tokens.ownWaitingFingerprint(for: id)
+        let fingerprint = try await session.tokens.ownPendingFingerprint(for: id)
         let choice = fingerprint.map { " --fingerprint \($0)" } ?? ""
         Output.message(
             "coffer: the vault is locked: the token waits, sealed, for the next unlock. If one of this name "

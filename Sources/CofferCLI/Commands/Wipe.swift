@@ -49,7 +49,7 @@ struct WipeCommand: AsyncParsableCommand {
     var order: String?
 
     func run() async throws {
-        if let order { return try await printReceiptIfPossible(carryOut(order)) }
+        if let order { return try await printReceiptIfPossible(executeOrder(order)) }
         guard yes else {
             throw CofferError(.invalidInput, "This erases the vault for good. Confirm with --yes.")
         }
@@ -71,9 +71,9 @@ struct WipeCommand: AsyncParsableCommand {
         try proof.scanBeforeWipe()
         try proof.requirePositiveControl()
         let receipt = try await session.wipe()
-        let hits = try proof.scanAfterWipe()
-        try printReceipt(receipt, (proof, hits))
-        guard hits.isEmpty else { throw ExitCode(1) }
+        let matches = try proof.scanAfterWipe()
+        try printReceipt(receipt, (proof, matches))
+        guard matches.isEmpty else { throw ExitCode(1) }
     }
 
     /// Prints the receipt, even of an incomplete wipe.
@@ -124,18 +124,18 @@ struct WipeCommand: AsyncParsableCommand {
         }
     }
 
-    private func printReceipt(_ receipt: WipeReceipt, _ proof: (WipeProof, hits: [String])?)
+    private func printReceipt(_ receipt: WipeReceipt, _ proof: (WipeProof, matches: [String])?)
         throws(CofferError)
     {
         guard !global.json else {
             return try Output.json(
-                .object(receipt.members + (proof.map { [("proof", $0.0.document($0.hits))] } ?? [])))
+                .object(receipt.members + (proof.map { [("proof", $0.0.document($0.matches))] } ?? [])))
         }
         try Output.line(receipt.headline)
         for (kind, count) in receipt.removed.sorted(by: { $0.key < $1.key }) {
             try Output.line("  \(kind): \(count)")
         }
-        if let (proof, hits) = proof { try proof.printMatches(hits) }
+        if let (proof, matches) = proof { try proof.printMatches(matches) }
         if !receipt.failures.isEmpty {
             try Output.line("STILL THERE:")
             for place in receipt.failures { try Output.line("  \(place.printable)") }
@@ -144,7 +144,7 @@ struct WipeCommand: AsyncParsableCommand {
         for place in receipt.unverified { try Output.line("  \(place.printable)") }
     }
 
-    private func carryOut(_ order: String) async throws(CofferError) -> WipeReceipt {
+    private func executeOrder(_ order: String) async throws(CofferError) -> WipeReceipt {
         guard !yes, !tokens, !prove, user == nil else {
             throw CofferError(.invalidInput, "The order determines what to erase. Specify --order alone.")
         }
@@ -193,19 +193,19 @@ extension WipeReceipt {
 }
 
 extension WipeProof {
-    fileprivate func document(_ hits: [String]) -> JSONDocument {
+    fileprivate func document(_ matches: [String]) -> JSONDocument {
         .object([
             ("lookedFor", .list(names.map { .text($0) })), ("searched", .list(places.map { .text($0) })),
-            ("foundBefore", .object(control.map { ($0.place, .number($0.hits)) })),
-            ("found", .list(hits.map { .text($0) })),
+            ("foundBefore", .object(control.map { ($0.place, .number($0.matches)) })),
+            ("found", .list(matches.map { .text($0) })),
         ])
     }
 
-    fileprivate func printMatches(_ hits: [String]) throws(CofferError) {
+    fileprivate func printMatches(_ matches: [String]) throws(CofferError) {
         try Output.line("Looked for: \(names.joined(separator: ", ")).")
         for (place, count) in control { try Output.line("  found before, in \(place): \(count)") }
         try Output.line(
-            hits.isEmpty ? "Found after: nothing, in \(places.joined(separator: ", "))." : "FOUND AFTER:")
-        for hit in hits { try Output.line("  \(hit)") }
+            matches.isEmpty ? "Found after: nothing, in \(places.joined(separator: ", "))." : "FOUND AFTER:")
+        for match in matches { try Output.line("  \(match)") }
     }
 }

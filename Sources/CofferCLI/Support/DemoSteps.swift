@@ -31,7 +31,7 @@ struct DemoStep {
 
 /// The demonstration from end to end. Each step throws if its check fails; the first failure ends the demo.
 struct Demo {
-    private let workshop: DemoDirectory
+    private let demoDirectory: DemoDirectory
     private let file: FilePath
     private let name: FilePath.Component
     private let home: VaultLocation
@@ -40,16 +40,16 @@ struct Demo {
     private let searchNote: String
 
     /// A failed check, described in words.
-    private struct Broken: Error { let what: String }
+    private struct FailedCheck: Error { let message: String }
 
-    init(workshop: DemoDirectory, file: FilePath) throws(CofferError) {
-        self.workshop = workshop
+    init(directory: DemoDirectory, file: FilePath) throws(CofferError) {
+        demoDirectory = directory
         self.file = file
         guard let name = file.lastComponent else {
             throw CofferError(.invalidInput, "\(file) does not name a file.")
         }
         self.name = name
-        home = VaultLocation(path: workshop.path.appending("home"))
+        home = VaultLocation(path: directory.path.appending("home"))
         let random = try SecureRandom.bytes(24)
         let digits = try Encoding.hex(random.span)
         let value = digits.span.copied()
@@ -73,9 +73,9 @@ struct Demo {
                     DemoStep(title: title, proof: proof, held: true, duration: Clock.sinceBoot - start))
             }
         } catch {
-            let what = (error as? Broken)?.what ?? (error as? CofferError)?.advice ?? "\(error)"
+            let message = (error as? FailedCheck)?.message ?? (error as? CofferError)?.advice ?? "\(error)"
             steps.append(
-                DemoStep(title: "stopped", proof: what, held: false, duration: Clock.sinceBoot - begin))
+                DemoStep(title: "stopped", proof: message, held: false, duration: Clock.sinceBoot - begin))
         }
         return steps
     }
@@ -132,17 +132,17 @@ struct Demo {
 
     /// The search must find unencrypted data first; otherwise finding nothing later would prove nothing.
     private func searchBefore() throws -> String {
-        let plain = workshop.path.appending("plain")
-        try Descriptor.open(workshop.path, [.read, .directory]).makeDirectory("plain")
+        let plain = demoDirectory.path.appending("plain")
+        try Descriptor.open(demoDirectory.path, [.read, .directory]).makeDirectory("plain")
         let directory = try Descriptor.open(plain, [.read, .directory])
         let content = token + [UInt8(ascii: "\n")] + (try Self.sample(of: file))
         try directory.replace(FilePath(root: nil, [name]), with: content.span)
-        let hits = try search.matches(below: plain)
+        let matches = try search.matches(below: plain)
         try directory.removeTree(FilePath(root: nil, [name]))
-        guard hits.contains(where: { $0.utf8.hasPrefix("the token in /") }) else {
-            throw Broken(what: "The search does not find an unencrypted token.")
+        guard matches.contains(where: { $0.utf8.hasPrefix("the token in /") }) else {
+            throw FailedCheck(message: "The search does not find an unencrypted token.")
         }
-        return "the search finds \(hits.count) traces of unencrypted token, name and content" + searchNote
+        return "the search finds \(matches.count) traces of unencrypted token, name and content" + searchNote
     }
 
     private func demonstrateToken(_ session: Vault) async throws {
@@ -150,7 +150,7 @@ struct Demo {
         let first = try await session.tokens.put(Token(copying: token), for: id)
         let second = try await session.tokens.put(Token(copying: token), for: id, precondition: .version(1))
         guard first == .stored(version: 1), second == .stored(version: 2) else {
-            throw Broken(what: "The versions are \(first) and \(second).")
+            throw FailedCheck(message: "The versions are \(first) and \(second).")
         }
         try await expect(.conflict) {
             try await session.tokens.put(Token(copying: "stale"), for: id, precondition: .version(1))
@@ -158,7 +158,7 @@ struct Demo {
         let same = try await session.tokens.withToken(for: id) { (stored, _) throws(CofferError) in
             stored.exposing { ConstantTime.equal($0, token.span) }
         }
-        guard same == true else { throw Broken(what: "The token read back differs.") }
+        guard same == true else { throw FailedCheck(message: "The token read back differs.") }
     }
 
     private func documentedKey(_ vaultID: VaultID) throws -> String {
@@ -168,7 +168,7 @@ struct Demo {
         let sealed = try Documented.encrypt(message.span, key: key)
         let opened = try Documented.decrypt(sealed.span, key: key)
         guard opened.exposing({ ConstantTime.equal($0, message.span) }) else {
-            throw Broken(what: "The documented scheme cannot decrypt its own ciphertext.")
+            throw FailedCheck(message: "The documented scheme cannot decrypt its own ciphertext.")
         }
         return "SHA-256 of UUID and Base64(SHA-256(passcode)), then AES-256-CBC both ways"
     }
@@ -177,7 +177,7 @@ struct Demo {
         let original = try Descriptor.open(file, .read)
         let check = StreamComparator(original: original)
         try await session.files.readChunks(of: id) { (bytes) throws(CofferError) in try check.add(bytes) }
-        guard try check.isComplete else { throw Broken(what: "The file read back differs.") }
+        guard try check.isComplete else { throw FailedCheck(message: "The file read back differs.") }
         return check.length
     }
 
@@ -185,12 +185,12 @@ struct Demo {
         let size = try Descriptor.open(file, .read).status().size
         let path = try await session.files.withViewCopy(of: id) { path in
             guard try Descriptor.open(path, .read).status().size == size, path.lastComponent == name else {
-                throw Broken(what: "The view copy differs from the file.")
+                throw FailedCheck(message: "The view copy differs from the file.")
             }
             return path
         }
         guard (try? Descriptor.open(path, .read)) == nil else {
-            throw Broken(what: "The view copy is still there.")
+            throw FailedCheck(message: "The view copy is still there.")
         }
         return path
     }
@@ -202,12 +202,12 @@ struct Demo {
             guard error.code == code else { throw error }
             return
         }
-        throw Broken(what: "A call that had to fail with '\(code.name)' did not.")
+        throw FailedCheck(message: "A call that had to fail with '\(code.name)' did not.")
     }
 
     private func expectNoPlaintext(below root: FilePath) throws {
-        let hits = try search.matches(below: root)
-        guard hits.isEmpty else { throw Broken(what: "Found: " + hits.joined(separator: "; ")) }
+        let matches = try search.matches(below: root)
+        guard matches.isEmpty else { throw FailedCheck(message: "Found: " + matches.joined(separator: "; ")) }
     }
 
     /// The most varied 48 bytes at the start of the file: a run of zeros would be found everywhere.

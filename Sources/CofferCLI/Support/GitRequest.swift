@@ -50,8 +50,8 @@ final class GitRequest: Sendable {
         return values
     }
 
-    private static func malformed(_ what: String) -> CofferError {
-        CofferError(.invalidInput, "A credential request contains \(what).")
+    private static func malformed(_ reason: String) -> CofferError {
+        CofferError(.invalidInput, "A credential request contains \(reason).")
     }
 
     /// A value that is not secret; `nil` if absent.

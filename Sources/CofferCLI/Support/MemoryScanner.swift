@@ -7,14 +7,14 @@ import SystemPackage
 struct MemoryScanner {
     private var needles = SecretPatterns()
 
-    private static let pieceSize = 1 << 20
+    private static let chunkSize = 1 << 20
     /// Of a longer file, only this many bytes are searched.
     private static let maxFileByteCount: Int64 = 256 << 20
 
     /// Adds a secret; one shorter than 8 bytes is ignored. With `isWhole`, only the whole secret matches, not
     /// any 8 bytes of it.
-    mutating func add(_ what: String, _ secret: Span<UInt8>, isWhole: Bool = false) {
-        needles.add(what, secret, isWhole: isWhole)
+    mutating func add(_ name: String, _ secret: Span<UInt8>, isWhole: Bool = false) {
+        needles.add(name, secret, isWhole: isWhole)
     }
 
     /// The names of the secrets.
@@ -32,7 +32,7 @@ struct MemoryScanner {
     }
 
     /// The matches in this process's own memory.
-    func hitsInMemory() throws(CofferError) -> [String] {
+    func matchesInMemory() throws(CofferError) -> [String] {
         var found: Set<String> = []
         try ProcessMemory.withSelfMemory { () throws(CofferError) in
             try ProcessMemory.forEachPiece(overlap: needles.maxPatternLength) { piece in
@@ -67,7 +67,7 @@ struct MemoryScanner {
     /// Reads in chunks, each together with the end of the one before.
     private func matches(in file: borrowing Descriptor, named name: FilePath) throws(CofferError) -> [String]
     {
-        var buffer = [UInt8](repeating: 0, count: Self.pieceSize + needles.maxPatternLength)
+        var buffer = [UInt8](repeating: 0, count: Self.chunkSize + needles.maxPatternLength)
         defer { buffer.clear() }
         var found: Set<String> = []
         var offset: Int64 = 0
@@ -76,7 +76,7 @@ struct MemoryScanner {
             let count = try file.read(at: offset, into: &span)
             found.formUnion(needles.found(in: buffer.span.extracting(..<count)))
             guard count == buffer.count, offset < Self.maxFileByteCount else { break }
-            offset += Int64(Self.pieceSize)
+            offset += Int64(Self.chunkSize)
         }
         return found.sorted().map { "\($0) in \(file.path)" }
     }

@@ -13,7 +13,7 @@ struct WipeProof {
     private let home: FilePath
     private let vaultID: VaultID
     /// The number of matches before the wipe, by place.
-    private(set) var control: [(place: String, hits: Int)] = []
+    private(set) var control: [(place: String, matches: Int)] = []
 
     init(of vaultID: VaultID, at location: VaultLocation) {
         home = location.path
@@ -23,10 +23,10 @@ struct WipeProof {
     // MARK: Before
 
     /// Adds a secret that was passed to the command.
-    mutating func add(_ what: String, _ secret: borrowing SecretBytes) {
+    mutating func add(_ name: String, _ secret: borrowing SecretBytes) {
         secret.exposing { bytes in
-            search.add(what, bytes, isWhole: true)
-            memory.add(what, bytes, isWhole: true)
+            search.add(name, bytes, isWhole: true)
+            memory.add(name, bytes, isWhole: true)
         }
     }
 
@@ -48,7 +48,7 @@ struct WipeProof {
         } catch {
             guard [.unsupported, .permissionDenied, .noSpace].contains(error.code) else { throw error }
         }
-        for name in KernelKeyNames.all(of: vaultID) {
+        for name in KernelKeyCache.names(of: vaultID) {
             let held = try KernelKeyring.read(name)
             switch held {
             case .some(let held):
@@ -78,16 +78,16 @@ struct WipeProof {
         try directory.removeTree(FilePath(name), overwriting: true)
         // The search must find a view copy in the place where view copies are kept.
         let search = search
-        var hits = 0
+        var matches = 0
         do {
-            hits = try await session.files.withViewCopy(of: id) { _ in
+            matches = try await session.files.withViewCopy(of: id) { _ in
                 try Self.memoryDirectories.reduce(0) { try $0 + search.matches(below: $1).count }
             }
         } catch {
             throw error as? CofferError
                 ?? CofferError(.internalFailure, "The view copy could not be searched.")
         }
-        control.append(("directories in memory", hits))
+        control.append(("directories in memory", matches))
     }
 
     /// Adds the contents of the key files, and records how many matches the search finds in each place now.
@@ -105,8 +105,8 @@ struct WipeProof {
             if name == "device" { memory.add("the device key", bytes.extracting(..<32)) }
         }
         control.append(("the home", try search.matches(below: home).count))
-        control.append(("the kernel keyring", try kernelHits().count))
-        control.append(("the memory of this process", try memory.hitsInMemory().count))
+        control.append(("the kernel keyring", try kernelMatches().count))
+        control.append(("the memory of this process", try memory.matchesInMemory().count))
     }
 
     /// The ranges of the key files that hold keys, wrapped or not, and sealed tokens.
@@ -119,7 +119,7 @@ struct WipeProof {
     func requirePositiveControl() throws(CofferError) {
         func looksFor(_ name: String) -> Bool { names.contains(name) }
         let isPlanted = looksFor("the value of a token")
-        for (place, hits) in control where hits == 0 {
+        for (place, matches) in control where matches == 0 {
             if place == "the kernel keyring", !isPlanted || !looksFor("a class key") { continue }
             if place == "the memory of this process", !isPlanted || !looksFor("a class key") {
                 continue
@@ -133,16 +133,16 @@ struct WipeProof {
 
     /// The matches of the search now. A pattern that was not found before the wipe proves nothing.
     func scanAfterWipe() throws(CofferError) -> [String] {
-        var hits = try search.matches(below: home)
+        var matches = try search.matches(below: home)
         for directory in Self.memoryDirectories + Self.keyringDirectories {
-            hits += try search.matches(below: directory)
+            matches += try search.matches(below: directory)
         }
-        hits += try kernelHits()
-        hits += try memory.hitsInMemory()
-        for name in KernelKeyNames.all(of: vaultID) where (try? KernelKeyring.contains(name)) == true {
-            hits.append("the key \(name) in the kernel keyring")
+        matches += try kernelMatches()
+        matches += try memory.matchesInMemory()
+        for name in KernelKeyCache.names(of: vaultID) where (try? KernelKeyring.contains(name)) == true {
+            matches.append("the key \(name) in the kernel keyring")
         }
-        return hits
+        return matches
     }
 
     /// The names of the patterns.
@@ -154,16 +154,16 @@ struct WipeProof {
         return directories.map(\.string) + ["the kernel keyring", "the memory of this process"]
     }
 
-    private func kernelHits() throws(CofferError) -> [String] {
-        var hits: [String] = []
+    private func kernelMatches() throws(CofferError) -> [String] {
+        var matches: [String] = []
         do throws(CofferError) {
             try KernelSubkeyring.forEachSecretOfUser { name, bytes in
-                hits += search.matches(in: bytes, of: "the key \(name) of the kernel keyring")
+                matches += search.matches(in: bytes, of: "the key \(name) of the kernel keyring")
             }
         } catch {
             guard error.code == .unsupported || error.code == .permissionDenied else { throw error }
         }
-        return hits
+        return matches
     }
 
     private static var memoryDirectories: [FilePath] {

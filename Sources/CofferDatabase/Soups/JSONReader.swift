@@ -24,8 +24,8 @@ struct JSONReader {
         }
     }
 
-    private func malformed(_ what: String) -> CofferError {
-        CofferError(.invalidInput, "Not JSON at byte \(at): \(what).")
+    private func malformed(_ reason: String) -> CofferError {
+        CofferError(.invalidInput, "Not JSON at byte \(at): \(reason).")
     }
 
     private var next: UInt8? { at < bytes.count ? bytes[at] : nil }

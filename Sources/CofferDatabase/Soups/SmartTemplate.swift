@@ -50,8 +50,8 @@ struct SmartTemplate: Sendable {
         }
     }
 
-    static func refusal(_ why: String) -> CofferError {
-        CofferError(.invalidInput, "The smart query is refused: \(why).")
+    static func refusal(_ reason: String) -> CofferError {
+        CofferError(.invalidInput, "The smart query is refused: \(reason).")
     }
 
     /// Returns the SQL over the tables of the soups.

@@ -42,9 +42,9 @@ public struct SoupEntries: AsyncSequence, Sendable {
                 try SoupQuery.spec(spec, soup: soup).checkPageSize()
                 ids = try await store.read { try SoupQuery.ids(spec, soup, $0) }[...]
             }
-            while documents.isEmpty, let rest = ids, !rest.isEmpty {
-                documents = try await store.retrieve(Array(rest.prefix(spec.pageSize)), from: soup)[...]
-                ids = rest.dropFirst(spec.pageSize)
+            while documents.isEmpty, let remaining = ids, !remaining.isEmpty {
+                documents = try await store.retrieve(Array(remaining.prefix(spec.pageSize)), from: soup)[...]
+                ids = remaining.dropFirst(spec.pageSize)
             }
             return documents.popFirst()
         }

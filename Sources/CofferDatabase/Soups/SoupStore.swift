@@ -25,16 +25,16 @@ import Synchronization
 public final class SoupStore: Sendable {
     /// `nil` once the store has ended.
     private let database: Mutex<(any DatabaseWriter)?>
-    let time: VaultClock
+    let clock: VaultClock
     /// Called between the transactions of a resumable operation, so that tests can stop it there.
     let checkpoint: @Sendable (ResumableOperation.Step) throws(CofferError) -> Void
 
     private init(
-        _ writer: any DatabaseWriter, _ time: VaultClock,
+        _ writer: any DatabaseWriter, _ clock: VaultClock,
         _ checkpoint: @escaping @Sendable (ResumableOperation.Step) throws(CofferError) -> Void
     ) {
         database = Mutex(writer)
-        self.time = time
+        self.clock = clock
         self.checkpoint = checkpoint
     }
 
@@ -42,31 +42,31 @@ public final class SoupStore: Sendable {
     ///
     /// - Parameters:
     ///   - writer: An open database; from `EncryptedDatabase` if the documents are to be protected.
-    ///   - time: The clock that supplies dates.
+    ///   - clock: The clock that supplies dates.
     /// - Returns: The store.
     /// - Throws: `unsupportedVersion` when a later release wrote it.
     public static func open(
-        on writer: any DatabaseWriter, time: VaultClock = .system
+        on writer: any DatabaseWriter, clock: VaultClock = .system
     ) async throws(CofferError) -> SoupStore {
-        try await open(on: writer, time: time) { _ throws(CofferError) in }
+        try await open(on: writer, clock: clock) { _ throws(CofferError) in }
     }
 
     /// Opens a store in memory, for tests. It is not encrypted and is lost when its last user releases it.
     ///
-    /// - Parameter time: The clock that supplies dates.
+    /// - Parameter clock: The clock that supplies dates.
     /// - Returns: The store.
     /// - Throws: `outOfMemory`.
-    public static func insecureInMemory(time: VaultClock = .system) async throws(CofferError) -> SoupStore {
+    public static func insecureInMemory(clock: VaultClock = .system) async throws(CofferError) -> SoupStore {
         let queue: DatabaseQueue
         do { queue = try DatabaseQueue() } catch { throw CofferError(soups: error) }
-        return try await open(on: queue, time: time)
+        return try await open(on: queue, clock: clock)
     }
 
     static func open(
-        on writer: any DatabaseWriter, time: VaultClock,
+        on writer: any DatabaseWriter, clock: VaultClock,
         checkpoint: @escaping @Sendable (ResumableOperation.Step) throws(CofferError) -> Void
     ) async throws(CofferError) -> SoupStore {
-        let store = SoupStore(writer, time, checkpoint)
+        let store = SoupStore(writer, clock, checkpoint)
         try await store.write { try SoupCatalog.prepare($0) }
         try await store.finishOperations()
         return store
@@ -131,7 +131,7 @@ public final class SoupStore: Sendable {
     }
 
     /// Milliseconds since 1970.
-    var now: Int64 { time.wallClock().wholeMilliseconds }
+    var now: Int64 { clock.wallClock().wholeMilliseconds }
 }
 
 extension SoupStore {

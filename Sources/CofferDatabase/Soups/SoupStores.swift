@@ -15,7 +15,7 @@ public import CofferBase
 /// the store again.
 public actor SoupStores {
     private let databases: any SoupDatabases
-    private let time: VaultClock
+    private let clock: VaultClock
     private var stores: [SoupStoreName: SoupStore] = [:]
     private var pendingOpens: [SoupStoreName: Task<Result<SoupStore, CofferError>, Never>] = [:]
     /// The stores that were closed while they were being opened.
@@ -29,14 +29,14 @@ public actor SoupStores {
     /// - Parameters:
     ///   - databases: The databases of the stores.
     ///   - policy: How events such as a logout affect the stores.
-    ///   - time: The clock that supplies dates.
+    ///   - clock: The clock that supplies dates.
     public init(
         _ databases: any SoupDatabases, policy: SoupStorePolicy = SoupStorePolicy(),
-        time: VaultClock = .system
+        clock: VaultClock = .system
     ) {
         self.databases = databases
         self.policy = policy
-        self.time = time
+        self.clock = clock
     }
 
     /// Opens a store, creating it if necessary. Returns the same store while it is open.
@@ -64,7 +64,7 @@ public actor SoupStores {
             closedEarly.remove(name)
         }
         do throws(CofferError) {
-            let store = try await SoupStore.open(on: databases.open(name), time: time)
+            let store = try await SoupStore.open(on: databases.open(name), clock: clock)
             guard closedEarly.remove(name) == nil else {
                 await store.end()
                 throw CofferError(.locked, "The stores were closed.")

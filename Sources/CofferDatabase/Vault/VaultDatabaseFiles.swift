@@ -34,7 +34,7 @@ final class VaultDatabaseFiles: Sendable {
 
     /// Has the vault revoke the key when the vault loses it, even if the program keeps other references to
     /// the database.
-    private func takeBack(_ lease: DatabaseKeyHandle, with protection: ProtectionClass) {
+    private func revokeOnEviction(_ lease: DatabaseKeyHandle, with protection: ProtectionClass) {
         session.onKeyEviction(while: lease) { [weak lease] lost in
             if lost.contains(protection) { lease?.revoke() }
         }
@@ -82,7 +82,7 @@ final class VaultDatabaseFiles: Sendable {
             try SecretBytes.copying(bytes)
         }
         let lease = try DatabaseKey.raw(secret, salt: found.salt).lease()
-        takeBack(lease, with: found.protection)
+        revokeOnEviction(lease, with: found.protection)
         // The lock may have come between reading the key and registering it.
         guard session.hasKey(of: found.protection) else {
             lease.revoke()

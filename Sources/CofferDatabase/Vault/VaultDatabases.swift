@@ -147,13 +147,13 @@ public actor VaultDatabases {
             let writer = try result.get()
             files.invalidate(writer, of: access, unless: self)
             await files.noteCreation(of: access, by: writer)
-            let made = Open(writer: writer, access: access)
+            let created = Open(writer: writer, access: access)
             guard !access.lease.isRevoked else {
-                await invalidate(made)
+                await invalidate(created)
                 throw CofferError(.locked, "The vault was locked while the database was opened.")
             }
-            open[name] = made
-            return .success(made)
+            open[name] = created
+            return .success(created)
         } catch {
             return .failure(error)
         }

@@ -70,14 +70,14 @@ extension SoupStores {
     ///   - protection: The class that determines when the stores can be opened.
     ///   - policy: How a logout, or the revocation of a grant, affects the stores: report it with
     ///     ``apply(_:)``. Stores in the user's namespace are removed with its revoked grant automatically.
-    ///   - time: The clock that supplies dates.
+    ///   - clock: The clock that supplies dates.
     /// - Returns: The stores.
     public static func of(
         _ session: Vault, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
-        policy: SoupStorePolicy = SoupStorePolicy(), time: VaultClock = .system
+        policy: SoupStorePolicy = SoupStorePolicy(), clock: VaultClock = .system
     ) -> SoupStores {
         let stores = SoupStores(
-            VaultSoupDatabases(session, class: protection), policy: policy, time: time)
+            VaultSoupDatabases(session, class: protection), policy: policy, clock: clock)
         session.register(stores)
         let events = session.events
         Task.detached { [weak stores] in

@@ -7,7 +7,6 @@ import CLinux
 ///
 /// Where the kernel has no keyring, or a container forbids it, every call throws `unsupported` or
 /// `permissionDenied`; callers then work without it.
-/// `permissionDenied`; callers then do without.
 package enum KernelKeyring {
     /// The largest number of keys under one description that are searched for.
     private static let maxCountPerName = 64
@@ -27,7 +26,6 @@ package enum KernelKeyring {
     ///
     /// The call replaces the previous key in the same step and does not change it: a process that still works
     /// on that key does not affect this one.
-    /// on that key changes nothing of this one.
     @discardableResult
     package static func store(
         _ secret: borrowing GuardedBytes, description: String, timeout: Int?

@@ -76,7 +76,7 @@ extension KernelSubkeyring {
         /// The errors of removals that the kernel refused, and an error if some keys were not examined.
         package var failures: [CofferError] = []
         /// The names that remain.
-        package var left: [[UInt8]] = []
+        package var remaining: [[UInt8]] = []
         /// The number of removed keys and rings.
         package var count: Int { names.count }
     }
@@ -95,7 +95,7 @@ extension KernelSubkeyring {
             let found = there.filter { tried.insert($0.key.number).inserted }
             guard !found.isEmpty else {
                 // Keys that the kernel still has remain, whatever it returned before.
-                removed.left = there.map(\.name)
+                removed.remaining = there.map(\.name)
                 return removed
             }
             // A key without a label was removed with its ring.
@@ -111,7 +111,7 @@ extension KernelSubkeyring {
                 removed.names.append(entry.name)
             }
         }
-        removed.left = try KernelSubkeyringSearch.ofUser().entries.map(\.name).filter(matches)
+        removed.remaining = try KernelSubkeyringSearch.ofUser().entries.map(\.name).filter(matches)
         return removed
     }
 

@@ -35,8 +35,8 @@ package struct GuardedBuffer: ~Copyable {
         }
         let end = buffer.count
         var span = buffer.mutableSpan
-        var rest = span._mutatingExtracting(start..<end)
-        guard let more = try read(&rest) else { return false }
+        var remaining = span._mutatingExtracting(start..<end)
+        guard let more = try read(&remaining) else { return false }
         count += more
         guard count <= limit else {
             throw Self.tooLong(limit)

@@ -110,9 +110,9 @@ package struct CBCCipher: ~Copyable, Sendable {
             else { return false }
             done += pieceSize
         }
-        let rest = unsafe UnsafeRawBufferPointer(rebasing: plaintext[done...])
+        let remaining = unsafe UnsafeRawBufferPointer(rebasing: plaintext[done...])
         var tail: Int32 = 0
-        guard let body = unsafe context.update(input: rest, output: target + done),
+        guard let body = unsafe context.update(input: remaining, output: target + done),
             unsafe EVP_CipherFinal_ex(context.pointer, target + done + body, &tail) == 1
         else { return false }
         return unsafe mac.update(target + done, body + Int(tail))

@@ -54,9 +54,9 @@ package final class BoundChildProcess: Sendable {
     package func write(_ bytes: Span<UInt8>) throws(CofferError) {
         var written = 0
         while written < bytes.count {
-            let rest = bytes.extracting(written...)
+            let remaining = bytes.extracting(written...)
             let count = BrokenPipe.ignoring {
-                unsafe rest.withUnsafeBytes { unsafe Glibc.write(input.raw, $0.baseAddress, $0.count) }
+                unsafe remaining.withUnsafeBytes { unsafe Glibc.write(input.raw, $0.baseAddress, $0.count) }
             }
             guard count >= 0 || Errno.current == EINTR else { throw Errno.failure("write to", "pipe") }
             written += max(0, count)

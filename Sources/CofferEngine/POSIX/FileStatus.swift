@@ -57,12 +57,12 @@ package struct FileStatus: Sendable, Equatable {
 extension Descriptor {
     /// Sets the modification time, in nanoseconds since 1970.
     package func setModified(_ nanoseconds: Int64) throws(CofferError) {
-        let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let (seconds, remainder) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         let times = [
             timespec(tv_sec: 0, tv_nsec: 0x3fff_fffe),  // UTIME_OMIT: the time of access stays
             timespec(
-                tv_sec: Int(rest < 0 ? seconds - 1 : seconds),
-                tv_nsec: Int(rest < 0 ? rest + 1_000_000_000 : rest)),
+                tv_sec: Int(remainder < 0 ? seconds - 1 : seconds),
+                tv_nsec: Int(remainder < 0 ? remainder + 1_000_000_000 : remainder)),
         ]
         guard unsafe futimens(raw, times) == 0 else { throw Errno.failure("set the date of", path) }
     }

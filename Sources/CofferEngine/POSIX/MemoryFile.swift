@@ -44,7 +44,7 @@ extension Descriptor {
 
     /// Releases the file. The number then refers to an empty one, so that it cannot come to refer to another
     /// file by chance.
-    package func blank() {
+    package func replaceWithEmptyFile() {
         let empty = unsafe clinux_memfd_create("coffer", Self.closeOnExec)
         guard empty >= 0 else { return }
         _ = dup2(empty, raw)

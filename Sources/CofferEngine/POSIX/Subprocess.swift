@@ -64,7 +64,7 @@ package enum Subprocess {
         let end: Duration
         var written = 0
         var hasEnded = false
-        var stopped: (at: Duration, why: CofferError)?
+        var stopped: (at: Duration, reason: CofferError)?
 
         /// Writes and reads until the program has ended. Does not wait for another process to which the
         /// program left its output.
@@ -74,7 +74,7 @@ package enum Subprocess {
                 try terminateIfNeeded(isCancelled)
             }
             while !hasEnded, try transfer(input, wait: 0) {}
-            if let stopped { throw stopped.why }
+            if let stopped { throw stopped.reason }
         }
 
         consuming func takeOutput() throws(CofferError) -> GuardedBytes { try collector.finish() }

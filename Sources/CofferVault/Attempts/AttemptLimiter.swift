@@ -9,16 +9,16 @@ package import CofferEngine
 /// attempt that counts was therefore compared.
 package struct AttemptLimiter {
     package let device: DeviceKey
-    package let time: VaultClock
+    package let clock: VaultClock
     package let delays: Bool
     /// Keeps the counter's generation outside of the vault directory; `nil` if nothing does.
-    package var witness: RollbackGuard?
+    package var rollbackGuard: RollbackGuard?
 
-    package init(device: DeviceKey, time: VaultClock, delays: Bool, witness: RollbackGuard? = nil) {
+    package init(device: DeviceKey, clock: VaultClock, delays: Bool, rollbackGuard: RollbackGuard? = nil) {
         self.device = device
-        self.time = time
+        self.clock = clock
         self.delays = delays
-        self.witness = witness
+        self.rollbackGuard = rollbackGuard
     }
 
     private typealias Record = AuthenticatedRecord<AttemptRecord>.Contents
@@ -37,14 +37,14 @@ package struct AttemptLimiter {
         let state = try prepare(keybag, in: vault)
         let before = state.attempts
         let isAgain = before.isLast(passcode.tag)
-        guard before.left > 0 || (isAgain && before.isPending) else { return true }
+        guard before.attemptsLeft > 0 || (isAgain && before.isPending) else { return true }
         guard before.isPending || !isAgain else {
             _ = try write(before, over: state.record, in: vault)
             throw wrong(before)
         }
         var attempts = before.counting(passcode.tag)
         let counted = try write(attempts, over: state.record, in: vault)
-        try witness?.record(counted.generation)
+        try rollbackGuard?.record(counted.generation)
         let isRight: Bool
         do throws(CofferError) {
             isRight = try keybag.isRight(passcode, vaultID: device.vaultID)
@@ -57,7 +57,7 @@ package struct AttemptLimiter {
             attempts.isPending = false
             // An attempt that cannot be recorded stays pending: the next one compares it again.
             _ = try? write(attempts, over: counted, in: vault)
-            guard attempts.left > 0 else { return true }
+            guard attempts.attemptsLeft > 0 else { return true }
             throw wrong(attempts)
         }
         _ = try write(AttemptRecord(), over: counted, in: vault)
@@ -67,8 +67,8 @@ package struct AttemptLimiter {
     /// Throws `attemptDelayed` if the attempt comes too soon after a wrong one. Does nothing if the clock was
     /// set back: ``mustErase(after:keybag:in:)`` records that.
     package func throwIfTooSoon(_ attempts: AttemptRecord) throws(CofferError) {
-        let now = time.bootTime()
-        let boot = time.bootIdentifier()
+        let now = clock.bootTime()
+        let boot = clock.bootIdentifier()
         guard delays, !attempts.isClockRolledBack(now: now, bootIdentifier: boot) else { return }
         let wait = attempts.remainingDelay(now: now, bootIdentifier: boot)
         guard wait <= .zero else {
@@ -76,7 +76,7 @@ package struct AttemptLimiter {
             throw CofferError(
                 .attemptDelayed,
                 "Too soon after a wrong passcode: wait \(seconds) \(seconds == 1 ? "second" : "seconds").",
-                attemptsLeft: attempts.left, retryAfter: wait)
+                attemptsLeft: attempts.attemptsLeft, retryAfter: wait)
         }
     }
 
@@ -86,19 +86,19 @@ package struct AttemptLimiter {
         _ keybag: Keybag, in vault: borrowing Descriptor
     ) throws(CofferError) -> State {
         var record = try AttemptRecord.record.read(device: device, in: vault, repairing: true)
-        try witness?.verify(record.generation)
+        try rollbackGuard?.verify(record.generation)
         var attempts = record.payload
-        let now = time.bootTime()
-        let boot = time.bootIdentifier()
+        let now = clock.bootTime()
+        let boot = clock.bootIdentifier()
         if attempts.isClockRolledBack(now: now, bootIdentifier: boot) {
             attempts.lastFailure = now
             record = try write(attempts, over: record, in: vault)
         }
         // After ten wrong passcodes there is no delay any more.
-        if attempts.left > 0 || attempts.isPending { try throwIfTooSoon(attempts) }
+        if attempts.attemptsLeft > 0 || attempts.isPending { try throwIfTooSoon(attempts) }
         // This shows, before anything is counted, that the service accepts a write. The service must also
         // know of a count that a kill left pending before that passcode is compared.
-        try witness?.record(record.generation)
+        try rollbackGuard?.record(record.generation)
         attempts = attempts.settled(by: keybag.passcodeTag)
         attempts.lastFailure = now
         attempts.bootIdentifier = boot
@@ -107,11 +107,11 @@ package struct AttemptLimiter {
 
     private func wrong(_ attempts: AttemptRecord) -> CofferError {
         let consequence =
-            attempts.left == 1
+            attempts.attemptsLeft == 1
             ? "one attempt left: the next wrong passcode erases this vault."
-            : "\(attempts.left) attempts left before everything is erased."
+            : "\(attempts.attemptsLeft) attempts left before everything is erased."
         return CofferError(
-            .wrongPasscode, "Wrong passcode; \(consequence)", attemptsLeft: attempts.left)
+            .wrongPasscode, "Wrong passcode; \(consequence)", attemptsLeft: attempts.attemptsLeft)
     }
 
     private func write(

@@ -65,7 +65,7 @@ package struct AttemptRecord: Equatable, RecordPayload {
             || identifier.hasSameBytes(as: unknown)
     }
 
-    package var left: Int { max(0, Self.limit - failures) }
+    package var attemptsLeft: Int { max(0, Self.limit - failures) }
 
     /// Whether this tag is that of the passcode counted last.
     package func isLast(_ tag: [UInt8]) -> Bool {

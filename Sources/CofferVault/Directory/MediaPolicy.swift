@@ -10,14 +10,14 @@ package enum MediaPolicy {
 
     /// Throws `refused` for a directory on a removable medium or on the network.
     package static func check(_ directory: borrowing Descriptor) throws(CofferError) {
-        let what: String
+        let name: String
         switch try StorageMedium.of(directory).medium {
-        case .removable: what = "a removable medium"
-        case .network: what = "a network file system"
+        case .removable: name = "a removable medium"
+        case .network: name = "a network file system"
         case .fixed, .memory, .unknown: return
         }
         throw CofferError(
-            .refused, "\(directory.path) is on \(what): refused unless external media are allowed.")
+            .refused, "\(directory.path) is on \(name): refused unless external media are allowed.")
     }
 
     /// As ``check(_:)`` for a vault's directory, unless the vault was created for external media.

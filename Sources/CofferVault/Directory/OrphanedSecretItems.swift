@@ -32,13 +32,14 @@ package struct OrphanedSecretItems {
 
     /// Removes the items of one vault, and its mark if none is left. Returns how many were removed and how
     /// many are left.
-    package func remove(_ vaultID: VaultID, _ time: Deadline) throws(CofferError) -> (removed: Int, left: Int)
-    {
-        let key = try SecretServiceStorage(deviceKeyOf: vaultID, client: home.service).removeAll(time)
-        let tokens = try SecretServiceStorage(tokensOf: vaultID, client: home.service).removeAll(time)
-        let left = key.left + tokens.left
-        if left == 0 { try home.directory.remove(Self.name(vaultID)) }
-        return (key.removed + tokens.removed, left)
+    package func remove(
+        _ vaultID: VaultID, _ deadline: Deadline
+    ) throws(CofferError) -> (removed: Int, remaining: Int) {
+        let key = try SecretServiceStorage(deviceKeyOf: vaultID, client: home.service).removeAll(deadline)
+        let tokens = try SecretServiceStorage(tokensOf: vaultID, client: home.service).removeAll(deadline)
+        let remaining = key.remaining + tokens.remaining
+        if remaining == 0 { try home.directory.remove(Self.name(vaultID)) }
+        return (key.removed + tokens.removed, remaining)
     }
 
     /// Removes items that do not belong to a live vault that uses the Secret Service, and a token file that a
@@ -53,8 +54,8 @@ package struct OrphanedSecretItems {
                 try vault.removeTree(TokenFile.fileName)
                 try vault.sync()
             }
-            let time = Deadline(Self.timeout)
-            for vaultID in try stale() { _ = try remove(vaultID, time) }
+            let deadline = Deadline(Self.timeout)
+            for vaultID in try stale() { _ = try remove(vaultID, deadline) }
         }
     }
 

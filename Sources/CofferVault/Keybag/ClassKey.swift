@@ -2,27 +2,23 @@ package import CofferBase
 package import CofferCrypto
 import CofferEngine
 
-/// The unwrapped key of one protection class, with the two keys that the stores derive from it.
+/// The unwrapped key of one protection class, with the key that the token store derives from it.
 package final class ClassKey: Sendable {
     package let key: SymmetricKey
     package let id: [UInt8]
     package let generation: UInt32
     /// Wraps the keys of tokens.
     package let tokenKEK: SymmetricKey
-    /// Wraps the inner keys of files.
-    package let fileKEK: SymmetricKey
 
     package init(
         _ key: consuming SymmetricKey, id: [UInt8], generation: UInt32, vaultID: VaultID
     ) throws(CofferError) {
         let context = vaultID.bytes
         let tokenKEK = try HKDF.deriveKey(from: key, info: KDFLabel.tokenWrapping, context: context.span)
-        let fileKEK = try HKDF.deriveKey(from: key, info: KDFLabel.fileInnerKEK, context: context.span)
         self.key = key
         self.id = id
         self.generation = generation
         self.tokenKEK = tokenKEK
-        self.fileKEK = fileKEK
     }
 
     /// Generates a random key for each of `classes`.

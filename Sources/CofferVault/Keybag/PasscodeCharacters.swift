@@ -23,9 +23,9 @@ package struct PasscodeCharacters {
     package init(_ bytes: Span<UInt8>) {
         var start = 0
         while start < bytes.count {
-            let rest = bytes.extracting(start...)
+            let remaining = bytes.extracting(start...)
             do throws(Unicode.UTF8.ValidationError) {
-                add(try UTF8Span(validating: rest), of: bytes, at: start)
+                add(try UTF8Span(validating: remaining), of: bytes, at: start)
                 start = bytes.count
             } catch {
                 let bad = start + error.byteOffsets.lowerBound..<start + error.byteOffsets.upperBound

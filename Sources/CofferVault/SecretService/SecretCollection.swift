@@ -15,12 +15,12 @@ package struct SecretCollection {
 
     /// Inspects the collection that new items are added to.
     package static func inspect(
-        _ client: SecretServiceClient, _ time: Deadline
+        _ client: SecretServiceClient, _ deadline: Deadline
     ) throws(CofferError) -> SecretCollection {
-        let path = try client.defaultCollection(time)
+        let path = try client.defaultCollection(deadline)
         return SecretCollection(
-            path: path, isLocked: try client.isLocked(path, time),
-            storage: storage(of: path, process: try? client.serviceProcess(time)))
+            path: path, isLocked: try client.isLocked(path, deadline),
+            storage: storage(of: path, process: try? client.serviceProcess(deadline)))
     }
 
     private static func storage(of path: String, process: UInt32?) -> Storage {

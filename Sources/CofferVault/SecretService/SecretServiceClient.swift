@@ -59,9 +59,9 @@ package final class SecretServiceClient: Sendable {
 
     /// Returns the paths of the items that have at least these attributes.
     package func search(
-        _ attributes: [String: String], _ time: Deadline
+        _ attributes: [String: String], _ deadline: Deadline
     ) throws(CofferError) -> (unlocked: [String], locked: [String]) {
-        let reply = try call(Self.servicePath, Self.service, "SearchItems", [.texts(attributes)], time)
+        let reply = try call(Self.servicePath, Self.service, "SearchItems", [.texts(attributes)], deadline)
         guard reply.count == 2, let unlocked = reply[0].paths, let locked = reply[1].paths else {
             throw Self.unexpectedReply("SearchItems")
         }
@@ -69,23 +69,23 @@ package final class SecretServiceClient: Sendable {
     }
 
     /// Returns the attributes of an item; `nil` if there is no item at that path.
-    package func attributes(of path: String, _ time: Deadline) throws(CofferError) -> [String: String]? {
+    package func attributes(of path: String, _ deadline: Deadline) throws(CofferError) -> [String: String]? {
         try ifPresent { () throws(CofferError) in
-            try property("Attributes", of: path, Self.item, time)?.texts
+            try property("Attributes", of: path, Self.item, deadline)?.texts
         }
     }
 
     /// Returns the secret of an item; `nil` if there is no item at that path.
-    package func secret(of path: String, _ time: Deadline) throws(CofferError) -> [UInt8]? {
+    package func secret(of path: String, _ deadline: Deadline) throws(CofferError) -> [UInt8]? {
         try ifPresent { () throws(CofferError) in
-            let reply = try call(path, Self.item, "GetSecret", time) { [.path($0)] }
+            let reply = try call(path, Self.item, "GetSecret", deadline) { [.path($0)] }
             return Self.value(reply.first)
         }
     }
 
     /// Returns the secrets of several items, without items that no longer exist.
-    package func secrets(of paths: [String], _ time: Deadline) throws(CofferError) -> [String: [UInt8]] {
-        let reply = try call(Self.servicePath, Self.service, "GetSecrets", time) {
+    package func secrets(of paths: [String], _ deadline: Deadline) throws(CofferError) -> [String: [UInt8]] {
+        let reply = try call(Self.servicePath, Self.service, "GetSecrets", deadline) {
             [.paths(paths), .path($0)]
         }
         guard let secrets = reply.first?.byPath else { throw Self.unexpectedReply("GetSecrets") }
@@ -93,42 +93,46 @@ package final class SecretServiceClient: Sendable {
     }
 
     /// Replaces the secret of an item; returns whether there is an item at that path.
-    package func replace(_ path: String, by secret: [UInt8], _ time: Deadline) throws(CofferError) -> Bool {
+    package func replace(
+        _ path: String, by secret: [UInt8], _ deadline: Deadline
+    ) throws(CofferError) -> Bool {
         try ifPresent { () throws(CofferError) in
-            _ = try call(path, Self.item, "SetSecret", time) { [Self.structure(secret, session: $0)] }
+            _ = try call(path, Self.item, "SetSecret", deadline) { [Self.structure(secret, session: $0)] }
             return true
         } ?? false
     }
 
     /// Creates an item in the default collection.
     package func create(
-        label: String, _ attributes: [String: String], secret: [UInt8], _ time: Deadline
+        label: String, _ attributes: [String: String], secret: [UInt8], _ deadline: Deadline
     ) throws(CofferError) {
-        let collection = try defaultCollection(time)
+        let collection = try defaultCollection(deadline)
         let properties: [String: BusValue] = [
             Self.item + ".Label": .text(label), Self.item + ".Attributes": .texts(attributes),
         ]
-        let reply = try unlocking(collection, time) { () throws(CofferError) in
-            try call(collection, Self.collection, "CreateItem", time) {
+        let reply = try unlocking(collection, deadline) { () throws(CofferError) in
+            try call(collection, Self.collection, "CreateItem", deadline) {
                 [.properties(properties), Self.structure(secret, session: $0), .flag(false)]
             }
         }
         guard reply.count == 2, let prompt = reply[1].text else { throw Self.unexpectedReply("CreateItem") }
-        try completePrompt(prompt, time)
+        try completePrompt(prompt, deadline)
     }
 
     /// Deletes an item. An item that does not exist is not an error.
-    package func delete(_ path: String, _ time: Deadline) throws(CofferError) {
-        let reply = try ifPresent { () throws(CofferError) in try call(path, Self.item, "Delete", [], time) }
-        if let prompt = reply?.first?.text { try completePrompt(prompt, time) }
+    package func delete(_ path: String, _ deadline: Deadline) throws(CofferError) {
+        let reply = try ifPresent { () throws(CofferError) in
+            try call(path, Self.item, "Delete", [], deadline)
+        }
+        if let prompt = reply?.first?.text { try completePrompt(prompt, deadline) }
     }
 
     // MARK: Collections
 
     /// Returns the path of the collection for new items. The client never creates a collection and never
     /// changes the alias.
-    package func defaultCollection(_ time: Deadline) throws(CofferError) -> String {
-        let reply = try call(Self.servicePath, Self.service, "ReadAlias", [.text("default")], time)
+    package func defaultCollection(_ deadline: Deadline) throws(CofferError) -> String {
+        let reply = try call(Self.servicePath, Self.service, "ReadAlias", [.text("default")], deadline)
         guard let path = reply.first?.text, path != Self.nullObjectPath else {
             throw CofferError(
                 .noDefaultCollection,
@@ -138,61 +142,64 @@ package final class SecretServiceClient: Sendable {
     }
 
     /// Whether a collection or an item is locked.
-    package func isLocked(_ path: String, _ time: Deadline) throws(CofferError) -> Bool {
-        try property("Locked", of: path, Self.collection, time)?.flag ?? false
+    package func isLocked(_ path: String, _ deadline: Deadline) throws(CofferError) -> Bool {
+        try property("Locked", of: path, Self.collection, deadline)?.flag ?? false
     }
 
     /// Unlocks the default collection if it is locked, because a missing item could then be hidden in it.
     /// Throws if it stays locked.
-    package func requireReadable(_ time: Deadline) throws(CofferError) {
-        let collection = try defaultCollection(time)
-        if try isLocked(collection, time) { try unlock([collection], time) }
+    package func requireReadable(_ deadline: Deadline) throws(CofferError) {
+        let collection = try defaultCollection(deadline)
+        if try isLocked(collection, deadline) { try unlock([collection], deadline) }
     }
 
     /// Unlocks by prompting the user, if the policy allows prompts; otherwise throws `keyringLocked`.
     ///
     /// A collection without a password is locked whenever the service starts, but any program can unlock it
     /// without a prompt. Its lock protects nothing, so it is unlocked regardless of the policy.
-    package func unlock(_ paths: [String], _ time: Deadline) throws(CofferError) {
+    package func unlock(_ paths: [String], _ deadline: Deadline) throws(CofferError) {
         if interaction != .allowed {
-            let collection = try SecretCollection.inspect(self, time)
+            let collection = try SecretCollection.inspect(self, deadline)
             let isInside = paths.allSatisfy {
                 $0.hasSameBytes(as: collection.path) || $0.utf8.hasPrefix(collection.path + "/")
             }
             guard collection.storage == .plainText, isInside else { throw Self.locked }
         }
-        let reply = try call(Self.servicePath, Self.service, "Unlock", [.paths(paths)], time)
+        let reply = try call(Self.servicePath, Self.service, "Unlock", [.paths(paths)], deadline)
         guard reply.count == 2, let prompt = reply[1].text else { throw Self.unexpectedReply("Unlock") }
-        try completePrompt(prompt, time)
+        try completePrompt(prompt, deadline)
     }
 
     /// Returns the process ID of the service, if the bus knows it.
-    package func serviceProcess(_ time: Deadline) throws(CofferError) -> UInt32? {
-        let link = try current(time).link
-        return try link.bus.ask("GetConnectionUnixProcessID", [.text(link.owner)], deadline: time.remaining)?
-            .number
+    package func serviceProcess(_ deadline: Deadline) throws(CofferError) -> UInt32? {
+        let link = try current(deadline).link
+        let answer = try link.bus.callBus(
+            "GetConnectionUnixProcessID", [.text(link.owner)], deadline: deadline.remaining)
+        return answer?.number
     }
 
     // MARK: Prompts
 
     /// Lets the service prompt the user if it needs to.
-    private func completePrompt(_ prompt: String, _ time: Deadline) throws(CofferError) {
+    private func completePrompt(_ prompt: String, _ deadline: Deadline) throws(CofferError) {
         guard prompt != Self.nullObjectPath else { return }
         guard interaction == .allowed else { throw Self.locked }
-        try time.pausing { () throws(CofferError) in try runPrompt(prompt) }
+        try deadline.pausing { () throws(CofferError) in try runPrompt(prompt) }
     }
 
     private func runPrompt(_ prompt: String) throws(CofferError) {
-        let time = Deadline(promptLimit)
-        let link = try current(time).link
+        let deadline = Deadline(promptLimit)
+        let link = try current(deadline).link
         // gnome-keyring prompts through another program; without one it reports that the user declined.
-        let isAlone = try link.bus.ask("NameHasOwner", [.text("org.gnome.keyring")], deadline: time.remaining)
-        let isThere = try link.bus.ask("NameHasOwner", [.text(Self.prompter)], deadline: time.remaining)
+        let isAlone = try link.bus.callBus(
+            "NameHasOwner", [.text("org.gnome.keyring")], deadline: deadline.remaining)
+        let isThere = try link.bus.callBus(
+            "NameHasOwner", [.text(Self.prompter)], deadline: deadline.remaining)
         let answer: (values: [BusValue], appeared: Bool)
         do throws(CofferError) {
             answer = try link.bus.call(
                 BusMember(link.owner, prompt, Self.prompt, "Prompt"), [.text("")],
-                awaiting: "Completed", watching: Self.prompter, deadline: time.remaining)
+                awaiting: "Completed", watching: Self.prompter, deadline: deadline.remaining)
         } catch {
             // Dismiss a prompt that this client no longer waits for, if the service still responds.
             if error.code == .timedOut {
@@ -211,13 +218,13 @@ package final class SecretServiceClient: Sendable {
 
     /// Runs `body`. If that fails because `path` is locked, unlocks it and runs `body` a second time.
     private func unlocking<Result>(
-        _ path: String, _ time: Deadline, _ body: () throws(CofferError) -> Result
+        _ path: String, _ deadline: Deadline, _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         do throws(CofferError) {
             return try body()
         } catch {
             guard error.code == .keyringLocked else { throw error }
-            try unlock([path], time)
+            try unlock([path], deadline)
             return try body()
         }
     }
@@ -225,21 +232,21 @@ package final class SecretServiceClient: Sendable {
     // MARK: Calls
 
     private func call(
-        _ path: String, _ interface: String, _ method: String, _ arguments: [BusValue], _ time: Deadline
+        _ path: String, _ interface: String, _ method: String, _ arguments: [BusValue], _ deadline: Deadline
     ) throws(CofferError) -> [BusValue] {
-        try call(path, interface, method, time) { _ in arguments }
+        try call(path, interface, method, deadline) { _ in arguments }
     }
 
     /// Calls a method whose arguments include the D-Bus session.
     private func call(
-        _ path: String, _ interface: String, _ method: String, _ time: Deadline,
+        _ path: String, _ interface: String, _ method: String, _ deadline: Deadline,
         _ arguments: (_ session: String) -> [BusValue]
     ) throws(CofferError) -> [BusValue] {
-        let (link, isNew) = try current(time)
+        let (link, isNew) = try current(deadline)
         func make(_ link: Link) throws(CofferError) -> [BusValue] {
             try link.bus.call(
                 BusMember(link.owner, path, interface, method), arguments(link.session),
-                deadline: time.remaining)
+                deadline: deadline.remaining)
         }
         do throws(CofferError) {
             return try make(link)
@@ -247,47 +254,47 @@ package final class SecretServiceClient: Sendable {
             let isGone = error.code == .noSecretService
             if isGone || [.timedOut, .interrupted].contains(error.code) { self.link.withLock { $0 = nil } }
             guard isGone, !isNew else { throw error }
-            return try make(current(time).link)
+            return try make(current(deadline).link)
         }
     }
 
     private func property(
-        _ name: String, of path: String, _ interface: String, _ time: Deadline
+        _ name: String, of path: String, _ interface: String, _ deadline: Deadline
     ) throws(CofferError) -> BusValue? {
-        try call(path, Self.properties, "Get", [.text(interface), .text(name)], time).first?.content
+        try call(path, Self.properties, "Get", [.text(interface), .text(name)], deadline).first?.content
     }
 
-    private func current(_ time: Deadline) throws(CofferError) -> (link: Link, isNew: Bool) {
+    private func current(_ deadline: Deadline) throws(CofferError) -> (link: Link, isNew: Bool) {
         if let link = link.withLock({ $0 }), !link.bus.isClosed { return (link, false) }
         guard let address = address ?? MessageBus.sessionAddress else {
             throw CofferError(
                 .noSessionBus, "There is no session bus: DBUS_SESSION_BUS_ADDRESS is not set.")
         }
-        let bus = try MessageBus.connect(address, deadline: time.remaining)
-        let owner = try Self.owner(on: bus, time)
+        let bus = try MessageBus.connect(address, deadline: deadline.remaining)
+        let owner = try Self.owner(on: bus, deadline)
         let opened = try bus.call(
             BusMember(owner, Self.servicePath, Self.service, "OpenSession"),
-            [.text("plain"), .variant(.text(""))], deadline: time.remaining)
+            [.text("plain"), .variant(.text(""))], deadline: deadline.remaining)
         guard opened.count == 2, let session = opened[1].text else {
             throw Self.unexpectedReply("OpenSession")
         }
-        let made = Link(bus: bus, owner: owner, session: session)
-        link.withLock { $0 = made }
-        return (made, true)
+        let created = Link(bus: bus, owner: owner, session: session)
+        link.withLock { $0 = created }
+        return (created, true)
     }
 
     /// Returns the unique name of the service; the bus starts the service if it can.
-    private static func owner(on bus: MessageBus, _ time: Deadline) throws(CofferError) -> String {
+    private static func owner(on bus: MessageBus, _ deadline: Deadline) throws(CofferError) -> String {
         let name = BusValue.text(SecretServiceProbe.serviceName)
         do throws(CofferError) {
-            if let owner = try bus.ask("GetNameOwner", [name], deadline: time.remaining)?.text {
+            if let owner = try bus.callBus("GetNameOwner", [name], deadline: deadline.remaining)?.text {
                 return owner
             }
         } catch {
             guard error.code == .noSecretService else { throw error }
         }
-        _ = try bus.ask("StartServiceByName", [name, .number(0)], deadline: time.remaining)
-        guard let owner = try bus.ask("GetNameOwner", [name], deadline: time.remaining)?.text else {
+        _ = try bus.callBus("StartServiceByName", [name, .number(0)], deadline: deadline.remaining)
+        guard let owner = try bus.callBus("GetNameOwner", [name], deadline: deadline.remaining)?.text else {
             throw unexpectedReply("GetNameOwner")
         }
         return owner

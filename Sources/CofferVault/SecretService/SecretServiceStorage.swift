@@ -48,12 +48,12 @@ package final class SecretServiceStorage: ItemStorage {
     }
 
     package func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? {
-        let time = client.deadline()
-        if let path = paths.withLock({ $0[name] }), let found = try envelope(name, at: path, time) {
+        let deadline = client.deadline()
+        if let path = paths.withLock({ $0[name] }), let found = try envelope(name, at: path, deadline) {
             return found
         }
-        guard let item = try item(name, time) else {
-            try client.requireReadable(time)
+        guard let item = try item(name, deadline) else {
+            try client.requireReadable(deadline)
             return nil
         }
         return item.envelope
@@ -68,16 +68,16 @@ package final class SecretServiceStorage: ItemStorage {
     package func readableEnvelopes() throws(CofferError) -> (envelopes: [[UInt8]: [UInt8]], damaged: [String])
     {
         var damaged: [String] = []
-        var time = client.deadline()
-        let paths = try find(shared, time)
-        if paths.isEmpty { try client.requireReadable(time) }
+        var deadline = client.deadline()
+        let paths = try find(shared, deadline)
+        if paths.isEmpty { try client.requireReadable(deadline) }
         var found: [[UInt8]: (path: String, envelope: [UInt8])] = [:]
         for start in stride(from: 0, to: paths.count, by: Self.batch) {
-            time = client.deadline()
+            deadline = client.deadline()
             let batch = Array(paths[start..<min(start + Self.batch, paths.count)])
-            for (path, secret) in try client.secrets(of: batch, time) {
+            for (path, secret) in try client.secrets(of: batch, deadline) {
                 guard let (name, envelope) = Self.decode(secret) else {
-                    if try isOurs(path, time) { damaged.append(path) }
+                    if try isOurs(path, deadline) { damaged.append(path) }
                     continue
                 }
                 if let other = found[name] { throw Self.ambiguous([other.path, path]) }
@@ -88,8 +88,8 @@ package final class SecretServiceStorage: ItemStorage {
     }
 
     package func count() throws(CofferError) -> Int {
-        let time = client.deadline()
-        let (unlocked, locked) = try client.search(shared, time)
+        let deadline = client.deadline()
+        let (unlocked, locked) = try client.search(shared, deadline)
         return unlocked.count + locked.count
     }
 
@@ -102,12 +102,13 @@ package final class SecretServiceStorage: ItemStorage {
         }
     }
 
-    /// Removes every item until `time` expires; returns how many items were removed and how many are left.
-    package func removeAll(_ time: Deadline) throws(CofferError) -> (removed: Int, left: Int) {
-        let (unlocked, locked) = try client.search(shared, time)
+    /// Removes every item until `deadline` expires; returns how many items were removed and how many
+    /// remain.
+    package func removeAll(_ deadline: Deadline) throws(CofferError) -> (removed: Int, remaining: Int) {
+        let (unlocked, locked) = try client.search(shared, deadline)
         var removed = 0
-        for path in unlocked where try isOurs(path, time) {
-            try client.delete(path, time)
+        for path in unlocked where try isOurs(path, deadline) {
+            try client.delete(path, deadline)
             removed += 1
         }
         return (removed, locked.count)
@@ -116,27 +117,27 @@ package final class SecretServiceStorage: ItemStorage {
     // MARK: One item
 
     /// Stores an envelope, reads it back and checks for duplicates.
-    private func put(_ envelope: [UInt8], for name: [UInt8], _ time: Deadline) throws(CofferError) {
+    private func put(_ envelope: [UInt8], for name: [UInt8], _ deadline: Deadline) throws(CofferError) {
         let secret = try Self.encode(name, envelope)
-        let old = try item(name, time)
-        let isReplaced = if let old { try client.replace(old.path, by: secret, time) } else { false }
+        let old = try item(name, deadline)
+        let isReplaced = if let old { try client.replace(old.path, by: secret, deadline) } else { false }
         if !isReplaced {
-            try client.create(label: Self.label, attributes(name), secret: secret, time)
+            try client.create(label: Self.label, attributes(name), secret: secret, deadline)
         }
-        guard let stored = try item(name, time), stored.envelope == envelope else {
+        guard let stored = try item(name, deadline), stored.envelope == envelope else {
             throw CofferError(.inputOutput, "The Secret Service does not return what was just stored.")
         }
     }
 
-    private func remove(_ name: [UInt8], _ time: Deadline) throws(CofferError) {
-        while let item = try item(name, time) { try client.delete(item.path, time) }
+    private func remove(_ name: [UInt8], _ deadline: Deadline) throws(CofferError) {
+        while let item = try item(name, deadline) { try client.delete(item.path, deadline) }
     }
 
     /// Returns the one item of a name; `nil` if there is none.
     private func item(
-        _ name: [UInt8], _ time: Deadline
+        _ name: [UInt8], _ deadline: Deadline
     ) throws(CofferError) -> (path: String, envelope: [UInt8])? {
-        let item = try searched(name, time)
+        let item = try searched(name, deadline)
         paths.withLock { paths in
             if paths.count >= Self.maxPathCount { paths = [:] }
             paths[name] = item?.path
@@ -146,10 +147,10 @@ package final class SecretServiceStorage: ItemStorage {
 
     /// Returns the envelope of a name if the item at this path still belongs to that name.
     private func envelope(
-        _ name: [UInt8], at path: String, _ time: Deadline
+        _ name: [UInt8], at path: String, _ deadline: Deadline
     ) throws(CofferError) -> [UInt8]? {
         do throws(CofferError) {
-            guard let secret = try client.secret(of: path, time),
+            guard let secret = try client.secret(of: path, deadline),
                 let (storedName, envelope) = Self.decode(secret), storedName == name
             else { return nil }
             return envelope
@@ -160,14 +161,14 @@ package final class SecretServiceStorage: ItemStorage {
     }
 
     private func searched(
-        _ name: [UInt8], _ time: Deadline
+        _ name: [UInt8], _ deadline: Deadline
     ) throws(CofferError) -> (path: String, envelope: [UInt8])? {
         var found: [(path: String, envelope: [UInt8])] = []
-        for path in try find(attributes(name), time) {
-            guard let secret = try client.secret(of: path, time) else { continue }
+        for path in try find(attributes(name), deadline) {
+            guard let secret = try client.secret(of: path, deadline) else { continue }
             if let (storedName, envelope) = Self.decode(secret), storedName == name {
                 found.append((path, envelope))
-            } else if try isOurs(path, time) {
+            } else if try isOurs(path, deadline) {
                 throw Self.corruptError(path)
             }
         }
@@ -177,18 +178,18 @@ package final class SecretServiceStorage: ItemStorage {
 
     /// Returns the paths of the items that have these attributes, after unlocking them.
     private func find(
-        _ attributes: [String: String], _ time: Deadline
+        _ attributes: [String: String], _ deadline: Deadline
     ) throws(CofferError) -> [String] {
-        let (unlocked, locked) = try client.search(attributes, time)
+        let (unlocked, locked) = try client.search(attributes, deadline)
         guard !locked.isEmpty else { return unlocked }
-        try client.unlock(locked, time)
+        try client.unlock(locked, deadline)
         let after = try client.search(attributes, client.deadline())
         return after.unlocked + after.locked
     }
 
     /// Whether an item has our attributes and no others.
-    private func isOurs(_ path: String, _ time: Deadline) throws(CofferError) -> Bool {
-        guard var attributes = try client.attributes(of: path, time) else { return false }
+    private func isOurs(_ path: String, _ deadline: Deadline) throws(CofferError) -> Bool {
+        guard var attributes = try client.attributes(of: path, deadline) else { return false }
         // The service itself adds this attribute, the type that the item was stored as.
         attributes["xdg:schema"] = nil
         attributes["item"] = nil

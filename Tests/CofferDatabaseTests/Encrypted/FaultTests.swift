@@ -3,7 +3,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What crashes and full disks do to a database that several processes use.
+/// Crashes and full disks while several processes use a database.
 @Suite("Databases under kills and full disks")
 struct FaultTests {
     private static let key = [UInt8].counting(32).hex

@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What SQLCipher and this package read of each other. Skipped where SQLCipher 4 could not be had.
+/// Files that SQLCipher and this package exchange. Skipped where SQLCipher 4 could not be had.
 @Suite(
     "SQLCipher 4",
     .enabled(

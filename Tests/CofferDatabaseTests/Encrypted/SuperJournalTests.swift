@@ -21,9 +21,9 @@ struct SuperJournalTests {
     }
 
     /// Opening fails so, and leaves database and journal as they are.
-    private func expect(_ code: CofferError.Code, _ hot: HotFixture, _ log: [UInt8], _ what: String) throws {
-        #expect(hot.failureCode() == code, "\(what)")
-        #expect(try hot.isUntouched(log: log), "\(what)")
+    private func expect(_ code: CofferError.Code, _ hot: HotFixture, _ log: [UInt8], _ label: String) throws {
+        #expect(hot.failureCode() == code, "\(label)")
+        #expect(try hot.isUntouched(log: log), "\(label)")
     }
 
     @Test("A journal that names any other file is an error, and no file is deleted", arguments: writable)

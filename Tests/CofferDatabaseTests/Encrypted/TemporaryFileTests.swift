@@ -105,7 +105,7 @@ struct TemporaryFileTests {
         }
     }
 
-    /// What SQLite writes into nameless files. Looked at when it calls for it, and at each first row. The
+    /// Statements for which SQLite writes unnamed files. The files are read at each call and first row. The
     /// journal of a statement or savepoint takes only pages that the transaction changed before. The
     /// temporary table stays, so it comes last.
     private static let works = [

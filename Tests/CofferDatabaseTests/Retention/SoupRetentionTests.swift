@@ -13,7 +13,7 @@ struct SoupRetentionTests {
     private func store(
         old: Int, fresh: Int, after age: Duration, _ clock: TestClock = TestClock()
     ) async throws -> SoupStore {
-        let store = try await SoupStore.insecureInMemory(time: clock.source)
+        let store = try await SoupStore.insecureInMemory(clock: clock.source)
         try await store.registerSoup("feed", indexSpecs: [IndexSpec("kind", .string)])
         try await store.upsert(Array(repeating: ["kind": "old"], count: old), in: "feed")
         clock.advance(by: age)

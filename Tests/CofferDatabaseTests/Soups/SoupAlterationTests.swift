@@ -28,7 +28,7 @@ struct SoupAlterationTests {
     ) async throws -> SoupStore {
         let passed = Mutex(0)
         let pool = try DatabasePool(path: scratch.path(of: "soups.db"))
-        return try await SoupStore.open(on: pool, time: TestClock().source) { step throws(CofferError) in
+        return try await SoupStore.open(on: pool, clock: TestClock().source) { step throws(CofferError) in
             let count = passed.withLock { count in
                 count += 1
                 return count

@@ -62,7 +62,7 @@ struct SoupFuzz {
         return document
     }
 
-    /// Gives whether store and model agree.
+    /// Reports whether store and model agree.
     mutating func step() async throws -> Bool {
         let soup = pick(Self.soups)
         guard let model = models[soup] else { return try await register(soup) }

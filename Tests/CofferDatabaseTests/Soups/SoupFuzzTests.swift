@@ -10,7 +10,8 @@ import Testing
 struct SoupFuzzTests {
     @Test("10 000 operations have the same results as the model", arguments: [20_261_121, 7] as [UInt64])
     func operations(_ seed: UInt64) async throws {
-        var fuzz = SoupFuzz(seed: seed, store: try await SoupStore.insecureInMemory(time: TestClock().source))
+        let store = try await SoupStore.insecureInMemory(clock: TestClock().source)
+        var fuzz = SoupFuzz(seed: seed, store: store)
         for step in 0..<5000 {
             guard try await fuzz.step() else {
                 Issue.record("seed \(seed), step \(step): \(fuzz.lastOperation)")
@@ -35,7 +36,7 @@ struct SplitMix: RandomNumberGenerator {
     }
 }
 
-/// What a soup is, said without SQL.
+/// A model of a soup, without SQL.
 struct SoupModel {
     var specs: [IndexSpec]
     var entries: [Int64: JSONValue] = [:]

@@ -9,7 +9,7 @@ struct SoupManipulationTests {
     private let specs = [IndexSpec("id", .string), IndexSpec("n", .integer), IndexSpec("j", .json1)]
 
     private func store(_ clock: TestClock = TestClock()) async throws -> SoupStore {
-        let store = try await SoupStore.insecureInMemory(time: clock.source)
+        let store = try await SoupStore.insecureInMemory(clock: clock.source)
         try await store.registerSoup("a", indexSpecs: specs)
         return store
     }

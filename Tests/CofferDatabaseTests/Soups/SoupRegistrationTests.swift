@@ -83,7 +83,7 @@ struct SoupRegistrationTests {
     @Test("attributes tell what a soup is and holds")
     func attributes() async throws {
         let clock = TestClock()
-        let store = try await SoupStore.insecureInMemory(time: clock.source)
+        let store = try await SoupStore.insecureInMemory(clock: clock.source)
         try await store.registerSoup("a", indexSpecs: [IndexSpec("a", .string)])
         let empty = try await store.attributes(of: "a")
         #expect(empty.name == "a" && empty.entryCount == 0 && empty.lastModifiedDate == nil)

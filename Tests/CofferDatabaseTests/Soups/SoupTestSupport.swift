@@ -18,7 +18,7 @@ enum StoreKind: String, CaseIterable, CustomTestStringConvertible {
     func open(in scratch: borrowing ScratchDirectory, clock: TestClock = TestClock()) async throws
         -> SoupStore
     {
-        try await SoupStore.open(on: try database(in: scratch), time: clock.source)
+        try await SoupStore.open(on: try database(in: scratch), clock: clock.source)
     }
 
     func database(in scratch: borrowing ScratchDirectory) throws -> any DatabaseWriter {
@@ -54,7 +54,7 @@ extension SoupStore {
 
     /// A store in memory with a soup of five people.
     static func people() async throws -> SoupStore {
-        let store = try await SoupStore.insecureInMemory(time: TestClock().source)
+        let store = try await SoupStore.insecureInMemory(clock: TestClock().source)
         try await store.registerSoup("people", indexSpecs: peopleSpecs)
         try await store.upsert(people, in: "people")
         return store

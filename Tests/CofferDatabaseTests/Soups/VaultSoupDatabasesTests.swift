@@ -31,7 +31,7 @@ struct VaultSoupDatabasesTests {
     @Test("A store outlasts a lock, and needs the passcode to come back")
     func lock() async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let stores = SoupStores.of(vault.session, time: vault.clock.source)
+            let stores = SoupStores.of(vault.session, clock: vault.clock.source)
             let store = try await fill(stores)
             vault.session.lock()
             #expect(await isLocked(store))

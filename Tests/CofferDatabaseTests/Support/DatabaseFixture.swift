@@ -64,7 +64,7 @@ func fill(_ db: Database, count: Int, text: String = "plain text canary") throws
     return try Int.fetchOne(db, sql: "SELECT sum(length(body)) FROM t") ?? 0
 }
 
-/// What SQLite says of the whole database.
+/// The result of SQLite's integrity check.
 func integrity(_ db: Database) throws -> String {
     try String.fetchOne(db, sql: "PRAGMA integrity_check") ?? "no answer"
 }

@@ -100,8 +100,8 @@ final class HotFixture {
 
     var syncedEnd: Int { layout.end }
 
-    /// What stands at the end of a journal whose transaction went over several databases: the name of its
-    /// super-journal. SQLite adds the bytes up as C's `char`.
+    /// The end of a journal whose transaction went over several databases: the name of its super-journal.
+    /// SQLite adds the bytes up as C's `char`.
     static func ending(naming name: String) -> [UInt8] {
         func word(_ value: UInt32) -> [UInt8] {
             [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }

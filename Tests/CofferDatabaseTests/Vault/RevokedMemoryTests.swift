@@ -6,7 +6,7 @@ import GRDB
 import Synchronization
 import Testing
 
-/// What a connection has in memory or in nameless files: no page of the database is read for it.
+/// The data that a connection keeps in memory or in unnamed files: no page of the database is read for it.
 @Suite("Temporary tables of a vault's databases after its end")
 struct RevokedMemoryTests {
     typealias End = RevocationTests.End
@@ -31,7 +31,7 @@ struct RevokedMemoryTests {
         } catch { return EncryptedDatabase.failure(error).code }
     }
 
-    /// What each statement fails with, in an access of its own and all of them in one.
+    /// The error of each statement, in an access of its own and in one for all of them.
     private func expectLocked(_ writer: some DatabaseWriter) {
         for sql in Self.statements {
             let alone = code { try writer.writeWithoutTransaction { _ = try Row.fetchAll($0, sql: sql) } }

@@ -50,7 +50,7 @@ struct VaultDatabasesTests {
         }
     }
 
-    /// What ends a database that others hold.
+    /// The ways to end a database that other code still references.
     enum End: CaseIterable {
         case lock, close, closeAll, remove, closingTheSession, wipe
 

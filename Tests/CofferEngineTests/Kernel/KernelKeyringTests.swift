@@ -30,8 +30,7 @@ struct KernelKeyringTests {
         }
     }
 
-    /// What the kernel says of the time that the key has left, such as `59s` or `perm`; `nil` without the
-    /// key.
+    /// The remaining time of the key as the kernel shows it, such as `59s` or `perm`; `nil` without the key.
     private func timeLeft() throws -> String? {
         let keys = try Helper.run(["cat", "/proc/keys"]).output
         let line = keys.split(separator: "\n").first { $0.contains(name) }

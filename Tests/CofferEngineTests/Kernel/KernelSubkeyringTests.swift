@@ -90,7 +90,7 @@ struct KernelSubkeyringTests {
         try KernelSubkeyring.make("\(name):ring").store(secret, description: "inside")
         let prefix = Array("\(name):b".utf8)
         let removed = try KernelSubkeyring.removeOfUser { $0.starts(with: prefix) }
-        #expect(removed.count == 2 && removed.left.isEmpty && removed.failures.isEmpty)
+        #expect(removed.count == 2 && removed.remaining.isEmpty && removed.failures.isEmpty)
         #expect(try names.map(KernelKeyring.contains) == [true, false, false, true])
         let rest = Array("\(name):".utf8)
         #expect(try KernelSubkeyring.removeOfUser { $0.starts(with: rest) }.count == 2)

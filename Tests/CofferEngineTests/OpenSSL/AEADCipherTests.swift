@@ -26,7 +26,7 @@ struct AEADCipherTests {
         return sealed
     }
 
-    /// What opening ends with, and what it leaves in an output that held something else before.
+    /// The error of an opening, and the content of an output that was not empty before.
     private func open(
         _ sealed: [UInt8], _ algorithm: AEADCipher.Algorithm, key: [UInt8]? = nil, nonce: [UInt8]? = nil,
         data: [UInt8]? = nil, largestPiece: Int = AEADCipher.defaultPiece
@@ -44,9 +44,9 @@ struct AEADCipherTests {
         return (code, output)
     }
 
-    private func expectRefused(_ result: (code: CofferError.Code?, output: [UInt8]), _ what: String) {
-        #expect(result.code == .notAuthentic, "\(what)")
-        #expect(result.output.allSatisfy { $0 == 0 }, "\(what) left plaintext behind")
+    private func expectRefused(_ result: (code: CofferError.Code?, output: [UInt8]), _ label: String) {
+        #expect(result.code == .notAuthentic, "\(label)")
+        #expect(result.output.allSatisfy { $0 == 0 }, "\(label) left plaintext behind")
     }
 
     /// Test cases 2 and 14 of the GCM specification, and the ciphertext's beginning and the tag of RFC 8439,

@@ -32,13 +32,13 @@ struct MemoryFileTests {
         #expect(try reader.readAll(limit: 100) == bytes)
     }
 
-    @Test("A blanked descriptor keeps its number and refers to an empty file")
-    func aBlankedNumberStandsForAnEmptyFile() throws {
+    @Test("A replaced descriptor keeps its number and refers to an empty file")
+    func aReplacedNumberRefersToAnEmptyFile() throws {
         let bytes = Array("sealed content".utf8)
         let file = try Descriptor.inMemory(bytes.span)
         let other = try file.reopenedForReading()
         let number = file.number
-        file.blank()
+        file.replaceWithEmptyFile()
         #expect(file.number == number)
         var buffer = [UInt8](repeating: 0, count: 4)
         var span = buffer.mutableSpan

@@ -6,7 +6,7 @@ import TestSupport
 
 @Suite("Secret input")
 struct SecretInputTests {
-    /// What `body` reads from a file of these bytes.
+    /// The result of `body` for a file with these bytes.
     private func reading(
         _ bytes: [UInt8], _ body: (borrowing Descriptor) throws -> [UInt8]
     ) throws -> [UInt8] {

@@ -18,7 +18,7 @@ struct ClassKeyStoreTests {
     }
 
     private func room(_ clock: TestClock, inactivity: Duration? = .seconds(60)) -> ClassKeyStore {
-        ClassKeyStore(time: clock.source, inactivity: inactivity) { _, _ in }
+        ClassKeyStore(clock: clock.source, inactivity: inactivity) { _, _ in }
     }
 
     @Test("A lock drops the keys that end with it, and closing drops the rest")
@@ -95,7 +95,7 @@ struct ClassKeyStoreTests {
 
     @Test("The inactivity time ends the keys even if no caller asks for one")
     func theWatchLocksByItself() async throws {
-        let room = ClassKeyStore(time: .system, inactivity: .milliseconds(200)) { _, _ in }
+        let room = ClassKeyStore(clock: .system, inactivity: .milliseconds(200)) { _, _ in }
         weak var key: ClassKey?
         do {
             let keys = try keys()
@@ -110,7 +110,7 @@ struct ClassKeyStoreTests {
     @Test("The store reports each use of a key, but not a look or a refusal")
     func useIsReported() throws {
         let uses = Counter()
-        let room = ClassKeyStore(time: TestClock().source, inactivity: nil) { _, _ in uses.increment() }
+        let room = ClassKeyStore(clock: TestClock().source, inactivity: nil) { _, _ in uses.increment() }
         room.insert(try keys())
         _ = try room.key(.whenUnlockedThisDeviceOnly)
         _ = room.all

@@ -61,7 +61,7 @@ struct LockRaceTests {
     private func unlock(_ ending: Ending) async throws {
         let (home, ambush) = (try TestHome(), Ambush())
         try await home.create(Self.passcode, options: Self.options).close()
-        let session = try await home.open(time: ambush.source)
+        let session = try await home.open(clock: ambush.source)
         ambush.set(end(session, ending, home))
         let passcode = try Passcode(copying: Self.passcode)
         #expect(await refusal { try await session.unlock(with: passcode) }?.code == .locked)
@@ -77,7 +77,7 @@ struct LockRaceTests {
     func changePasscode() async throws {
         let (home, ambush) = (try TestHome(), Ambush())
         try await home.create(Self.passcode, options: Self.options).close()
-        let session = try await home.open(time: ambush.source)
+        let session = try await home.open(clock: ambush.source)
         ambush.set(end(session, .lock, home))
         try await session.changePasscode(
             to: Passcode(copying: "battery staple"), current: Passcode(copying: Self.passcode))
@@ -93,7 +93,7 @@ struct LockRaceTests {
         arguments: [Ending.lock, .close, .lockOfTheHome])
     private func hold(_ ending: Ending) async throws {
         let (home, ambush) = (try TestHome(), Ambush())
-        let session = try await home.create(Self.passcode, options: Self.options, time: ambush.source)
+        let session = try await home.create(Self.passcode, options: Self.options, clock: ambush.source)
         defer { session.close() }
         let lock = end(session, ending, home)
         let locks = Counter()
@@ -129,7 +129,7 @@ struct LockRaceTests {
         for moment in 0..<8 {
             try await made.unlock(with: Passcode(copying: Self.passcode))
             try await made.cacheKeysInKernel()
-            let session = try await home.open(time: ambush.source)
+            let session = try await home.open(clock: ambush.source)
             let lock = end(session, ending, home)
             let before = locks.value
             after(moment, ambush) {
@@ -158,7 +158,7 @@ struct LockRaceTests {
         let (home, ambush, times) = (try TestHome(), Ambush(), Counter())
         try await home.create(Self.passcode, options: Self.options).close()
         for moment in 0..<12 {
-            let session = try await home.open(time: ambush.source)
+            let session = try await home.open(clock: ambush.source)
             let before = times.value
             after(moment, ambush, coffer(["lock"], home, times))
             let passcode = try Passcode(copying: Self.passcode)
@@ -185,7 +185,7 @@ struct LockRaceTests {
     func wipedByAnother() async throws {
         let (home, ambush, times) = (try TestHome(), Ambush(), Counter())
         for moment in 0..<6 {
-            let session = try await home.create(Self.passcode, options: Self.options, time: ambush.source)
+            let session = try await home.create(Self.passcode, options: Self.options, clock: ambush.source)
             let before = times.value
             after(moment, ambush, coffer(["wipe", "--yes"], home, times))
             let error = await refusal { try await session.cacheKeysInKernel(for: .seconds(600)) }
@@ -211,7 +211,7 @@ struct LockRaceTests {
         .enabled(if: KernelKeyring.isAvailable))
     func ephemeralTokens() async throws {
         let (home, ambush) = (try TestHome(), Ambush())
-        let session = try await home.create(Self.passcode, options: Self.options, time: ambush.source)
+        let session = try await home.create(Self.passcode, options: Self.options, clock: ambush.source)
         defer { session.close() }
         let id = try TokenID(service: "s", account: "a")
         let name = try id.keyedHash(session.core.device.nameKey().key)

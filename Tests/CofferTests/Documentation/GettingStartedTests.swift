@@ -5,7 +5,7 @@ import SystemPackage
 import Testing
 import TestSupport
 
-/// What the documents show is run, and is what they show.
+/// The code in the documents is compiled and run.
 @Suite("Documents: the code in them")
 struct GettingStartedTests {
     @Test("The tutorial runs from the first vault to the wipe")

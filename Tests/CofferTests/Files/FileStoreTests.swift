@@ -34,11 +34,11 @@ struct FileStoreTests {
             let id = try await add(plaintext, to: session, home)
             let other = try await home.unlocked()
             #expect(try await read(other, id) == plaintext)
-            let pieces = CollectedEvents()
+            let chunks = CollectedEvents()
             try await other.files.readChunks(of: id) { (bytes) throws(CofferError) in
-                pieces.append(bytes.copied())
+                chunks.append(bytes.copied())
             }
-            #expect(pieces.bytes == plaintext)
+            #expect(chunks.bytes == plaintext)
             let target = home.scratch.path.appending("out-\(count)")
             try await other.files.export(id, to: target)
             #expect(try home.scratch.read(FilePath("out-\(count)")) == plaintext)
@@ -59,12 +59,12 @@ struct FileStoreTests {
             for upper in borders where upper >= lower {
                 let expected = Array(plaintext[Int(lower)..<Int(upper)])
                 #expect(try await read(session, id, lower..<upper) == expected, "\(lower)..<\(upper)")
-                let pieces = CollectedEvents()
+                let chunks = CollectedEvents()
                 try await session.files.readChunks(of: id, range: lower..<upper) {
                     (bytes) throws(CofferError) in
-                    pieces.append(bytes.copied())
+                    chunks.append(bytes.copied())
                 }
-                #expect(pieces.bytes == expected)
+                #expect(chunks.bytes == expected)
             }
         }
         #expect(try await read(session, id, 196_700..<Int64.max) == Array(plaintext[196_700...]))

@@ -6,7 +6,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What has the name of an unfinished file without being one.
+/// Entries that have the name of an unfinished file and are not one.
 @Suite("Entries in the store of files that Coffer did not make")
 struct ForeignEntryTests {
     private static let name = ".tmp-30bb65d4a70f4d4484ab494a97ef2249"

@@ -99,13 +99,13 @@ struct StoredFileReaderTests {
             let (home, session, id) = try await make(plaintext)
             let reader = try await session.files.reader(for: id)
             var whole: [UInt8] = []
-            for try await piece in reader.chunks {
-                #expect(!piece.isEmpty && piece.count <= 1 << 20)
-                whole += piece
+            for try await chunk in reader.chunks {
+                #expect(!chunk.isEmpty && chunk.count <= 1 << 20)
+                whole += chunk
             }
             #expect(whole == plaintext)
             var part: [UInt8] = []
-            for try await piece in try reader.chunks(in: 70_000..<1_300_000) { part += piece }
+            for try await chunk in try reader.chunks(in: 70_000..<1_300_000) { part += chunk }
             #expect(part == Array(plaintext[min(70_000, count)..<min(1_300_000, count)]))
             #expect(failure { _ = try reader.chunks(in: -5..<5) } == .invalidInput)
             extendLifetime(home)

@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What a locked process still has in its memory, looked at from outside.
+/// The memory of a locked process, read by another process.
 @Suite(
     "Memory of a locked process, read from outside",
     .enabled(if: ProcessScan.isPossible, "the memory of another process cannot be read here"))
@@ -31,9 +31,9 @@ struct MemoryTests {
         #expect(agent.line() == "holding")
         // Everything that goes at a lock, and what stays until the session is closed.
         var locked = windows("token", Self.token) + windows("passcode", Self.passcode)
-        locked += windows("content", Self.content) + (try classKey("high", high))
+        locked += windows("content", Self.content) + (try classKey("high", high, session.vaultID))
         locked.append(("derived", try derivedKey(session)))
-        let closed = try classKey("low", low)
+        let closed = try classKey("low", low, session.vaultID)
         let device = try session.core.device.deviceKey().key.withSpan { Array($0.copied().prefix(16)) }
 
         let before = try scan(locked + closed + [("device key", device)], agent)
@@ -72,7 +72,7 @@ struct MemoryTests {
         #expect(agent.line() == "unlocked -")
         var needles: Needles = []
         for (protection, key) in session.core.keys.all where protection.isEvictedOnLock {
-            needles += try classKey(protection.name, key)
+            needles += try classKey(protection.name, key, session.vaultID)
         }
         let before = try scan(needles, agent)
         for protection in ProtectionClass.allCases where protection.isEvictedOnLock {
@@ -93,11 +93,14 @@ struct MemoryTests {
         return (0...bytes.count - 16).map { ("\(name) \($0)", Array(bytes[$0..<$0 + 16])) }
     }
 
-    /// Both halves of a class's key and of the keys that its stores derive.
-    private func classKey(_ name: String, _ key: ClassKey) throws -> Needles {
+    /// Both halves of a class's key, and the first half of the keys that the stores derive from it.
+    private func classKey(_ name: String, _ key: ClassKey, _ vaultID: VaultID) throws -> Needles {
         let raw = try key.key.withSpan { $0.copied() }
         let token = try key.tokenKEK.withSpan { $0.copied() }
-        let file = try key.fileKEK.withSpan { $0.copied() }
+        let context = vaultID.bytes
+        let fileWrapping = try HKDF.deriveKey(
+            from: key.key, info: KDFLabel.fileInnerWrapping, context: context.span)
+        let file = try fileWrapping.withSpan { $0.copied() }
         // HMAC keeps its key in these two forms.
         let pads = [UInt8(0x36), 0x5c].map { pad in
             ("\(name) key under \(pad)", raw.prefix(16).map { $0 ^ pad })
@@ -108,7 +111,7 @@ struct MemoryTests {
         ]
     }
 
-    /// What Argon2id makes of the passcode.
+    /// The key that Argon2id derives from the passcode.
     private func derivedKey(_ session: Vault) throws -> [UInt8] {
         let keybag = try session.core.readKeybag()
         let parameters = try #require(keybag.passcode)

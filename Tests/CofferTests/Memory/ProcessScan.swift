@@ -14,12 +14,12 @@ enum ProcessScan {
     /// In how many pieces of its memory each needle occurs, by name.
     static func count(_ needles: [String: [UInt8]], in process: Int32) throws -> [String: Int] {
         let longest = needles.values.map(\.count).max() ?? 0
-        var hits = needles.mapValues { _ in 0 }
+        var matches = needles.mapValues { _ in 0 }
         try ProcessMemory.forEachPiece(of: process, overlap: longest) { piece in
             for (name, needle) in needles where ByteSearch.firstIndex(of: needle.span, in: piece) != nil {
-                hits[name, default: 0] += 1
+                matches[name, default: 0] += 1
             }
         }
-        return hits
+        return matches
     }
 }

@@ -7,7 +7,7 @@ import SystemPackage
 import TestSupport
 import Testing
 
-/// What a process still has in its memory after a secret went through it, flow by flow.
+/// The memory of a process after it handled a secret, flow by flow.
 @Suite(
     "Secrets leave nothing in memory after their use",
     .enabled(if: ProcessScan.isPossible, "the memory of another process cannot be read here"),

@@ -1,7 +1,7 @@
 import Testing
 import TestSupport
 
-/// What the types of secrets make impossible: the compiler must refuse it, with the reason named here.
+/// Misuse of secret types that the compiler must reject, with the reason named here.
 @Suite("Operations that secret types do not allow")
 struct SecretTypeTests {
     private func check(_ line: String) throws -> CommandRun {

@@ -28,7 +28,7 @@ struct AdministratorKeyTests {
         for change in changes { #expect(await refusal(change)?.code == .locked) }
         #expect(try scene.home.everything() == before)
         #expect(try await scene.session.administratorKeys() == keys)
-        let reopened = try await scene.home.unlocked("correct horse", time: scene.clock.source)
+        let reopened = try await scene.home.unlocked("correct horse", clock: scene.clock.source)
         try await reopened.removeAdministratorKey(key)
         #expect(await refusal { try await reopened.removeAdministratorKey(key) }?.code == .absent)
         #expect(try await scene.session.administratorKeys().count == 1)
@@ -56,7 +56,7 @@ struct AdministratorKeyTests {
         let longest = try SignedCommand.read(
             scene.order(.wipe(.user(name)), counter: 2, reason: reason))
         for number in 0..<9 {
-            _ = try await scene.home.open(time: scene.clock.elsewhere(number, earlier: .seconds(9)))
+            _ = try await scene.home.open(clock: scene.clock.elsewhere(number, earlier: .seconds(9)))
         }
         let pending = PendingOrder(longest, .user(name), for: scene.session.vaultID)
         try scene.session.core.changeOrderBook { (book) throws(CofferError) in
@@ -110,7 +110,7 @@ struct AdministratorKeyTests {
             damaged[place] ^= 1
             damaged[place + 4096] ^= 1
             try scene.home.write("orders", damaged)
-            _ = try await scene.home.open(time: scene.clock.source)
+            _ = try await scene.home.open(clock: scene.clock.source)
             let code = await scene.refusal(of: try scene.order())
             #expect(code.map { [.corrupt, .foreign, .unsupportedVersion].contains($0) } == true)
         }

@@ -18,7 +18,7 @@ struct OrderCompanyTests {
         for user in ["ada", "bob"] {
             _ = try await Vault.create(
                 at: scene.home.location.namespace(of: user), options: TestHome.options(), passcode: nil,
-                time: scene.clock.source)
+                clock: scene.clock.source)
         }
         let link = try scene.home.location.namespace(of: "ada").path.appending("vault").string
         try manager.moveItem(atPath: link, toPath: link + "-elsewhere")
@@ -39,13 +39,13 @@ struct OrderCompanyTests {
             #expect(await scene.refusal(of: bytes) == nil, "\(action)")
             #expect(await scene.refusal(of: bytes) == .orderReplayed, "\(action)")
         }
-        let session = try await scene.home.open(time: scene.clock.source)
+        let session = try await scene.home.open(clock: scene.clock.source)
         try await session.checkHeartbeat()
         #expect(try await session.securityChecks().contains { $0.name == "unfinished-orders" })
         #expect(await scene.refusal(of: stuck) == .refused)
         #expect(try scene.session.core.readOrderBook()?.pending.count == 1)
         try manager.removeItem(atPath: link)
-        let again = try await scene.home.open(time: scene.clock.source)
+        let again = try await scene.home.open(clock: scene.clock.source)
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
         #expect(try await !again.securityChecks().contains { $0.name == "unfinished-orders" })
         #expect(await scene.refusal(of: stuck) == .orderReplayed)
@@ -58,7 +58,7 @@ struct OrderCompanyTests {
         let scene = try await OrderFixture.make(nil)
         let ada = try scene.home.location.namespace(of: "ada")
         _ = try await Vault.create(
-            at: ada, options: TestHome.options(), passcode: nil, time: scene.clock.source)
+            at: ada, options: TestHome.options(), passcode: nil, clock: scene.clock.source)
         let path = obstacle == "users" ? ada.path.removingLastComponent() : ada.path
         let place = path.string
         try manager.moveItem(atPath: place, toPath: place + "-elsewhere")
@@ -76,7 +76,7 @@ struct OrderCompanyTests {
         #expect(try scene.session.core.readOrderBook()?.pending.count == 1)
         try manager.removeItem(atPath: place)
         try manager.moveItem(atPath: place + "-elsewhere", toPath: place)
-        _ = try await scene.home.open(time: scene.clock.source)
+        _ = try await scene.home.open(clock: scene.clock.source)
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
         #expect(await refusal { _ = try await Vault.open(at: ada) }?.code == .wiped)
         #expect(await scene.refusal(of: order) == .orderReplayed)
@@ -106,9 +106,9 @@ struct OrderCompanyTests {
         let (scene, _) = try await scene("correct horse")
         try await scene.session.setContactPolicy(DeadManSwitch(action, after: .seconds(86_400)))
         #expect(await scene.refusal(of: try scene.order(.wipe(.user("ada")))) == .refused)
-        let owner = try await scene.home.unlocked("correct horse", time: scene.clock.source)
+        let owner = try await scene.home.unlocked("correct horse", clock: scene.clock.source)
         scene.clock.advance(by: .seconds(86_400))
-        let error = await refusal { _ = try await scene.home.open(time: scene.clock.source) }
+        let error = await refusal { _ = try await scene.home.open(clock: scene.clock.source) }
         #expect((error == nil) == (action == .lock))
         if action == .lock {
             try await owner.checkHeartbeat()
@@ -123,7 +123,7 @@ struct OrderCompanyTests {
     func unchangeable() async throws {
         let scene = try await OrderFixture.make()
         try await scene.session.setContactPolicy(DeadManSwitch(.lock, after: .seconds(86_400)))
-        let owner = try await scene.home.unlocked("correct horse", time: scene.clock.source)
+        let owner = try await scene.home.unlocked("correct horse", clock: scene.clock.source)
         scene.clock.advance(by: .seconds(86_400))
         try await owner.unlock(with: Passcode(copying: "correct horse"))
         let lock = scene.home.homePath("lock").string
@@ -132,7 +132,7 @@ struct OrderCompanyTests {
         #expect(owner.hasKeys)
         try await owner.checkHeartbeat()
         #expect(!owner.hasKeys)
-        _ = try await scene.home.open(time: scene.clock.source)
+        _ = try await scene.home.open(clock: scene.clock.source)
     }
 
     @Test("The dead-man's switch and accepted orders need no keybag")
@@ -147,7 +147,7 @@ struct OrderCompanyTests {
                 _ = try core.take(core.verify(SignedCommand.read(scene.order()))).get()
             }
             try scene.home.write("keybag", [1, 2, 3])
-            let error = await refusal { _ = try await scene.home.open(time: scene.clock.source) }
+            let error = await refusal { _ = try await scene.home.open(clock: scene.clock.source) }
             #expect(error?.code == .wiped)
             #expect(try await Vault.status(at: scene.home.location).state == .wiped)
         }
@@ -167,7 +167,7 @@ struct OrderCompanyTests {
         #expect(code == .busy && counter > 3)
         #expect(await scene.refusal(of: try scene.order(.contact)) == nil)
         try manager.removeItem(atPath: link)
-        _ = try await scene.home.open(time: scene.clock.source)
+        _ = try await scene.home.open(clock: scene.clock.source)
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
         guard case .wiped = try await scene.take(scene.order(counter: counter)) else {
             Issue.record("no receipt")

@@ -22,7 +22,7 @@ struct OrderCrashTests {
         #expect(try await scene.token())
         // Its time may be over by then: it was judged.
         scene.clock.advance(by: .seconds(100_000))
-        let error = await refusal { _ = try await scene.home.open(time: scene.clock.source) }
+        let error = await refusal { _ = try await scene.home.open(clock: scene.clock.source) }
         #expect(error?.code == .wiped)
         #expect(try scene.home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
         let receipt = [UInt8](try Data(contentsOf: URL(filePath: scene.home.homePath("receipt.json").string)))
@@ -38,7 +38,7 @@ struct OrderCrashTests {
         let other = try scene.order(counter: 2)
         #expect(await scene.refusal(of: other) == .busy)
         let outcome = try await Vault.execute(
-            SignedCommand.read(bytes), at: scene.home.location, time: scene.clock.source)
+            SignedCommand.read(bytes), at: scene.home.location, clock: scene.clock.source)
         guard case .wiped(let receipt) = outcome else {
             Issue.record("no receipt")
             return
@@ -55,7 +55,7 @@ struct OrderCrashTests {
                 group.addTask {
                     await refusal {
                         _ = try await Vault.execute(
-                            order, at: scene.home.location, time: scene.clock.source)
+                            order, at: scene.home.location, clock: scene.clock.source)
                     }?.code
                 }
             }
@@ -75,7 +75,7 @@ struct OrderCrashTests {
                 group.addTask {
                     await refusal {
                         _ = try await Vault.execute(
-                            order, at: scene.home.location, time: scene.clock.source)
+                            order, at: scene.home.location, clock: scene.clock.source)
                     }?.code
                 }
             }

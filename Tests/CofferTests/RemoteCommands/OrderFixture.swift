@@ -17,7 +17,7 @@ struct OrderFixture: Sendable {
     static func make(_ passcode: String? = "correct horse") async throws -> OrderFixture {
         let home = try TestHome()
         let clock = TestClock()
-        let session = try await home.create(passcode, time: clock.source)
+        let session = try await home.create(passcode, clock: clock.source)
         let administrator = try Administrator()
         try await session.pinAdministratorKey(administrator.key, label: "the office")
         try await session.tokens.put(
@@ -93,11 +93,11 @@ extension OrderFixture {
     ) -> [UInt8] {
         func number(_ value: Int) -> [UInt8] { UInt64(value).bigEndianBytes }
         func counted(_ bytes: [UInt8]) -> [UInt8] { UInt32(bytes.count).bigEndianBytes + bytes }
-        let (time, now) = (clock.source, Int(now.timeIntervalSince1970))
+        let (source, now) = (clock.source, Int(now.timeIntervalSince1970))
         var bytes = lastOrder.bigEndianBytes + number(0) + number(now)
         bytes += [action, 0, 0, 0, 0, 0, 0, 0] + number(days * 86_400)
-        bytes += number(Int(elapsed.nanoseconds)) + number(Int(time.bootTime().nanoseconds))
-        bytes += counted(Array(time.bootIdentifier().utf8)) + UInt16(1).bigEndianBytes
+        bytes += number(Int(elapsed.nanoseconds)) + number(Int(source.bootTime().nanoseconds))
+        bytes += counted(Array(source.bootIdentifier().utf8)) + UInt16(1).bigEndianBytes
         bytes += administrator.key.bytes + number(now) + counted(Array("the office".utf8))
         return bytes + counted(pending)
     }

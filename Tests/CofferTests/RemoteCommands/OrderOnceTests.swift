@@ -6,7 +6,7 @@ import SystemPackage
 import Testing
 import TestSupport
 
-/// What an order was taken for is erased, and nothing that is made afterwards.
+/// An order erases the vault that it was accepted for, and nothing that is created afterwards.
 @Suite("Orders are carried out once")
 struct OrderOnceTests {
     private func take(_ scene: OrderFixture, _ bytes: [UInt8]) throws -> PendingOrder {
@@ -16,7 +16,7 @@ struct OrderOnceTests {
 
     private func makeNamespace(_ location: VaultLocation, _ scene: OrderFixture) async throws -> Vault {
         let session = try await Vault.create(
-            at: location, options: TestHome.options(), passcode: nil, time: scene.clock.source)
+            at: location, options: TestHome.options(), passcode: nil, clock: scene.clock.source)
         try await session.tokens.put(Token(copying: "hers"), for: TokenID(service: "s", account: "ada"))
         return session
     }
@@ -30,7 +30,7 @@ struct OrderOnceTests {
     }
 
     private func holdsToken(_ location: VaultLocation, _ scene: OrderFixture) async throws -> Bool {
-        let session = try await Vault.open(at: location, time: scene.clock.source)
+        let session = try await Vault.open(at: location, clock: scene.clock.source)
         return try await session.tokens.count() == 1
     }
 
@@ -40,14 +40,14 @@ struct OrderOnceTests {
         let bytes = try scene.order(.wipe(.user("ada")))
         let order = try take(scene, bytes)
         _ = try VaultEraser(
-            home: scene.session.core.home, time: scene.clock.source, orderDigest: order.digest
+            home: scene.session.core.home, clock: scene.clock.source, orderDigest: order.digest
         )
         .wipe(.user("ada"), reason: "as ordered", by: nil)
         _ = try await makeNamespace(namespace, scene)
         // Neither receiving the order again nor the next two openings erase anything.
         #expect(await scene.refusal(of: bytes) == .orderReplayed)
         for _ in 0..<2 {
-            _ = try await scene.home.open(time: scene.clock.source)
+            _ = try await scene.home.open(clock: scene.clock.source)
             #expect(try await holdsToken(namespace, scene))
             #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
         }
@@ -58,9 +58,9 @@ struct OrderOnceTests {
     func ownersWipe() async throws {
         let (scene, namespace) = try await scene()
         _ = try take(scene, scene.order(.wipe(.user("ada"))))
-        _ = try await Vault.wipe(at: namespace, time: scene.clock.source)
+        _ = try await Vault.wipe(at: namespace, clock: scene.clock.source)
         _ = try await makeNamespace(namespace, scene)
-        _ = try await scene.home.open(time: scene.clock.source)
+        _ = try await scene.home.open(clock: scene.clock.source)
         #expect(try await holdsToken(namespace, scene))
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
     }
@@ -110,14 +110,14 @@ struct OrderOnceTests {
     func interruptedTokens() async throws {
         let scene = try await OrderFixture.make(nil)
         let order = try take(scene, scene.order(.wipe(.tokens)))
-        let wiper = VaultEraser(
-            home: scene.session.core.home, time: scene.clock.source, orderDigest: order.digest)
-        try wiper.writeTombstone(.wipingTokens, scene.session.vaultID, reason: "as ordered")
-        try VaultEraser.finishInterrupted(at: scene.home.location, time: scene.clock.source)
+        let eraser = VaultEraser(
+            home: scene.session.core.home, clock: scene.clock.source, orderDigest: order.digest)
+        try eraser.writeTombstone(.wipingTokens, scene.session.vaultID, reason: "as ordered")
+        try VaultEraser.finishInterrupted(at: scene.home.location, clock: scene.clock.source)
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
         #expect(try await !scene.token())
         try await put(scene)
-        _ = try await scene.home.open(time: scene.clock.source)
+        _ = try await scene.home.open(clock: scene.clock.source)
         #expect(try await scene.token())
     }
 
@@ -126,10 +126,10 @@ struct OrderOnceTests {
         let (scene, namespace) = try await scene()
         let bytes = scene.oldRecord(lastOrder: 1, pending: try scene.order(.wipe(.user("ada"))))
         try scene.session.core.rewriteOrderBook { _ in bytes }
-        _ = try await Vault.wipe(at: namespace, time: scene.clock.source)
+        _ = try await Vault.wipe(at: namespace, clock: scene.clock.source)
         _ = try await makeNamespace(namespace, scene)
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
-        _ = try await scene.home.open(time: scene.clock.source)
+        _ = try await scene.home.open(clock: scene.clock.source)
         #expect(try await holdsToken(namespace, scene))
     }
 
@@ -146,7 +146,7 @@ struct OrderOnceTests {
             try await put(scene)
             if counter == 2 { _ = try await makeNamespace(namespace, scene) }
             try scene.home.write("orders", old)
-            _ = try await scene.home.open(time: scene.clock.source)
+            _ = try await scene.home.open(clock: scene.clock.source)
             #expect(try await scene.token())
             #expect(try await holdsToken(namespace, scene))
             #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
@@ -163,7 +163,7 @@ struct OrderOnceTests {
             let bytes = scene.oldRecord(lastOrder: 1, pending: try scene.order(action))
             try scene.session.core.rewriteOrderBook { _ in bytes }
             if isExpired { scene.clock.advance(by: .seconds(3601)) }
-            _ = try await scene.home.open(time: scene.clock.source)
+            _ = try await scene.home.open(clock: scene.clock.source)
             #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
             if action == .wipe(.tokens) {
                 #expect(try await scene.token() == !isWiped)
@@ -176,7 +176,7 @@ struct OrderOnceTests {
             }
             try await put(scene)
             try scene.session.core.rewriteOrderBook { _ in bytes }
-            _ = try await scene.home.open(time: scene.clock.source)
+            _ = try await scene.home.open(clock: scene.clock.source)
             #expect(try await scene.token())
         }
         // One for all of it has nothing to be confused with.
@@ -184,6 +184,6 @@ struct OrderOnceTests {
         let bytes = scene.oldRecord(lastOrder: 1, pending: try scene.order())
         try scene.session.core.rewriteOrderBook { _ in bytes }
         scene.clock.advance(by: .seconds(3601))
-        #expect(await refusal { _ = try await scene.home.open(time: scene.clock.source) }?.code == .wiped)
+        #expect(await refusal { _ = try await scene.home.open(clock: scene.clock.source) }?.code == .wiped)
     }
 }

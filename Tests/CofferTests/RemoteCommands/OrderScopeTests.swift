@@ -13,13 +13,13 @@ struct OrderScopeTests {
         let scene = try await OrderFixture.make(nil)
         let location = try scene.home.location.namespace(of: "ada")
         let session = try await Vault.create(
-            at: location, options: TestHome.options(), passcode: nil, time: scene.clock.source)
+            at: location, options: TestHome.options(), passcode: nil, clock: scene.clock.source)
         try await session.tokens.put(Token(copying: "hers"), for: TokenID(service: "s", account: "ada"))
         return (scene, location)
     }
 
     private func isAlive(_ location: VaultLocation, _ scene: OrderFixture) async -> Bool {
-        await refusal { _ = try await Vault.open(at: location, time: scene.clock.source) } == nil
+        await refusal { _ = try await Vault.open(at: location, clock: scene.clock.source) } == nil
     }
 
     /// As a process leaves it that dies between the counter and the mark of the wipe.

@@ -35,13 +35,13 @@ struct OrderTests {
         let scene = try await OrderFixture.make()
         try Data([1, 2, 3]).write(to: URL(filePath: scene.home.path("keybag").string))
         #expect(await refusal { _ = try await scene.home.open() }?.code == .corrupt)
-        func carryOut(_ bytes: [UInt8]) async throws -> OrderOutcome {
+        func execute(_ bytes: [UInt8]) async throws -> OrderOutcome {
             try await Vault.execute(
-                SignedCommand.read(bytes), at: scene.home.location, time: scene.clock.source)
+                SignedCommand.read(bytes), at: scene.home.location, clock: scene.clock.source)
         }
         let foreign = try scene.order(target: .vault(UUID()))
-        #expect(await refusal { _ = try await carryOut(foreign) }?.code == .orderForeign)
-        guard case .wiped(let receipt) = try await carryOut(scene.order()) else {
+        #expect(await refusal { _ = try await execute(foreign) }?.code == .orderForeign)
+        guard case .wiped(let receipt) = try await execute(scene.order()) else {
             Issue.record("no receipt")
             return
         }

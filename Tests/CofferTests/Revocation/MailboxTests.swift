@@ -278,7 +278,7 @@ struct MailboxTests {
             try manager.createSymbolicLink(
                 atPath: scene.home.path("orders").string, withDestinationPath: "/etc/hostname")
         }
-        let session = try await scene.home.open(time: scene.clock.source)
+        let session = try await scene.home.open(clock: scene.clock.source)
         try await session.unlock(with: Passcode(copying: "correct horse"))
         #expect(try await session.tokens.count() == 1)
         #expect(try await session.securityChecks().contains { $0.name == "orders" && $0.status == .missing })

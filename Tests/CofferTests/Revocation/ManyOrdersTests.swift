@@ -59,7 +59,7 @@ struct ManyOrdersTests {
 }
 
 extension [UInt8] {
-    /// What tells one file from another.
+    /// The first eight bytes, which identify a file.
     fileprivate var head: [UInt8] { Array(prefix(8)) }
 
     fileprivate func resized(to count: Int) -> [UInt8] {

@@ -72,7 +72,7 @@ struct RevokedAccountTests {
         _ = try await filled.home.unlocked("correct horse").tokens.count()
     }
 
-    @Test("A revocation works while locked, removes waiting tokens and can be repeated")
+    @Test("A revocation works while locked, removes pending tokens and can be repeated")
     func locked() async throws {
         let filled = try await filled()
         filled.session.lock()

@@ -33,19 +33,19 @@ final class TestHome: Sendable {
     }
 
     func create(
-        _ passcode: String? = nil, options: VaultOptions = TestHome.options(), time: VaultClock = .system
+        _ passcode: String? = nil, options: VaultOptions = TestHome.options(), clock: VaultClock = .system
     ) async throws -> Vault {
         let passcode = try passcode.map { try Passcode(copying: $0) }
-        return try await Vault.create(at: location, options: options, passcode: passcode, time: time)
+        return try await Vault.create(at: location, options: options, passcode: passcode, clock: clock)
     }
 
-    func open(time: VaultClock = .system) async throws -> Vault {
-        try await Vault.open(at: location, time: time)
+    func open(clock: VaultClock = .system) async throws -> Vault {
+        try await Vault.open(at: location, clock: clock)
     }
 
     /// Opens and unlocks.
-    func unlocked(_ passcode: String? = nil, time: VaultClock = .system) async throws -> Vault {
-        let session = try await open(time: time)
+    func unlocked(_ passcode: String? = nil, clock: VaultClock = .system) async throws -> Vault {
+        let session = try await open(clock: clock)
         try await session.unlock(with: passcode.map { try Passcode(copying: $0) })
         return session
     }

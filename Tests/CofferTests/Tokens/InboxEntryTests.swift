@@ -8,7 +8,7 @@ import Testing
 import TestSupport
 
 /// Any program that can write the vault can put something into the inbox, or in its place.
-@Suite("Entries of the inbox that are not waiting tokens")
+@Suite("Entries of the inbox that are not pending tokens")
 struct InboxEntryTests {
     enum Oddity: String, CaseIterable { case directory, fullDirectory, link, pipe, closed, foreign }
 
@@ -95,7 +95,7 @@ struct InboxEntryTests {
         #expect(try await locked.tokens.pendingTokens() == PendingTokenCount(waiting: 1, damaged: 0))
     }
 
-    @Test("A waiting token without file permissions is still read")
+    @Test("A pending token without file permissions is still read")
     func closed() async throws {
         let (home, owner, locked) = try await scene()
         #expect(try await put("new", "bob", in: locked) == .queued)

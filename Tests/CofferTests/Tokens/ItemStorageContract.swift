@@ -103,7 +103,7 @@ struct ItemStorageContract: Sendable, CustomTestStringConvertible {
         },
     ]
 
-    /// What has upset keyrings: nothing at all, newlines, NUL, backslashes, bytes that are no UTF-8, much.
+    /// Values that keyrings have mishandled: none, newlines, NUL, backslashes, invalid UTF-8, long ones.
     private static let values: [[UInt8]] = [
         [], [0], [10], Array("a\nb\r\n[item]\n\0c\\n\\\\ =;#".utf8), [0xff, 0xfe, 0xc0, 0x80], Array(0...255),
         [UInt8](repeating: 10, count: 1000), value(64 << 10), value((1 << 20) + 4096),

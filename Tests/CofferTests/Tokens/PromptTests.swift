@@ -23,7 +23,7 @@
                     promptLimit: promptLimit))
         }
 
-        /// What blocks, on a thread of its own; gives the code it failed with.
+        /// Runs a blocking `body` on a thread of its own; returns the code of its error.
         private func code(
             _ body: @escaping @Sendable () throws(CofferError) -> Void
         ) async throws -> CofferError.Code? {

@@ -271,7 +271,7 @@ struct ProvenanceTests {
         #expect(try await value(owner) == "EVIL")
     }
 
-    @Test("The fingerprint selects one of several waiting values, and removal takes all")
+    @Test("The fingerprint selects one of several pending values, and removal takes all")
     func several() async throws {
         let (home, owner, stranger) = try await scene()
         let another = try await home.open()
@@ -320,8 +320,8 @@ struct ProvenanceTests {
         let (home, owner, stranger) = try await scene()
         defer { extendLifetime(home) }
         #expect(try await put("next", in: stranger) == .queued)
-        let own = try #require(try await stranger.tokens.ownWaitingFingerprint(for: id()))
-        #expect(try await stranger.tokens.ownWaitingFingerprint(for: id("bob")) == nil)
+        let own = try #require(try await stranger.tokens.ownPendingFingerprint(for: id()))
+        #expect(try await stranger.tokens.ownPendingFingerprint(for: id("bob")) == nil)
         #expect(try await value(owner) == "good")
         #expect(try await owner.tokens.pending().map(\.fingerprint) == [own])
         #expect(try await owner.tokens.accept(id(), fingerprint: own) == 2)
@@ -343,7 +343,7 @@ struct ProvenanceTests {
         #expect(try await locked.tokens.reject(id()) == 0)
     }
 
-    @Test("Accepting and listing waiting values require the keys")
+    @Test("Accepting and listing pending values require the keys")
     func locked() async throws {
         let (home, owner, stranger) = try await scene()
         defer { extendLifetime(home) }

@@ -7,7 +7,7 @@ import CofferDBus
     import TestSupport
     import Testing
 
-    /// What goes wrong with a Secret Service, each with its own code and nothing lost.
+    /// Faults of a Secret Service: each has its own code, and none loses anything.
     @Suite("Faults of the Secret Service")
     struct SecretServiceFaultTests {
         private let name = ItemStorageContract.name(1)
@@ -22,7 +22,7 @@ import CofferDBus
                 client: SecretServiceClient(address: address, interaction: interaction, limit: limit))
         }
 
-        /// What every operation fails with; the last of them stores.
+        /// The errors of every operation; the last of them stores.
         private func failures(_ keyring: SecretServiceStorage) -> [CofferError.Code?] {
             [
                 failure { _ = try keyring.envelope(name) }, failure { _ = try keyring.envelopes() },
@@ -109,7 +109,7 @@ import CofferDBus
             #expect(failure { _ = try known.envelope(name) } == .timedOut)
             let new = try open(service.address, vaultID, limit: .milliseconds(500))
             #expect(failure { _ = try new.envelope(name) } == .timedOut)
-            #expect(SecretServiceProbe.ask(at: service.address, deadline: .milliseconds(200)) == .timedOut)
+            #expect(SecretServiceProbe.check(at: service.address, deadline: .milliseconds(200)) == .timedOut)
             service.stopBus(false)
             #expect(try keyring.envelope(name) == [1])
         }

@@ -30,28 +30,28 @@ struct TokenDamageTests {
     }
 
     /// Asks for every token; returns those that are read. No value is another than the one that was stored.
-    private func read(_ session: Vault, _ what: String) async throws -> Set<String> {
+    private func read(_ session: Vault, _ label: String) async throws -> Set<String> {
         var found: Set<String> = []
         for account in Self.accounts {
             let error = await refusal {
                 let value = try await session.tokens.withToken(for: id(account)) { token, _ in
                     token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
                 }
-                #expect(value == "value of \(account)", "\(what)")
+                #expect(value == "value of \(account)", "\(label)")
                 found.insert(account)
             }
-            if let error { expectNextStep(error, what) }
+            if let error { expectNextStep(error, label) }
         }
         return found
     }
 
-    private func expectNextStep(_ error: CofferError, _ what: String) {
-        #expect([.corrupt, .foreign, .unsupportedVersion].contains(error.code), "\(what): \(error)")
+    private func expectNextStep(_ error: CofferError, _ label: String) {
+        #expect([.corrupt, .foreign, .unsupportedVersion].contains(error.code), "\(label): \(error)")
         let steps: Set<CofferError.Remedy> = [
             .restoreVault, .restoreOrWipeVault, .restoreOrWipeTokens, .restoreOrReplaceToken,
             .useNewerRelease,
         ]
-        #expect(error.remedy.map { steps.contains($0) } == true, "\(what): \(error)")
+        #expect(error.remedy.map { steps.contains($0) } == true, "\(label): \(error)")
     }
 
     @Test("A damaged token file is refused as a whole, with a next step, and stays as it is")
@@ -158,8 +158,8 @@ struct TokenDamageTests {
         }
     }
 
-    @Test("A damaged waiting token is set aside and counted, and the others are stored")
-    func waiting() async throws {
+    @Test("A damaged pending token is set aside and counted, and the others are stored")
+    func pending() async throws {
         let home = try TestHome()
         let owner = try await home.create("correct horse")
         let stranger = try await home.open()

@@ -7,7 +7,7 @@ import SystemPackage
 import Testing
 import TestSupport
 
-/// What is done to the token file behind the vault's back.
+/// Changes of the token file that another program makes.
 @Suite("The token file under outside changes")
 struct TokenFileTests {
     private func filled() async throws -> (home: TestHome, session: Vault, keyring: TokenFile) {

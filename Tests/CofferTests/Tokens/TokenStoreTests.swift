@@ -133,7 +133,7 @@ struct TokenStoreTests {
     func metadataIsKeptAndTheListHasNoSecrets() async throws {
         let home = try TestHome()
         let clock = TestClock()
-        let session = try await home.create(time: clock.source)
+        let session = try await home.create(clock: clock.source)
         let expiry = Date(timeIntervalSince1970: 1_900_000_000)
         try await session.tokens.put(
             Token(copying: "the secret value"), for: id("b"), class: .afterFirstUnlockThisDeviceOnly,

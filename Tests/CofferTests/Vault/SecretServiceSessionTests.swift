@@ -168,7 +168,7 @@
             }
             let before = try await session.tokens.list()
             let there = try await session.migrateStorage(to: .secretService)
-            #expect(there == StorageMigration(from: .file, to: .secretService, tokens: 20, left: 0))
+            #expect(there == StorageMigration(from: .file, to: .secretService, tokens: 20, remaining: 0))
             #expect(
                 await refusal { _ = try await session.migrateStorage(to: .secretService) }?.code
                     == .alreadyExists)
@@ -180,7 +180,7 @@
             try await other.tokens.put(Token(copying: "new"), for: id)
             #expect(try await read(session) == Array("new".utf8))
             let back = try await other.migrateStorage(to: .file)
-            #expect(back == StorageMigration(from: .secretService, to: .file, tokens: 21, left: 0))
+            #expect(back == StorageMigration(from: .secretService, to: .file, tokens: 21, remaining: 0))
             for session in [session, other, try await unlocked()] {
                 #expect(try await session.tokens.count() == 21)
                 #expect(try await read(session) == Array("new".utf8))

@@ -14,7 +14,7 @@ struct VaultEventTests {
         let home = try TestHome()
         let clock = TestClock()
         let options = TestHome.options { $0.inactivity = .seconds(600) }
-        let session = try await home.create("correct horse", options: options, time: clock.source)
+        let session = try await home.create("correct horse", options: options, clock: clock.source)
         var events = session.events.makeAsyncIterator()
         session.lock()
         session.lock()
@@ -48,10 +48,10 @@ struct VaultEventTests {
 
     @Test("A slow listener keeps the newest events")
     func whoDoesNotReadKeepsTheNewest() async throws {
-        let hub = EventBroadcaster()
-        let stream = hub.stream()
-        for _ in 0..<100 { hub.post(VaultEvent(.unlocked)) }
-        hub.post(VaultEvent(.locked, .sleep))
+        let broadcaster = EventBroadcaster()
+        let stream = broadcaster.stream()
+        for _ in 0..<100 { broadcaster.post(VaultEvent(.unlocked)) }
+        broadcaster.post(VaultEvent(.locked, .sleep))
         var events = stream.makeAsyncIterator()
         var last: VaultEvent?
         for _ in 0..<64 { last = await events.next() }

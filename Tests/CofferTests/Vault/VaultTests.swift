@@ -53,7 +53,7 @@ struct VaultTests {
         let home = try TestHome()
         let clock = TestClock()
         let options = TestHome.options { $0.inactivity = .seconds(60) }
-        let session = try await home.create("correct horse", options: options, time: clock.source)
+        let session = try await home.create("correct horse", options: options, clock: clock.source)
         #expect(session.isUnlocked)
         clock.advance(by: .seconds(60))
         #expect(!session.isUnlocked)
@@ -163,12 +163,12 @@ struct KernelKeyCacheTests {
     func anotherBootDoesNotFindThem() async throws {
         let clock = TestClock()
         let home = try TestHome()
-        let session = try await home.create("correct horse", time: clock.source)
+        let session = try await home.create("correct horse", clock: clock.source)
         defer { session.close() }
         try await session.cacheKeysInKernel()
-        #expect(try await home.open(time: clock.source).restoreCachedKeys())
+        #expect(try await home.open(clock: clock.source).restoreCachedKeys())
         clock.reboot()
-        let other = try await home.open(time: clock.source)
+        let other = try await home.open(clock: clock.source)
         #expect(try await !other.restoreCachedKeys() && !other.hasKeys)
     }
 

@@ -191,7 +191,7 @@ struct ViewRemovalTests {
             try Data(other.bytes).write(to: URL(filePath: folder + "/lease"))
             let vault = VaultHandle(try Descriptor.open(home.path(""), [.read, .directory]))
             let known = ViewRemoval(of: [], vault: vault, others: [other])
-            #expect(!known.unseen.contains { $0.what == folder })
+            #expect(!known.unseen.contains { $0.name == folder })
             let receipt = try await Vault.wipe(at: home.location)
             #expect(receipt.unverified.contains { $0.contains(folder) && $0.contains("\(other)") })
             #expect(receipt.failures.isEmpty && manager.fileExists(atPath: view))
@@ -220,10 +220,12 @@ struct ViewRemovalTests {
                 #expect(record.runtimes.count == 4)
                 let removal = ViewRemoval(
                     of: [session.vaultID], vault: VaultHandle(try session.core.home.openVault()))
-                #expect(removal.left.isEmpty && manager.fileExists(atPath: letter))
-                let strangers = removal.unseen.filter { $0.why.code == .foreign && $0.what.hasPrefix(trap) }
+                #expect(removal.remaining.isEmpty && manager.fileExists(atPath: letter))
+                let strangers = removal.unseen.filter {
+                    $0.reason.code == .foreign && $0.name.hasPrefix(trap)
+                }
                 #expect(strangers.count == (mode == 0o700 ? 1 : 0))
-                let named = removal.unseen.filter { $0.why.code != .foreign }.map(\.what)
+                let named = removal.unseen.filter { $0.reason.code != .foreign }.map(\.name)
                 #expect(named.contains(trap) == (mode == 0o777))
                 #expect(named.contains(disk.path.string) == !disk.isInMemory)
             }

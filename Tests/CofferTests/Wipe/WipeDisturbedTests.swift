@@ -316,9 +316,9 @@ struct WipeDisturbedTests {
         #expect(try FileLock.tryAcquire("lock", in: inside.directory).isAbsent)
         try damage?.apply(
             to: home.homePath("lock").string, outside: home.scratch.path(of: "outside"))
-        var wiper = VaultEraser(home: inside, time: .system)
-        wiper.lockDeadline = .milliseconds(20)
-        let receipt = try wiper.wipe(.all, reason: "lost", by: nil)
+        var eraser = VaultEraser(home: inside, clock: .system)
+        eraser.lockDeadline = .milliseconds(20)
+        let receipt = try eraser.wipe(.all, reason: "lost", by: nil)
         extendLifetime(held)
         #expect(
             receipt.unverified.contains { $0.contains("the vault's lock") }

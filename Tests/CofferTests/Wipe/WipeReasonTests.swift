@@ -21,8 +21,8 @@ struct WipeReasonTests {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let inside = session.core.home
-        let wiper = VaultEraser(home: inside, time: session.core.time, orderDigest: Self.digest)
-        try wiper.writeTombstone(.wiping, session.vaultID, reason: "lost on the train")
+        let eraser = VaultEraser(home: inside, clock: session.core.clock, orderDigest: Self.digest)
+        try eraser.writeTombstone(.wiping, session.vaultID, reason: "lost on the train")
         #expect(try inside.state()?.cause == Self.cause)
         #expect(await refusal { _ = try await home.open() }?.code == .wiped)
         let receipt = try receipt(of: home)
@@ -38,13 +38,13 @@ struct WipeReasonTests {
         let session = try await home.create("correct horse")
         let inside = session.core.home
         let seen = Mutex<WipeReason?>(nil)
-        let wiper = VaultEraser(
-            home: inside, time: session.core.time,
+        let eraser = VaultEraser(
+            home: inside, clock: session.core.clock,
             report: { progress in
                 guard progress.step == .tombstone else { return }
                 seen.withLock { $0 = (try? inside.state())??.cause }
             }, orderDigest: Self.digest)
-        let receipt = try wiper.wipe(scope, reason: "lost on the train", by: session.core)
+        let receipt = try eraser.wipe(scope, reason: "lost on the train", by: session.core)
         #expect(receipt.orderDigest == Self.digest)
         #expect(seen.withLock { $0 } == Self.cause)
     }

@@ -13,7 +13,7 @@ struct ContainerHeaderSlot {
     private static let sealedRange = 388..<1428
 
     var suite: ContainerCipherSuite
-    var log: UInt8
+    var chunkSizeLog2: UInt8
     var generation: UInt32
     var id: FileID
     var salt: [UInt8]
@@ -27,7 +27,7 @@ struct ContainerHeaderSlot {
         var writer = BinaryWriter()
         writer.append(Array(FileMagic.container.utf8))
         writer.append(UInt16(1))
-        writer.append([suite.rawValue, log])
+        writer.append([suite.rawValue, chunkSizeLog2])
         writer.append(generation)
         writer.append(id.uuid.bytes)
         writer.append(salt)
@@ -56,11 +56,11 @@ struct ContainerHeaderSlot {
         }
         let version = try reader.number(UInt16.self)
         let rawSuite = try reader.number(UInt8.self)
-        let log = try reader.number(UInt8.self)
+        let chunkSizeLog2 = try reader.number(UInt8.self)
         guard version == 1, let suite = ContainerCipherSuite(rawValue: rawSuite) else {
             throw CofferError(.unsupportedVersion, "The container was written by a newer release.")
         }
-        guard ContainerLayout.logRange.contains(log) else { throw reader.corruptError }
+        guard ContainerLayout.chunkSizeLog2Range.contains(chunkSizeLog2) else { throw reader.corruptError }
         let generation = try reader.number(UInt32.self)
         let id = try FileID(uuidBytes: reader.take(16), reader)
         let salt = try reader.take(32)
@@ -77,7 +77,8 @@ struct ContainerHeaderSlot {
         let wrappedKey = try reader.take(wrappedKeySize)
         try reader.skip(344 - reader.position)
         return ContainerHeaderSlot(
-            suite: suite, log: log, generation: generation, id: id, salt: salt, protection: protection,
+            suite: suite, chunkSizeLog2: chunkSizeLog2, generation: generation, id: id, salt: salt,
+            protection: protection,
             kekID: kekID,
             wrappedKey: wrappedKey, commitment: try reader.take(32))
     }
@@ -93,7 +94,8 @@ struct ContainerHeaderSlot {
             return nil
         }
         let keys = try LayerKeySchedule.derive(
-            fileKey, layer: .outer, suite: suite, log: log, id: id, salt: salt, context: [])
+            fileKey, layer: .outer, suite: suite, chunkSizeLog2: chunkSizeLog2, id: id, salt: salt,
+            context: [])
         let expected = keys.commitment
         guard ConstantTime.equal(expected.span, commitment.span) else { return nil }
         let bodyEnd = Self.size - Self.tagSize
@@ -131,6 +133,6 @@ struct ContainerHeaderSlot {
     /// Whether both slots agree in the fields that no update changes. If two valid slots differ in them, the
     /// file is damaged.
     func isSameFile(as other: ContainerHeaderSlot) -> Bool {
-        suite == other.suite && log == other.log && id == other.id && salt == other.salt
+        suite == other.suite && chunkSizeLog2 == other.chunkSizeLog2 && id == other.id && salt == other.salt
     }
 }

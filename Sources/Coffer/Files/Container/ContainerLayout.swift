@@ -6,8 +6,8 @@ package struct ContainerLayout: Equatable {
     static let slotSize = 2048
     /// The size of the two tags of each chunk.
     static let overhead = 32
-    static let logRange: ClosedRange<UInt8> = 4...22
-    static let standardLog: UInt8 = 16
+    static let chunkSizeLog2Range: ClosedRange<UInt8> = 4...22
+    static let standardChunkSizeLog2: UInt8 = 16
 
     /// The binary logarithm of the chunk size.
     let chunkSizeLog2: UInt8
@@ -21,20 +21,22 @@ package struct ContainerLayout: Equatable {
     package var chunkCount: Int64 { (length >> Int64(chunkSizeLog2)) + 1 }
     var containerSize: Int64 { Self.headerSize + length + chunkCount * Int64(Self.overhead) }
 
-    init(log: UInt8, length: Int64) {
-        self.chunkSizeLog2 = log
+    init(chunkSizeLog2: UInt8, length: Int64) {
+        self.chunkSizeLog2 = chunkSizeLog2
         self.length = length
     }
 
     /// Computes the layout from the size of a container on disk; throws `corrupt` for an impossible size.
-    init(log: UInt8, containerSize: Int64) throws(CofferError) {
-        let stride = (Int64(1) << Int64(log)) + Int64(Self.overhead)
+    init(chunkSizeLog2: UInt8, containerSize: Int64) throws(CofferError) {
+        let stride = (Int64(1) << Int64(chunkSizeLog2)) + Int64(Self.overhead)
         let body = max(containerSize, 0) - Self.headerSize
         guard body >= 0, body % stride >= Int64(Self.overhead) else {
             throw Self.corruptError("The container was truncated or extended")
         }
-        let (full, rest) = body.quotientAndRemainder(dividingBy: stride)
-        self.init(log: log, length: (full << Int64(log)) + rest - Int64(Self.overhead))
+        let (full, remainder) = body.quotientAndRemainder(dividingBy: stride)
+        self.init(
+            chunkSizeLog2: chunkSizeLog2,
+            length: (full << Int64(chunkSizeLog2)) + remainder - Int64(Self.overhead))
     }
 
     /// The error for a container that cannot be read, with the remaining remedy.

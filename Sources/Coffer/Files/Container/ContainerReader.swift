@@ -53,25 +53,22 @@ package final class ContainerReader: Sendable {
         let slots = try ContainerHeader.read(file, keys: keys, device: device)
         let slot = slots.newest
         guard id == nil || id == slot.id else { throw corruptError }
-        let layout = try ContainerLayout(log: slot.log, containerSize: status.size)
+        let layout = try ContainerLayout(chunkSizeLog2: slot.chunkSizeLog2, containerSize: status.size)
         let classKey = try classKey(slot.protection)
         do throws(CofferError) {
             let headerBytes = try ContainerHeaderSlot.openInnerHeader(slots.newestBytes, keys: slots.outer)
             let header = try InnerHeader.decode(headerBytes)
-            guard header.id == slot.id, header.log == slot.log, header.length == layout.length
+            guard header.id == slot.id, header.chunkSizeLog2 == slot.chunkSizeLog2,
+                header.length == layout.length
             else { throw corruptError }
             guard header.isContextBound == !context.isEmpty else { throw wrongContext(header) }
             let innerKEK = try keys.inner(
                 header.kekID, slot.protection, classKey: classKey, vaultID: device.vaultID)
             guard let innerKEK else { throw corruptError }
             let fileKey = try innerKEK.unwrap(header.wrappedKey)
-            let inner = try LayerKeySchedule.derive(
-                fileKey, layer: .inner, suite: .aes256GCM, log: slot.log, id: slot.id, salt: header.salt,
-                context: context)
-            let commitment = inner.commitment
-            guard ConstantTime.equal(commitment.span, header.commitment.span),
-                try InnerHeader.isAuthentic(headerBytes, key: inner.authenticationKey)
-            else { throw header.isContextBound ? wrongContext(header) : corruptError }
+            guard let inner = try header.layerKeys(fileKey, context: context, in: headerBytes) else {
+                throw header.isContextBound ? wrongContext(header) : corruptError
+            }
             let reader = ContainerReader(
                 file: file, layout: layout, header: header, slot: slot, outer: slots.outer, inner: inner)
             // Open the last chunk first, so that truncation is detected before any plaintext is returned.

@@ -85,7 +85,7 @@ struct ContainerRewrap {
     ) throws(CofferError) -> (bytes: [UInt8], isCurrent: Bool) {
         var header = try InnerHeader.decode(bytes)
         let (vaultID, protection) = (device.vaultID, slot.protection)
-        guard header.id == slot.id, header.log == slot.log,
+        guard header.id == slot.id, header.chunkSizeLog2 == slot.chunkSizeLog2,
             let oldKEK = try keys.inner(header.kekID, protection, classKey: classKey, vaultID: vaultID),
             let newKEK = try keys.currentInner(protection, classKey: classKey, vaultID: vaultID)
         else { throw Self.corruptError }
@@ -93,13 +93,9 @@ struct ContainerRewrap {
         // Computing the tag of the inner header needs the context.
         if header.isContextBound, context.isEmpty { return (bytes, false) }
         let fileKey = try oldKEK.unwrap(header.wrappedKey)
-        let layer = try LayerKeySchedule.derive(
-            fileKey, layer: .inner, suite: .aes256GCM, log: slot.log, id: slot.id, salt: header.salt,
-            context: context)
-        let commitment = layer.commitment
-        guard ConstantTime.equal(commitment.span, header.commitment.span),
-            try InnerHeader.isAuthentic(bytes, key: layer.authenticationKey)
-        else { throw Self.corruptError }
+        guard let layer = try header.layerKeys(fileKey, context: context, in: bytes) else {
+            throw Self.corruptError
+        }
         header.kekID = newKEK.id
         header.wrappedKey = try newKEK.wrap(fileKey)
         return (try header.encode(authenticationKey: layer.authenticationKey), true)

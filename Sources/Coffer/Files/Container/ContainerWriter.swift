@@ -12,7 +12,7 @@ struct ContainerWriter {
     let classKey: ClassKey
     let protection: ProtectionClass
     var suite = ContainerCipherSuite.chaCha20Poly1305
-    var log = ContainerLayout.standardLog
+    var chunkSizeLog2 = ContainerLayout.standardChunkSizeLog2
     var context: [UInt8] = []
     var contentGeneration: UInt64 = 1
     var mediaType = ""
@@ -30,7 +30,7 @@ struct ContainerWriter {
         progress: (@Sendable (FileProgress) -> Void)?
     ) throws(CofferError) -> InnerHeader {
         let status = try source.status()
-        let layout = ContainerLayout(log: log, length: status.size)
+        let layout = ContainerLayout(chunkSizeLog2: chunkSizeLog2, length: status.size)
         try target.reserve(layout.containerSize)
 
         let outerFileKey = try SymmetricKey.random()
@@ -38,10 +38,11 @@ struct ContainerWriter {
         let outerSalt = try SecureRandom.bytes(32)
         let innerSalt = try SecureRandom.bytes(32)
         let outer = try LayerKeySchedule.derive(
-            outerFileKey, layer: .outer, suite: suite, log: log, id: id, salt: outerSalt, context: [])
+            outerFileKey, layer: .outer, suite: suite, chunkSizeLog2: chunkSizeLog2, id: id,
+            salt: outerSalt, context: [])
         let inner = try LayerKeySchedule.derive(
-            innerFileKey, layer: .inner, suite: .aes256GCM, log: log, id: id, salt: innerSalt,
-            context: context)
+            innerFileKey, layer: .inner, suite: .aes256GCM, chunkSizeLog2: chunkSizeLog2, id: id,
+            salt: innerSalt, context: context)
 
         try sealChunks(
             source, layout: layout, outer: outer, inner: inner, into: target, check: check, progress: progress
@@ -55,13 +56,13 @@ struct ContainerWriter {
 
         let (outerKEK, innerKEK) = try keyEncryptionKeys()
         let header = InnerHeader(
-            log: log, isContextBound: !context.isEmpty, id: id, salt: innerSalt, kekID: innerKEK.id,
-            wrappedKey: try innerKEK.wrap(innerFileKey), commitment: inner.commitment,
+            chunkSizeLog2: chunkSizeLog2, isContextBound: !context.isEmpty, id: id, salt: innerSalt,
+            kekID: innerKEK.id, wrappedKey: try innerKEK.wrap(innerFileKey), commitment: inner.commitment,
             contentGeneration: contentGeneration, length: layout.length, modified: status.modified,
             name: name, mediaType: mediaType)
         let slot = ContainerHeaderSlot(
-            suite: suite, log: log, generation: 1, id: id, salt: outerSalt, protection: protection,
-            kekID: outerKEK.id, wrappedKey: try outerKEK.wrap(outerFileKey),
+            suite: suite, chunkSizeLog2: chunkSizeLog2, generation: 1, id: id, salt: outerSalt,
+            protection: protection, kekID: outerKEK.id, wrappedKey: try outerKEK.wrap(outerFileKey),
             commitment: outer.commitment)
         let encodedHeader = try header.encode(authenticationKey: inner.authenticationKey)
         let encodedSlot = try slot.encode(innerHeader: encodedHeader, keys: outer)

@@ -13,7 +13,7 @@ package struct InnerHeader {
     private static let tagSize = 32
     private static let paddingScheme = 781
 
-    var log: UInt8
+    var chunkSizeLog2: UInt8
     var isContextBound = false
     var id: FileID
     var salt: [UInt8]
@@ -34,7 +34,7 @@ package struct InnerHeader {
         var writer = BinaryWriter()
         writer.append(Array(FileMagic.innerHeader.utf8))
         writer.append(UInt16(1))
-        writer.append([ContainerCipherSuite.aes256GCM.rawValue, log])
+        writer.append([ContainerCipherSuite.aes256GCM.rawValue, chunkSizeLog2])
         writer.append(UInt32(isContextBound ? 1 : 0))
         writer.append(id.uuid.bytes)
         writer.append(salt)
@@ -66,7 +66,7 @@ package struct InnerHeader {
         }
         let version = try reader.number(UInt16.self)
         let suite = try reader.number(UInt8.self)
-        let log = try reader.number(UInt8.self)
+        let chunkSizeLog2 = try reader.number(UInt8.self)
         let flags = try reader.number(UInt32.self)
         guard version == 1, suite == ContainerCipherSuite.aes256GCM.rawValue, flags <= 1 else {
             throw CofferError(.unsupportedVersion, "The container was written by a newer release.")
@@ -104,13 +104,30 @@ package struct InnerHeader {
             throw CofferError(.unsupportedVersion, "The container was written by a newer release.")
         }
         return InnerHeader(
-            log: log, isContextBound: flags == 1, id: id, salt: salt, kekID: kekID, wrappedKey: wrappedKey,
-            commitment: commitment, contentGeneration: generation, length: Int64(length), modified: modified,
-            name: name, mediaType: mediaType)
+            chunkSizeLog2: chunkSizeLog2, isContextBound: flags == 1, id: id, salt: salt, kekID: kekID,
+            wrappedKey: wrappedKey, commitment: commitment, contentGeneration: generation,
+            length: Int64(length), modified: modified, name: name, mediaType: mediaType)
+    }
+
+    /// Derives the keys of the inner layer; `nil` unless `bytes`, from which this header was decoded, are
+    /// authentic under them.
+    func layerKeys(
+        _ fileKey: borrowing SymmetricKey, context: [UInt8], in bytes: [UInt8]
+    ) throws(CofferError) -> LayerKeySchedule? {
+        let keys = try LayerKeySchedule.derive(
+            fileKey, layer: .inner, suite: .aes256GCM, chunkSizeLog2: chunkSizeLog2, id: id, salt: salt,
+            context: context)
+        let derived = keys.commitment
+        guard ConstantTime.equal(derived.span, commitment.span),
+            try Self.isAuthentic(bytes, key: keys.authenticationKey)
+        else { return nil }
+        return keys
     }
 
     /// Whether the tag at the end of `bytes` is valid.
-    static func isAuthentic(_ bytes: [UInt8], key: borrowing SymmetricKey) throws(CofferError) -> Bool {
+    private static func isAuthentic(
+        _ bytes: [UInt8], key: borrowing SymmetricKey
+    ) throws(CofferError) -> Bool {
         let bodyEnd = size - tagSize
         return try HMAC.isValid(
             bytes.span.extracting(bodyEnd...), for: bytes.span.extracting(..<bodyEnd), key: key)

@@ -14,13 +14,12 @@ struct LayerKeySchedule: ~Copyable, Sendable {
     private let suite: ContainerCipherSuite
 
     static func derive(
-        _ fileKey: borrowing SymmetricKey, layer: Layer, suite: ContainerCipherSuite, log: UInt8, id: FileID,
-        salt: [UInt8],
-        context: [UInt8]
+        _ fileKey: borrowing SymmetricKey, layer: Layer, suite: ContainerCipherSuite, chunkSizeLog2: UInt8,
+        id: FileID, salt: [UInt8], context: [UInt8]
     ) throws(CofferError) -> LayerKeySchedule {
         let info =
-            Array(KDFLabel.fileLayer.utf8) + [layer.rawValue, suite.rawValue, log] + id.uuid.bytes + salt
-            + context
+            Array(KDFLabel.fileLayer.utf8) + [layer.rawValue, suite.rawValue, chunkSizeLog2] + id.uuid.bytes
+            + salt + context
         let block = try HKDF.expand(fileKey, info: info.span, digest: .sha512, count: 140)
         let chunkKey = try block.subkey(in: 0..<32)
         let headerKey = try block.subkey(in: 76..<108)

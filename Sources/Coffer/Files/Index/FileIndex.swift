@@ -15,7 +15,7 @@ import SystemPackage
 /// the last frame is not mistaken for such a tail.
 final class FileIndex: Sendable {
     static let fileName: FilePath = "fileindex"
-    static let what = "index of files"
+    static let displayName = "index of files"
     /// The index is rewritten when it has more frames than this plus a quarter of the number of files.
     private static let manyFrames = 64
     /// How many times an index is read again while other processes are writing it.
@@ -36,14 +36,14 @@ final class FileIndex: Sendable {
     init(device: DeviceKey) { self.device = device }
 
     static var corruptError: CofferError {
-        CofferError(.corrupt, "The \(what) is damaged.", remedy: .reindexFiles)
+        CofferError(.corrupt, "The \(displayName) is damaged.", remedy: .reindexFiles)
     }
 
     /// The error for existing containers that an undamaged index does not list.
     static func behind(_ ids: [FileID]) -> CofferError {
         CofferError(
             .corrupt,
-            "The \(what) does not list every container: it is damaged or older than they are, or another "
+            "The \(displayName) does not list every container: it is damaged or older than they are, or another "
                 + "program put them there.",
             remedy: .verifyAndReindexFiles, entries: ids.map(\.description))
     }
@@ -94,7 +94,7 @@ final class FileIndex: Sendable {
             if now == status { known.withLock { $0 = (status, contents) } }
             return contents
         }
-        throw CofferError(.busy, "The \(Self.what) keeps changing: try again.")
+        throw CofferError(.busy, "The \(Self.displayName) keeps changing: try again.")
     }
 
     /// Returns the records of the files in `ids`. Every class among them must be unlocked.
@@ -109,7 +109,8 @@ final class FileIndex: Sendable {
             else { continue }
             guard let protection = ProtectionClass(rawValue: frame.protection) else {
                 throw CofferError(
-                    .unsupportedVersion, "The \(Self.what) names a protection class of a newer release.")
+                    .unsupportedVersion,
+                    "The \(Self.displayName) names a protection class of a newer release.")
             }
             let records = try frame.open(classKey: classKey(protection), vaultID: device.vaultID)
             for record in records where ids.contains(record.id) {

@@ -46,7 +46,7 @@ struct FileIndexCommit: Equatable {
             let tag = Array(file[offset + body.count..<offset + size])
             let message = message(head, body, place)
             guard try HMAC.isValid(tag.span, for: message.span, key: key) else { continue }
-            var reader = BinaryReader(body, name: FileIndex.what)
+            var reader = BinaryReader(body, name: FileIndex.displayName)
             let commit = FileIndexCommit(
                 end: Int64(clamping: try reader.number(UInt64.self)),
                 lastTag: try reader.take(FileIndexFrame.tagSize))

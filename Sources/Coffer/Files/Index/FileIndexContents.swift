@@ -75,7 +75,7 @@ struct FileIndexContents: Sendable {
                 head.span.bigEndian(UInt16.self, at: 8) > Self.newestVersion
             {
                 throw CofferError(
-                    .unsupportedVersion, "The \(FileIndex.what) was written by a newer release.")
+                    .unsupportedVersion, "The \(FileIndex.displayName) was written by a newer release.")
             }
             isDamaged = true
             if try FileIndexFrame.read(bytes.span, at: Self.headSize, after: lastTag, key: key) != nil {
@@ -132,10 +132,12 @@ struct FileIndexContents: Sendable {
     /// Whether invalid data is the remains of a frame that a crash interrupted: it extends to the end or is
     /// all zeros.
     private static func isTorn(_ bytes: [UInt8], at offset: Int) -> Bool {
-        let rest = bytes[offset...]
-        guard rest.count >= FileIndexFrame.headSize, rest.contains(where: { $0 != 0 }) else { return true }
+        let remaining = bytes[offset...]
+        guard remaining.count >= FileIndexFrame.headSize, remaining.contains(where: { $0 != 0 }) else {
+            return true
+        }
         let size = Int(bytes.span.bigEndian(UInt32.self, at: offset))
-        return size >= rest.count && size <= FileIndexFrame.maxByteCount
+        return size >= remaining.count && size <= FileIndexFrame.maxByteCount
     }
 
     // MARK: Changing

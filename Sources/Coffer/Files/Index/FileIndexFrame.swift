@@ -104,7 +104,8 @@ struct FileIndexFrame {
         let rawKind = body.span.bigEndian(UInt16.self, at: 4)
         let count = Int(body.span.bigEndian(UInt32.self, at: 8))
         guard let kind = Kind(rawValue: rawKind) else {
-            throw CofferError(.unsupportedVersion, "The \(FileIndex.what) was written by a newer release.")
+            throw CofferError(
+                .unsupportedVersion, "The \(FileIndex.displayName) was written by a newer release.")
         }
         let protection = body.span.bigEndian(UInt16.self, at: 6)
         let frame = FileIndexFrame(kind: kind, protection: protection, count: count, body: body)
@@ -117,7 +118,7 @@ struct FileIndexFrame {
     /// Returns the ids of a frame, with the fields that distinguish a container from an older one. For
     /// removals these are zero and empty.
     func entries() throws(CofferError) -> [(id: FileID, generation: UInt64, commitment: [UInt8])] {
-        var reader = BinaryReader(cleartextHeader, name: FileIndex.what)
+        var reader = BinaryReader(cleartextHeader, name: FileIndex.displayName)
         var entries: [(id: FileID, generation: UInt64, commitment: [UInt8])] = []
         for _ in 0..<count {
             let id = try FileID(uuidBytes: reader.take(16), reader)

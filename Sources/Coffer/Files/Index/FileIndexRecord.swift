@@ -62,8 +62,8 @@ struct FileIndexRecord: Equatable {
     static func decode(
         count: Int, clear: [UInt8], sealed: [UInt8]
     ) throws(CofferError) -> [FileIndexRecord] {
-        var clear = BinaryReader(clear, name: FileIndex.what)
-        var sealed = BinaryReader(sealed, name: FileIndex.what)
+        var clear = BinaryReader(clear, name: FileIndex.displayName)
+        var sealed = BinaryReader(sealed, name: FileIndex.displayName)
         var records: [FileIndexRecord] = []
         records.reserveCapacity(count)
         for _ in 0..<count {
@@ -81,7 +81,7 @@ struct FileIndexRecord: Equatable {
     func info(_ protection: ProtectionClass, _ state: FileState) throws(CofferError) -> FileInfo {
         guard let name = FilePath.Component(bytes: name) else {
             throw CofferError(
-                .corrupt, "The \(FileIndex.what) has an invalid file name.", remedy: .reindexFiles)
+                .corrupt, "The \(FileIndex.displayName) has an invalid file name.", remedy: .reindexFiles)
         }
         return FileInfo(
             id: id, name: name, length: length, modified: Date(nanosecondsSince1970: modified),

@@ -10,11 +10,11 @@ final class ActiveViewCopies: Sendable {
 
     private let state = Mutex(State())
 
-    init(_ hub: EventBroadcaster) {
-        hub.observe { [weak self] event in
+    init(_ events: EventBroadcaster) {
+        events.observe { [weak self] event in
             if event.kind != .unlocked { self?.removeAll { _ in true } }
         }
-        hub.onKeyEviction(while: self) { [weak self] classes in
+        events.onKeyEviction(while: self) { [weak self] classes in
             self?.removeAll(where: classes.contains)
         }
     }
@@ -33,9 +33,9 @@ final class ActiveViewCopies: Sendable {
 
     private func removeAll(where matches: (ProtectionClass) -> Bool) {
         let views = state.withLock { state in
-            let doomed = state.views.filter { matches($0.value.protection) }
-            for number in doomed.keys { state.views[number] = nil }
-            return doomed
+            let removed = state.views.filter { matches($0.value.protection) }
+            for number in removed.keys { state.views[number] = nil }
+            return removed
         }
         for view in views.values { view.remove() }
     }

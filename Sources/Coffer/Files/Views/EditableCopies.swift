@@ -28,15 +28,15 @@ extension FileStore {
     ) async throws -> (result: Result, outcome: EditOutcome) {
         try await withCopy(of: id, context, options, permissions: 0o600) { copy, reader in
             let result = try await body(copy)
-            let hold = copy.hold
+            let handle = copy.handle
             let outcome = try await BlockingExecutor.run {
                 [self] cancellation throws(CofferError) -> EditOutcome in
-                try hold.check()
-                guard hold.isChanged else { return .unchanged }
+                try handle.check()
+                guard handle.isChanged else { return .unchanged }
                 let isUnlocked = try cancellationCheck(cancellation)
-                try saveEdits(hold, replacing: reader, context) { () throws(CofferError) in
+                try saveEdits(handle, replacing: reader, context) { () throws(CofferError) in
                     try isUnlocked()
-                    try hold.check()
+                    try handle.check()
                 }
                 return .saved
             }
@@ -45,10 +45,10 @@ extension FileStore {
     }
 
     private func saveEdits(
-        _ hold: ViewCopyHandle, replacing reader: ContainerReader, _ context: [UInt8],
+        _ handle: ViewCopyHandle, replacing reader: ContainerReader, _ context: [UInt8],
         check: @escaping @Sendable () throws(CofferError) -> Void
     ) throws(CofferError) {
-        let edited = try hold.edited()
+        let edited = try handle.edited()
         do throws(CofferError) {
             try replaceContent(of: reader, by: edited, context, check: check)
         } catch {

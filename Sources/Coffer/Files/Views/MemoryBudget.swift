@@ -14,8 +14,8 @@ enum MemoryBudget {
     static func check(
         _ length: Int64, inFileSystem free: Int64?, memory: Int64? = FileSystemInfo.availableMemory()
     ) throws(CofferError) {
-        let room = min(free ?? .max, memory ?? .max)
-        guard length <= room / 2 else {
+        let available = min(free ?? .max, memory ?? .max)
+        guard length <= available / 2 else {
             throw CofferError(
                 .noSpace,
                 "A copy of \(length) bytes would take more than half of the free memory.",

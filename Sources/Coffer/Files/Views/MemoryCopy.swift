@@ -41,19 +41,19 @@ extension FileStore {
         of id: FileID, context: [UInt8] = [], options: ViewOptions = ViewOptions(),
         _ body: (MemoryCopy) async throws -> Result
     ) async throws -> Result {
-        let hold = try await makeMemoryCopy(of: id, context)
-        let number = openViews.add(hold.protection) { [weak hold] in hold?.revoke() }
+        let handle = try await makeMemoryCopy(of: id, context)
+        let number = activeViews.add(handle.protection) { [weak handle] in handle?.revoke() }
         defer {
-            openViews.forget(number)
-            hold.revoke()
+            activeViews.forget(number)
+            handle.revoke()
         }
         // A lock before the registration did not know about the copy.
-        try hold.check()
-        if let limit = options.limit { hold.end(after: limit) }
+        try handle.check()
+        options.afterLimit { [weak handle] in handle?.revoke() }
         return try await body(
             MemoryCopy(
-                descriptor: hold.file.number, path: FilePath("/proc/self/fd/\(hold.file.number)"),
-                length: hold.length, isSwappable: Self.isSwapActive))
+                descriptor: handle.file.number, path: FilePath("/proc/self/fd/\(handle.file.number)"),
+                length: handle.length, isSwappable: Self.isSwapActive))
     }
 
     private func makeMemoryCopy(
@@ -94,9 +94,5 @@ private final class MemoryCopyHandle: Sendable {
     }
 
     /// Makes the descriptor number refer to an empty file.
-    func revoke() { file.blank() }
-
-    func end(after limit: Duration) {
-        ViewTimer.after(limit) { [weak self] in self?.revoke() }
-    }
+    func revoke() { file.replaceWithEmptyFile() }
 }

@@ -51,16 +51,16 @@ extension FileStore {
         of id: FileID, _ context: [UInt8], _ options: ViewOptions, permissions: UInt32,
         _ body: (ViewCopy, ContainerReader) async throws -> Result
     ) async throws -> Result {
-        let (hold, reader) = try await makeViewCopy(of: id, context, permissions)
-        defer { openViews.forget(hold.number) }
-        if let limit = options.limit { hold.end(after: limit) }
-        let copy = ViewCopy(path: hold.path, isSwappable: Self.isSwapActive, hold: hold)
+        let (handle, reader) = try await makeViewCopy(of: id, context, permissions)
+        defer { activeViews.forget(handle.number) }
+        options.afterLimit { [weak handle] in handle?.expire() }
+        let copy = ViewCopy(path: handle.path, isSwappable: Self.isSwapActive, handle: handle)
         do {
             let result = try await body(copy, reader)
-            try hold.remove()
+            try handle.remove()
             return result
         } catch {
-            try? hold.remove()
+            try? handle.remove()
             throw error
         }
     }
@@ -71,20 +71,20 @@ extension FileStore {
     package func withPrivateMountPoint<Result>(
         for protection: ProtectionClass, _ body: (FilePath) async throws -> Result
     ) async throws -> Result {
-        let hold = try await BlockingExecutor.run { [self] _ throws(CofferError) -> ViewCopyHandle in
-            let hold = ViewCopyHandle(try makeViewDirectory(), "file", protection, in: openViews)
-            try hold.makeHolder()
-            return hold
+        let handle = try await BlockingExecutor.run { [self] _ throws(CofferError) -> ViewCopyHandle in
+            let handle = ViewCopyHandle(try makeViewDirectory(), "file", protection, in: activeViews)
+            try handle.makeHolder()
+            return handle
         }
-        defer { openViews.forget(hold.number) }
+        defer { activeViews.forget(handle.number) }
         let result: Result
         do {
-            result = try await body(hold.path.removingLastComponent())
+            result = try await body(handle.path.removingLastComponent())
         } catch {
-            try? hold.remove()
+            try? handle.remove()
             throw error
         }
-        try hold.remove()
+        try handle.remove()
         return result
     }
 
@@ -98,21 +98,21 @@ extension FileStore {
             let vault = try core.home.openVault()
             _ = try? ViewCopyDirectory.removeStale(vault: vault)
             let name = try reader.info.name
-            let hold = ViewCopyHandle(try makeViewDirectory(), name, reader.protection, in: openViews)
+            let handle = ViewCopyHandle(try makeViewDirectory(), name, reader.protection, in: activeViews)
             do throws(CofferError) {
-                try MemoryBudget.check(reader.layout.length, inFileSystem: hold.available)
-                let file = try hold.makeFile()
+                try MemoryBudget.check(reader.layout.length, inFileSystem: handle.available)
+                let file = try handle.makeFile()
                 try reader.copy(into: file, check: check)
                 try file.setPermissions(permissions)
                 // Set the file's own date, which any write to the copy changes.
                 try file.setModified(reader.header.modified)
-                hold.recordOriginalStatus(try file.status())
+                handle.recordOriginalStatus(try file.status())
                 // A lock after the last chunk may have found nothing to remove, or only a part of the copy.
                 try check()
-                return (hold, reader)
+                return (handle, reader)
             } catch {
-                openViews.forget(hold.number)
-                try? hold.remove()
+                activeViews.forget(handle.number)
+                try? handle.remove()
                 throw error
             }
         }

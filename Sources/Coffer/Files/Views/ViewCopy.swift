@@ -10,19 +10,19 @@ public struct ViewCopy: Sendable {
     /// Whether the kernel may write memory to a swap device that is neither in memory nor encrypted.
     public let isSwappable: Bool
 
-    let hold: ViewCopyHandle
+    let handle: ViewCopyHandle
 
     /// The descriptor of the open file whose lock keeps the copy. If this process dies while a child process
     /// that inherited the descriptor is running, the copy is not removed. After that child has exited, the
     /// next ``Vault/removeStaleViewCopies(at:)`` removes it.
-    public var lease: Int32 { hold.leaseNumber }
+    public var lease: Int32 { handle.leaseNumber }
 
     /// Whether the copy was changed, replaced or removed.
-    public var isChanged: Bool { hold.isChanged }
+    public var isChanged: Bool { handle.isChanged }
 
     /// Releases this process's lease and reports whether another process still holds one, such as a viewer
     /// that moved to the background. Call this after the viewer that you started has exited.
     ///
     /// - Throws: The underlying error if the lease cannot be examined.
-    public func isKeptByOthers() throws(CofferError) -> Bool { try hold.isKeptByOthers() }
+    public func isKeptByOthers() throws(CofferError) -> Bool { try handle.isKeptByOthers() }
 }

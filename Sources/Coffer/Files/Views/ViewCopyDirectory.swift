@@ -36,9 +36,9 @@ enum ViewCopyDirectory {
     /// directories of this user that others can read.
     static func existing(
         _ record: ViewRootRecord, isForWiping: Bool = false
-    ) -> (roots: [Root], unseen: [(what: String, why: CofferError)]) {
+    ) -> (roots: [Root], unseen: [(name: String, reason: CofferError)]) {
         var roots: [Root] = []
-        var unseen: [(what: String, why: CofferError)] = []
+        var unseen: [(name: String, reason: CofferError)] = []
         var paths = record.runtimes
         for path in [runtimePath, systemRuntime].compactMap({ $0 }) where !paths.contains(path) {
             paths.append(path)

@@ -28,7 +28,7 @@ final class ViewCopyHandle: Sendable {
     init(
         _ place: consuming ViewCopyDirectory.ViewDirectory, _ name: FilePath.Component,
         _ protection: ProtectionClass,
-        in openViews: ActiveViewCopies
+        in activeViews: ActiveViewCopies
     ) {
         path = place.view.directory.path.pushing(Self.holder).appending(name)
         leaseNumber = place.view.lease.number
@@ -37,7 +37,7 @@ final class ViewCopyHandle: Sendable {
         root = place.root
         directory = place.view.directory
         lease = Mutex(place.view.lease)
-        let number = openViews.add(protection) { [weak self] in
+        let number = activeViews.add(protection) { [weak self] in
             self?.revoke(.locked, "The vault was locked")
         }
         registration.withLock { $0 = number }
@@ -99,10 +99,8 @@ final class ViewCopyHandle: Sendable {
         try? remove()
     }
 
-    /// Revokes the copy after `limit`.
-    func end(after limit: Duration) {
-        ViewTimer.after(limit) { [weak self] in self?.revoke(.timedOut, "The time limit expired") }
-    }
+    /// Revokes the copy because its time limit expired.
+    func expire() { revoke(.timedOut, "The time limit expired") }
 
     func isKeptByOthers() throws(CofferError) -> Bool {
         lease.withLock { $0 = nil }

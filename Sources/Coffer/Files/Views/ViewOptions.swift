@@ -1,3 +1,5 @@
+import Dispatch
+
 /// Options for a decrypted copy.
 public struct ViewOptions: Sendable {
     /// The time after which the copy is removed even if it is still being viewed. With `nil`, it is removed
@@ -6,4 +8,11 @@ public struct ViewOptions: Sendable {
 
     /// Creates the default options: no limit.
     public init() {}
+
+    /// Calls `body` on a queue of its own when the limit expires; never without a limit.
+    func afterLimit(_ body: @escaping @Sendable () -> Void) {
+        guard let limit else { return }
+        let seconds = min(max(limit / .seconds(1), 0), 1e9)
+        DispatchQueue(label: "coffer.view-limit").asyncAfter(deadline: .now() + seconds, execute: body)
+    }
 }

@@ -19,7 +19,7 @@ final class TokenExport: Sendable {
 
     private static let fieldsSize = 48
     private static let tagSize = 32
-    private static let what = "export"
+    private static let displayName = "export"
     /// The maximum size of a record: metadata with the longest names and texts, a value, and the framing.
     private static let maxRecordLength = Token.maxByteCount + (1 << 18)
 
@@ -41,7 +41,7 @@ final class TokenExport: Sendable {
         }
 
         static func decode(_ bytes: [UInt8]) throws(CofferError) -> Header {
-            var reader = BinaryReader(bytes, name: what, remedy: .useAnotherCopy)
+            var reader = BinaryReader(bytes, name: displayName, remedy: .useAnotherCopy)
             guard try reader.take(8) == Array(FileMagic.export.utf8) else {
                 throw CofferError(
                     .corrupt, "This file is not a token export, or its first bytes are damaged.",
@@ -122,7 +122,7 @@ final class TokenExport: Sendable {
     }
 
     private static var corruptError: CofferError {
-        CofferError(.corrupt, "The \(what) is damaged.", remedy: .useAnotherCopy)
+        CofferError(.corrupt, "The \(displayName) is damaged.", remedy: .useAnotherCopy)
     }
 
     private static func context(_ head: [UInt8], _ number: Int) -> [UInt8] {
@@ -224,7 +224,7 @@ final class TokenExport: Sendable {
         _ body: (TokenInfo, Token) throws(CofferError) -> Void
     ) throws(CofferError) {
         var reader = BinaryReader(
-            bytes, from: Self.fieldsSize + Self.tagSize, name: Self.what, remedy: .useAnotherCopy)
+            bytes, from: Self.fieldsSize + Self.tagSize, name: Self.displayName, remedy: .useAnotherCopy)
         var known: Set<TokenID> = []
         for number in 0... {
             let sealed = try reader.lengthPrefixed(limit: Self.maxRecordLength)

@@ -95,9 +95,9 @@ extension TokenStore {
 
     /// Returns the fingerprint of the value that this vault object stored while locked, if it is still
     /// pending.
-    package func ownWaitingFingerprint(for id: TokenID) async throws(CofferError) -> String? {
+    package func ownPendingFingerprint(for id: TokenID) async throws(CofferError) -> String? {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
-            try core.ownWaitingValue(name(of: id))?.file.fingerprint
+            try core.ownPendingValue(name(of: id))?.file.fingerprint
         }
     }
 

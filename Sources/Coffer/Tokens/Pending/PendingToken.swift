@@ -24,7 +24,7 @@ struct PendingToken {
     private let box: [UInt8]
 
     private static let tagSize = 32
-    private static let what = "pending token"
+    private static let displayName = "pending token"
 
     /// The destination of a pending value, and what it is sealed with.
     struct Place {
@@ -67,7 +67,8 @@ struct PendingToken {
         }
         let head = Self.head(number, protection, name, version: version, vaultID: vaultID)
         let opened = try OpenedToken(
-            message, head: head, protection: protection, hasProof: version > 1, damaged: Self.corruptError)
+            message, head: head, protection: protection, hasProof: version > 1,
+            corruptError: Self.corruptError)
         let hash = try opened.info.id.keyedHash(device.nameKey().key)
         guard hash == name, !ReservedServices.contains(opened.info.id.service),
             (try? opened.info.checkLimits()) != nil
@@ -98,7 +99,7 @@ struct PendingToken {
         let isAuthentic = try HMAC.isValid(
             bytes.span.extracting(end...), for: bytes.span.extracting(..<end),
             key: device.key(KDFLabel.inboxMAC))
-        var reader = BinaryReader(Array(bytes[..<end]), name: what, remedy: .replaceDamagedTokens)
+        var reader = BinaryReader(Array(bytes[..<end]), name: displayName, remedy: .replaceDamagedTokens)
         let magic = try reader.take(8)
         let version = try reader.number(UInt16.self)
         let rawClass = try reader.number(UInt16.self)
@@ -116,7 +117,7 @@ struct PendingToken {
     }
 
     private static var corruptError: CofferError {
-        CofferError(.corrupt, "A \(what) is damaged.", remedy: .replaceDamagedTokens)
+        CofferError(.corrupt, "A \(displayName) is damaged.", remedy: .replaceDamagedTokens)
     }
 
     private static func head(
@@ -148,15 +149,15 @@ final class OpenedToken: Sendable {
 
     init(
         _ message: consuming SecretBytes, head: [UInt8], protection: ProtectionClass, hasProof: Bool,
-        damaged: CofferError
+        corruptError: CofferError
     ) throws(CofferError) {
         let start = head.count + (hasProof ? 64 : 0)
         let (info, token, proof) = try message.exposing { (bytes) throws(CofferError) in
             guard bytes.count >= start + 4, bytes.extracting(..<head.count).copied() == head else {
-                throw damaged
+                throw corruptError
             }
             let length = Int(bytes.bigEndian(UInt32.self, at: start))
-            guard length <= bytes.count - start - 4 else { throw damaged }
+            guard length <= bytes.count - start - 4 else { throw corruptError }
             let end = start + 4 + length
             let info = try TokenInfo.decode(
                 bytes.extracting(start + 4..<end).copied(), protection: protection)

@@ -123,14 +123,14 @@ extension VaultCore {
             try PendingToken.seal(token, info: info, tokenKey: tokenKey, number: number, at: place)
         }
         tickets.keep(ticket, for: name)
-        ownWaiting[name] = OwnPendingTokens.Value(info: info, token: token, file: added)
+        ownPending[name] = OwnPendingTokens.Value(info: info, token: token, file: added)
     }
 
     /// Returns the value that this vault object stored while locked, if it is still pending.
-    func ownWaitingValue(_ name: [UInt8]) throws(CofferError) -> OwnPendingTokens.Value? {
-        guard let value = ownWaiting[name] else { return nil }
-        guard try inbox.isWaiting(value.file) else {
-            ownWaiting[name] = nil
+    func ownPendingValue(_ name: [UInt8]) throws(CofferError) -> OwnPendingTokens.Value? {
+        guard let value = ownPending[name] else { return nil }
+        guard try inbox.isPending(value.file) else {
+            ownPending[name] = nil
             return nil
         }
         return value

@@ -149,7 +149,7 @@ struct PendingTokenQueue {
     }
 
     /// Whether an added entry is still pending and unchanged.
-    func isWaiting(_ added: Added) throws(CofferError) -> Bool {
+    func isPending(_ added: Added) throws(CofferError) -> Bool {
         guard let directory = try open() else { return false }
         return try directory.status(of: added.name) == added.status
     }

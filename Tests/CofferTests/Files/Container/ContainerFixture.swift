@@ -29,7 +29,7 @@ final class ContainerFixture: Sendable {
     }
 
     func seal(
-        _ plaintext: [UInt8], id: FileID? = nil, log: UInt8 = 4,
+        _ plaintext: [UInt8], id: FileID? = nil, chunkSizeLog2: UInt8 = 4,
         suite: ContainerCipherSuite = .chaCha20Poly1305,
         name: [UInt8] = Array("name".utf8), context: [UInt8] = []
     ) throws -> [UInt8] {
@@ -40,7 +40,7 @@ final class ContainerFixture: Sendable {
         let writer = ContainerWriter(
             id: try id ?? .random(), device: device, classKey: classKey,
             protection: .whenUnlockedThisDeviceOnly,
-            suite: suite, log: log, context: context)
+            suite: suite, chunkSizeLog2: chunkSizeLog2, context: context)
         try writer.seal(source, name: name, into: target, check: {}, progress: nil)
         return try home.scratch.read("container")
     }

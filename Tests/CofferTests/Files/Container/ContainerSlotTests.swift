@@ -23,8 +23,8 @@ struct ContainerSlotTests {
         let fileKey = try kek.unwrap(slot.wrappedKey)
         change(&slot)
         let changed = try LayerKeySchedule.derive(
-            fileKey, layer: .outer, suite: slot.suite, log: slot.log, id: slot.id, salt: slot.salt,
-            context: [])
+            fileKey, layer: .outer, suite: slot.suite, chunkSizeLog2: slot.chunkSizeLog2, id: slot.id,
+            salt: slot.salt, context: [])
         slot.commitment = changed.commitment
         return try slot.encode(innerHeader: header, keys: changed)
     }
@@ -70,7 +70,7 @@ struct ContainerSlotTests {
         let first = Array(bytes.prefix(ContainerHeaderSlot.size))
         let otherID = try FileID.random()
         let changes: [(inout ContainerHeaderSlot) -> Void] = [
-            { $0.suite = .aes256GCM }, { $0.log = 5 }, { $0.id = otherID }, { $0.salt[0] ^= 1 },
+            { $0.suite = .aes256GCM }, { $0.chunkSizeLog2 = 5 }, { $0.id = otherID }, { $0.salt[0] ^= 1 },
         ]
         for (number, change) in changes.enumerated() {
             let second = try slot(bytes, fixture) {

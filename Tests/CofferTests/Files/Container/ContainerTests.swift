@@ -12,13 +12,13 @@ struct ContainerTests {
     @Test(
         "Contents of sizes around chunk borders round-trip",
         arguments: ContainerCipherSuite.allCases, [(4, 16), (6, 64), (16, 65536)])
-    func sizesAroundChunksRoundTrip(suite: ContainerCipherSuite, chunk: (log: UInt8, size: Int)) async throws
+    func sizesAroundChunksRoundTrip(suite: ContainerCipherSuite, chunk: (log2: UInt8, size: Int)) async throws
     {
         let fixture = try await ContainerFixture()
         let size = chunk.size
         for count in [0, 1, size - 1, size, size + 1, 2 * size, 3 * size, 3 * size + 1] {
             let plaintext = ContainerFixture.plaintext(count)
-            let bytes = try fixture.seal(plaintext, log: chunk.log, suite: suite)
+            let bytes = try fixture.seal(plaintext, chunkSizeLog2: chunk.log2, suite: suite)
             #expect(bytes.count == 4096 + count + (count / size + 1) * 32)
             #expect(try fixture.open(bytes) == plaintext, "\(count) bytes")
         }
@@ -28,7 +28,7 @@ struct ContainerTests {
     func severalRunsOnSeveralThreads() async throws {
         let fixture = try await ContainerFixture()
         let plaintext = ContainerFixture.plaintext(5 << 20)
-        let bytes = try fixture.seal(plaintext, log: 16)
+        let bytes = try fixture.seal(plaintext, chunkSizeLog2: 16)
         let reader = try fixture.reader(bytes)
         #expect(try fixture.read(reader) == plaintext)
         let count = Counter()
@@ -157,9 +157,9 @@ struct ContainerTests {
             newer[offset] = value
             #expect(failure { _ = try fixture.open(newer) } == .unsupportedVersion, "byte \(offset)")
         }
-        for log: UInt8 in [0, 3, 23, 64, 255] {
+        for chunkSizeLog2: UInt8 in [0, 3, 23, 64, 255] {
             var odd = bytes
-            odd[11] = log
+            odd[11] = chunkSizeLog2
             #expect(failure { _ = try fixture.open(odd) } == .corrupt)
         }
     }

@@ -16,11 +16,11 @@ struct IndependentReaderTests {
     ]
 
     @Test("Python reads the containers that Swift writes", arguments: ContainerCipherSuite.allCases, sizes)
-    func pythonReadsWhatSwiftWrote(suite: ContainerCipherSuite, shape: (log: Int, count: Int)) async throws {
+    func pythonReadsWhatSwiftWrote(suite: ContainerCipherSuite, shape: (log2: Int, count: Int)) async throws {
         let fixture = try await ContainerFixture()
         let plaintext = ContainerFixture.plaintext(shape.count)
         let name = Array("report\n".utf8) + [0xff]
-        let bytes = try fixture.seal(plaintext, log: UInt8(shape.log), suite: suite, name: name)
+        let bytes = try fixture.seal(plaintext, chunkSizeLog2: UInt8(shape.log2), suite: suite, name: name)
         try IndependentReader.writeKeys(fixture)
         try fixture.home.scratch.write("swift", bytes)
         let read = try IndependentReader.run(
@@ -33,7 +33,7 @@ struct IndependentReaderTests {
     }
 
     @Test("Swift reads the containers that Python writes", arguments: ContainerCipherSuite.allCases, sizes)
-    func swiftReadsWhatPythonWrote(suite: ContainerCipherSuite, shape: (log: Int, count: Int)) async throws {
+    func swiftReadsWhatPythonWrote(suite: ContainerCipherSuite, shape: (log2: Int, count: Int)) async throws {
         let fixture = try await ContainerFixture()
         let plaintext = ContainerFixture.plaintext(shape.count)
         try IndependentReader.writeKeys(fixture)
@@ -42,7 +42,7 @@ struct IndependentReaderTests {
         for slot in ["A", "B", "both"] {
             let written = try IndependentReader.run(
                 fixture,
-                "write_container.py --keys-fd 3 --lg \(shape.log) --suite \(suiteName) --slot \(slot) "
+                "write_container.py --keys-fd 3 --lg \(shape.log2) --suite \(suiteName) --slot \(slot) "
                     + "--name n --mtime 1234567890123456789 '$DIR/plain' '$DIR/python'")
             #expect(written.code == 0, "\(written.output)")
             let reader = try fixture.reader(fixture.home.scratch.read("python"))

@@ -302,7 +302,7 @@ struct FileIndexTests {
         let lost = try FileID.random()
         let vault = try session.core.home.openVault()
         let header = InnerHeader(
-            log: 16, id: lost, salt: [], kekID: [], wrappedKey: [],
+            chunkSizeLog2: 16, id: lost, salt: [], kekID: [], wrappedKey: [],
             commitment: [UInt8](repeating: 7, count: 32), length: 5, modified: 0, name: [0x61])
         try FileIndex(device: session.core.device).add(
             FileIndexRecord(header), .whenUnlockedThisDeviceOnly, in: vault

@@ -75,7 +75,7 @@ struct ViewCopyTests {
         let home = try TestHome()
         let clock = TestClock()
         let options = TestHome.options { $0.inactivity = .seconds(600) }
-        let session = try await home.create(options: options, time: clock.source)
+        let session = try await home.create(options: options, clock: clock.source)
         let other = try await home.unlocked()
         try home.scratch.write("letter.txt", Array("shown content".utf8))
         let id = try await session.files.add(contentsOf: home.scratch.path.appending("letter.txt"))

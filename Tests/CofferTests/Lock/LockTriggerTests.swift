@@ -10,8 +10,9 @@ import Testing
 import TestSupport
 
 /// Real signals on private buses.
-@Suite("Lock sources", .enabled(if: FakeDesktop.isPossible, "needs dbus, gnome-keyring and python3-dbusmock"))
-struct LockSourceTests {
+@Suite(
+    "Lock triggers", .enabled(if: FakeDesktop.isPossible, "needs dbus, gnome-keyring and python3-dbusmock"))
+struct LockTriggerTests {
     private func unlock(_ session: Vault) async throws {
         try await session.unlock(with: Passcode(copying: "correct horse"))
     }
@@ -22,7 +23,7 @@ struct LockSourceTests {
 
     private struct Source {
         let event: VaultEvent
-        /// What undoes the signal, so that it can be sent again.
+        /// Reverts the signal, so that it can be sent again.
         var undo: String?
     }
 
@@ -98,7 +99,7 @@ struct LockSourceTests {
         let reached = DispatchSemaphore(value: 0)
         let goOn = DispatchSemaphore(value: 0)
         let hadKeys = Mutex<Bool?>(nil)
-        core.hub.observe { [weak core] event in
+        core.events.observe { [weak core] event in
             guard event.reason == .sleep else { return }
             hadKeys.withLock { $0 = core?.keys.isUnlocked }
             reached.signal()
@@ -166,8 +167,8 @@ struct LockSourceTests {
 }
 
 /// Without a desktop.
-@Suite("Lock sources without a desktop")
-struct AbsentLockSourceTests {
+@Suite("Lock triggers without a desktop")
+struct AbsentLockTriggerTests {
     private var nothing: LockTriggers {
         var sources = LockTriggers()
         sources.sessionBus = nil

@@ -12,7 +12,7 @@ import TestSupport
     "Keys that other programs put into the kernel keyring",
     .serialized,
     .enabled(if: KernelKeyring.isAvailable))
-struct HeldKeyForgeryTests {
+struct CachedKeyForgeryTests {
     private static let passcode = "correct horse"
 
     private func content(_ name: String) throws -> [UInt8]? {

@@ -51,7 +51,7 @@ struct ProtectionClassTests {
         let home = try TestHome()
         let clock = TestClock()
         let options = TestHome.options { $0.inactivity = nil }
-        let session = try await home.create("correct horse", options: options, time: clock.source)
+        let session = try await home.create("correct horse", options: options, clock: clock.source)
         try await session.tokens.put(Token(copying: "value"), for: id("ada"), class: .afterFirstUnlock)
         session.lock()
         #expect(try await value("ada", in: session) == "value")

@@ -9,8 +9,8 @@ import Testing
 /// One flipped bit in any file of a small home: no wrong content, no file that vanishes silently, no error
 /// without its type, and nothing destroyed. 200 places here, 40 under a sanitizer; COFFER_FLIPS says another
 /// number.
-@Suite("One flipped bit in a home with files")
-struct HomeFlipTests {
+@Suite("One flipped bit in a vault with files")
+struct VaultFlipTests {
     private static let count =
         ProcessInfo.processInfo.environment["COFFER_FLIPS"].flatMap { Int($0) } ?? (Sanitizer.isOn ? 40 : 200)
 

@@ -7,11 +7,11 @@
 
     /// A service that stops, dies or refuses in the middle of a call, at every call that a vault makes.
     @Suite("Faults in the middle of a call", .enabled { await FakeSecretService.isPossible() })
-    struct ServiceMishapTests {
+    struct ServiceCallFaultTests {
         private typealias Method = FakeSecretService.Method
         private let name = ItemStorageContract.name(1)
 
-        /// What a vault does, and the calls that it makes for it.
+        /// An operation of a vault, and the calls that it makes for it.
         private enum Operation: CaseIterable {
             case read, readAll, make, replace, remove
 
@@ -25,7 +25,7 @@
                 }
             }
 
-            /// What may be stored after it failed.
+            /// The values that may be stored after it failed.
             var outcomes: [[UInt8]?] {
                 switch self {
                 case .read, .readAll: [[1]]

@@ -124,7 +124,7 @@ import CofferCrypto
             #expect(try await session.migrateStorage(to: .secretService).to == .secretService)
         }
 
-        @Test("The security checks report whether the attempts have a witness")
+        @Test("The security checks report whether the attempts have a rollback guard")
         func protectionsSayWhichItIs() async throws {
             let session = try await create()
             let service = try await session.securityChecks().first { $0.name == "attempts" }

@@ -7,13 +7,13 @@
 
     /// A Secret Service that does not take the count of attempts: nothing is tried, nothing counted, and
     /// nothing erased.
-    @Suite("Attempts without their witness", .enabled { await FakeSecretService.isPossible() })
+    @Suite("Attempts without their rollback guard", .enabled { await FakeSecretService.isPossible() })
     struct RollbackGuardTests {
         private func left(_ vault: TemporaryVault) throws -> Int {
-            try vault.session.core.readAttempts().left
+            try vault.session.core.readAttempts().attemptsLeft
         }
 
-        @Test("Ten right passcodes that the service refuses to witness erase nothing")
+        @Test("Ten right passcodes that the service refuses to record erase nothing")
         func refused() async throws {
             try await FakeSecretService.with { service in
                 try await TemporaryVault.with(passcode: "correct horse", service: service) { vault in
@@ -50,7 +50,7 @@
         }
 
         /// The service takes the proof that it can be written, and then not the count.
-        @Test("Right passcodes between the count and its witness erase nothing and open afterwards")
+        @Test("Right passcodes between the count and its record erase nothing and open afterwards")
         func died() async throws {
             try await FakeSecretService.with { service in
                 try await TemporaryVault.with(passcode: "correct horse", service: service) { vault in

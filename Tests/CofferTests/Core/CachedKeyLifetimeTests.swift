@@ -12,18 +12,18 @@ import TestSupport
 ///
 /// One test after the other: the kernel lets an ordinary user have 200 keys and 20 000 bytes of them.
 @Suite("The lifetime of cached keys", .serialized)
-struct HeldTimeTests {
+struct CachedKeyLifetimeTests {
     private static let passcode = "correct horse"
     private let device = ProtectionClass.whenUnlockedThisDeviceOnly
 
     private func make(_ home: TestHome, _ clock: TestClock) async throws -> Vault {
         let options = TestHome.options { $0.inactivity = .seconds(600) }
-        return try await home.create(Self.passcode, options: options, time: clock.source)
+        return try await home.create(Self.passcode, options: options, clock: clock.source)
     }
 
     private func ends(_ session: Vault, _ clock: TestClock) throws -> [ProtectionClass: Duration] {
         let keybag = try session.core.readKeybag()
-        return try KernelKeyCache(vaultID: session.vaultID, inactivity: nil, time: clock.source).read(keybag)
+        return try KernelKeyCache(vaultID: session.vaultID, inactivity: nil, clock: clock.source).read(keybag)
             .terms
             .compactMapValues(\.end)
     }
@@ -38,7 +38,7 @@ struct HeldTimeTests {
         let id = try TokenID(service: "s", account: "a")
         try await session.tokens.put(Token(copying: "value"), for: id)
         try await session.cacheKeysInKernel()
-        let other = try await home.open(time: clock.source)
+        let other = try await home.open(clock: clock.source)
         #expect(try await other.restoreCachedKeys())
         try await session.cacheKeysInKernel(for: .seconds(300))
         let before = try ends(session, clock)
@@ -49,7 +49,7 @@ struct HeldTimeTests {
         let ring = KernelKeyringStorage.name(session.vaultID)
         #expect(try #require(KernelKeys.secondsLeft(ring)) <= 300)
         clock.advance(by: .seconds(200))
-        #expect(try await !home.open(time: clock.source).restoreCachedKeys())
+        #expect(try await !home.open(clock: clock.source).restoreCachedKeys())
     }
 
     @Test(
@@ -60,7 +60,7 @@ struct HeldTimeTests {
         let session = try await make(home, clock)
         defer { session.close() }
         try await session.cacheKeysInKernel(for: .seconds(300))
-        let other = try await home.open(time: clock.source)
+        let other = try await home.open(clock: clock.source)
         #expect(try await other.restoreCachedKeys())
         #expect(await refusal { try await other.cacheKeysInKernel() }?.code == .locked)
         #expect(await refusal { try await other.cacheKeysInKernel(for: .seconds(301)) }?.code == .locked)
@@ -87,7 +87,7 @@ struct HeldTimeTests {
         defer { session.close() }
         try await session.cacheKeysInKernel()
         clock.advance(by: .seconds(599))
-        let other = try await home.open(time: clock.source)
+        let other = try await home.open(clock: clock.source)
         #expect(try await other.restoreCachedKeys())
         clock.advance(by: .seconds(1))
         #expect(!other.isUnlocked)
@@ -102,7 +102,7 @@ struct HeldTimeTests {
         let session = try await make(home, clock)
         defer { session.close() }
         try await session.cacheKeysInKernel()
-        let other = try await home.open(time: clock.source)
+        let other = try await home.open(clock: clock.source)
         #expect(try await other.restoreCachedKeys())
         var expected = try ends(session, clock)
         #expect(Set(expected.keys) == Set(ProtectionClass.allCases.filter(\.isEvictedOnLock)))

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 @Suite("A database that ends while others hold it")
-struct RetirementTests {
+struct InvalidationTests {
     /// With SQLCipher's format the key itself is what a connection's cipher begins with. In a process of its
     /// own, whose memory is small.
     @Test("No connection keeps its key", .enabled(if: OwnMemory.isReadable, "/proc/self/mem cannot be read"))

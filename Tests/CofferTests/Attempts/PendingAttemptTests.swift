@@ -102,12 +102,12 @@ struct PendingAttemptTests {
         let passcode = try derived("correct horse", session)
         keybag.passcodeTag = nil
         keybag.keys = [:]
-        let counter = AttemptLimiter(device: session.core.device, time: .system, delays: false)
+        let counter = AttemptLimiter(device: session.core.device, clock: .system, delays: false)
         let vault = try session.core.home.openVault()
         for _ in 0..<12 {
             let code = failure { _ = try counter.mustErase(after: passcode, keybag: keybag, in: vault) }
             #expect(code == .corrupt)
-            #expect(try session.core.readAttempts().left == 10)
+            #expect(try session.core.readAttempts().attemptsLeft == 10)
         }
     }
 

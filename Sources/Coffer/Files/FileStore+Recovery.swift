@@ -4,71 +4,6 @@ import CofferVault
 import Synchronization
 
 extension FileStore {
-    /// Opens every chunk of every file and compares the containers with the index. Changes no files.
-    ///
-    /// - Parameter progress: Called after each file.
-    /// - Returns: The findings.
-    /// - Throws: `locked` unless every class is unlocked; `wiped`, `cancelled`; `corrupt` if the index itself
-    ///   is damaged: see ``reindex()``.
-    public func verifyAll(
-        progress: (@Sendable (BatchProgress) -> Void)? = nil
-    ) async throws(CofferError) -> IntegrityReport {
-        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
-            let check = try cancellationCheck(cancellation)
-            let (present, entries) = try compare()
-            var report = IntegrityReport()
-            if let entries {
-                report.missing = Set(entries.keys).subtracting(present).sorted()
-                report.orphans = present.filter { entries[$0] == nil }.sorted()
-            }
-            let known = present.subtracting(report.orphans).sorted()
-            for (number, id) in known.enumerated() {
-                try verify(id, check, &report)
-                progress?(BatchProgress(completed: number + 1, total: known.count))
-            }
-            return report
-        }
-    }
-
-    /// Returns the containers and the index entries at one point in time; the entries are `nil` if there is
-    /// no index yet.
-    private func compare() throws(CofferError) -> (Set<FileID>, [FileID: FileIndex.Entry]?) {
-        try core.home.withExclusiveVault { (vault) throws(CofferError) in
-            let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
-            try cleanUp(directory, in: vault)
-            let hasIndex = try FileKeysetRecord(device: core.device).read(in: vault).keys.hasIndex
-            let entries = hasIndex ? try index.snapshot(in: vault).entries : nil
-            // A file that is being added is in the index before its container appears.
-            let unfinished = Set(try Self.unfinished(in: directory).compactMap { FileID(temporaryName: $0) })
-            let present = Set(try ids())
-            return (
-                present, entries?.filter { !unfinished.contains($0.key) || present.contains($0.key) }
-            )
-        }
-    }
-
-    private func verify(
-        _ id: FileID, _ check: @escaping @Sendable () throws(CofferError) -> Void,
-        _ report: inout IntegrityReport
-    ) throws(CofferError) {
-        do throws(CofferError) {
-            let file = try openContainer(id, .read)
-            let header = try ContainerReader.header(
-                of: file, id: id, device: core.device, keys: fileKeys()
-            ).header
-            guard !header.isContextBound else { return report.contextNeeded.append(id) }
-            try open(id).verify(check: check, progress: nil)
-            report.authentic += 1
-        } catch {
-            switch error.code {
-            case .absent: break  // Removed in the meantime.
-            case .missing: report.missing.append(id)
-            case .corrupt, .foreign, .unsupportedVersion: report.damaged.append(id)
-            default: throw error
-            }
-        }
-    }
-
     /// Rebuilds the index from the existing containers, either because it is damaged or to add containers
     /// that it does not list. From then on, every container of this vault in the store's directory is a valid
     /// file, including a copy that was put back.
@@ -206,9 +141,4 @@ extension FileStore {
             _ = try? Self.removeContainer(id.temporaryName, in: directory)
         }
     }
-}
-
-extension Sequence where Element == FileID {
-    /// Sorts by id.
-    func sorted() -> [FileID] { sorted { $0.description < $1.description } }
 }

@@ -94,8 +94,8 @@ struct AttemptTests {
     func fromTheFifthFailureOnThereAreDelays() async throws {
         let home = try TestHome()
         let clock = TestClock()
-        _ = try await home.create("correct horse", options: delaying, time: clock.source)
-        let session = try await home.open(time: clock.source)
+        _ = try await home.create("correct horse", options: delaying, clock: clock.source)
+        let session = try await home.open(clock: clock.source)
         for number in 1...5 {
             #expect(await refusal(of: "wrong \(number)", by: session)?.code == .wrongPasscode)
         }
@@ -120,14 +120,14 @@ struct AttemptTests {
     func aRebootStartsTheDelayAnew() async throws {
         let home = try TestHome()
         let clock = TestClock()
-        _ = try await home.create("correct horse", options: delaying, time: clock.source)
-        var session = try await home.open(time: clock.source)
+        _ = try await home.create("correct horse", options: delaying, clock: clock.source)
+        var session = try await home.open(clock: clock.source)
         for number in 1...8 {
             #expect(await refusal(of: "wrong \(number)", by: session)?.code == .wrongPasscode)
             clock.advance(by: .seconds(60))
         }
         clock.reboot()
-        session = try await home.open(time: clock.source)
+        session = try await home.open(clock: clock.source)
         #expect(await refusal(of: "correct horse", by: session)?.retryAfter == .seconds(8))
         clock.advance(by: .seconds(8))
         try await session.unlock(with: Passcode(copying: "correct horse"))
@@ -137,20 +137,20 @@ struct AttemptTests {
     func aBootThatCannotBeToldShortensNoDelay() async throws {
         let home = try TestHome()
         let clock = TestClock()
-        _ = try await home.create("correct horse", options: delaying, time: clock.source)
-        var session = try await home.open(time: clock.source)
+        _ = try await home.create("correct horse", options: delaying, clock: clock.source)
+        var session = try await home.open(clock: clock.source)
         for number in 1...8 {
             #expect(await refusal(of: "wrong \(number)", by: session)?.code == .wrongPasscode)
             clock.advance(by: .seconds(60))
         }
         clock.advance(by: .seconds(-60))
-        for time in [clock.withoutBoot, clock.source, clock.withoutBoot] {
-            session = try await home.open(time: time)
+        for source in [clock.withoutBoot, clock.source, clock.withoutBoot] {
+            session = try await home.open(clock: source)
             #expect(await refusal(of: "correct horse", by: session)?.retryAfter == .seconds(8))
         }
         clock.advance(by: .seconds(8))
         #expect(await refusal(of: "wrong 9", by: session)?.attemptsLeft == 1)
-        session = try await home.open(time: clock.source)
+        session = try await home.open(clock: clock.source)
         #expect(await refusal(of: "correct horse", by: session)?.retryAfter == .seconds(16))
         clock.advance(by: .seconds(16))
         try await session.unlock(with: Passcode(copying: "correct horse"))
@@ -160,8 +160,8 @@ struct AttemptTests {
     func settingTheClockBackDoesNotHelp() async throws {
         let home = try TestHome()
         let clock = TestClock()
-        _ = try await home.create("correct horse", options: delaying, time: clock.source)
-        let session = try await home.open(time: clock.source)
+        _ = try await home.create("correct horse", options: delaying, clock: clock.source)
+        let session = try await home.open(clock: clock.source)
         for number in 1...8 {
             #expect(await refusal(of: "wrong \(number)", by: session)?.code == .wrongPasscode)
             clock.advance(by: .seconds(10))
@@ -180,8 +180,8 @@ struct AttemptTests {
     func theClockOnTheWallHasNoSay(wall: Duration) async throws {
         let home = try TestHome()
         let clock = TestClock()
-        _ = try await home.create("correct horse", options: delaying, time: clock.source)
-        let session = try await home.open(time: clock.source)
+        _ = try await home.create("correct horse", options: delaying, clock: clock.source)
+        let session = try await home.open(clock: clock.source)
         for number in 1...5 {
             #expect(await refusal(of: "wrong \(number)", by: session)?.attemptsLeft == 10 - number)
         }

@@ -5,8 +5,8 @@ import CofferTesting
 import Testing
 import TestSupport
 
-@Suite("Volatile tokens")
-struct VolatileTokenTests {
+@Suite("Ephemeral tokens")
+struct EphemeralTokenTests {
     private func text(_ session: Vault, _ id: TokenID) async throws -> String? {
         try await session.tokens.withToken(for: id) { token, _ in
             token.exposing { String(decoding: $0.copied(), as: UTF8.self) }
@@ -77,7 +77,7 @@ struct VolatileTokenTests {
         let home = try TestHome()
         let clock = TestClock()
         let options = TestHome.options { $0.inactivity = .seconds(60) }
-        let session = try await home.create("correct horse", options: options, time: clock.source)
+        let session = try await home.create("correct horse", options: options, clock: clock.source)
         let id = try TokenID(service: "s", account: "a")
         let locks: [() -> Void] = [
             { session.lock() }, { session.close() },

@@ -7,7 +7,7 @@ import Testing
 import TestSupport
 
 @Suite("The dead-man's switch")
-struct ContactTests {
+struct DeadManSwitchTests {
     private static let day = Duration.seconds(86_400)
 
     /// A scene whose switch is set.
@@ -17,8 +17,8 @@ struct ContactTests {
         return scene
     }
 
-    private func open(_ scene: OrderFixture, _ time: VaultClock? = nil) async -> CofferError.Code? {
-        await refusal { _ = try await scene.home.open(time: time ?? scene.clock.source) }?.code
+    private func open(_ scene: OrderFixture, _ clock: VaultClock? = nil) async -> CofferError.Code? {
+        await refusal { _ = try await scene.home.open(clock: clock ?? scene.clock.source) }?.code
     }
 
     @Test("The switch is off by default, and again when the owner disables it")
@@ -28,7 +28,7 @@ struct ContactTests {
         #expect(await open(scene) == nil)
         #expect(try await scene.session.contactPolicy() == nil)
         #expect(try await scene.session.timeSinceContact() == nil)
-        let owner = try await scene.home.unlocked("correct horse", time: scene.clock.source)
+        let owner = try await scene.home.unlocked("correct horse", clock: scene.clock.source)
         try await owner.setContactPolicy(DeadManSwitch(.wipe, after: Self.day))
         try await owner.setContactPolicy(nil)
         scene.clock.advance(by: Self.day * 5000)
@@ -53,7 +53,7 @@ struct ContactTests {
         #expect(await refusal { try await wiped.session.checkHeartbeat() }?.code == .wiped)
         #expect(wiped.session.core.keys.isWiped)
         let locked = try await scene(.lock, days: 1)
-        let session = try await locked.home.unlocked("correct horse", time: locked.clock.source)
+        let session = try await locked.home.unlocked("correct horse", clock: locked.clock.source)
         var events = session.events.makeAsyncIterator()
         locked.clock.advance(by: Self.day)
         try await session.checkHeartbeat()
@@ -129,7 +129,7 @@ struct ContactTests {
         }
         #expect(try await scene.session.timeSinceContact() == .seconds(81_200))
         // As in a service that never sees /proc: the keys go, and the vault stays.
-        let owner = try await scene.home.unlocked("correct horse", time: scene.clock.withoutBoot)
+        let owner = try await scene.home.unlocked("correct horse", clock: scene.clock.withoutBoot)
         try await owner.setContactPolicy(DeadManSwitch(.wipe, after: Self.day))
         scene.clock.advance(by: Self.day / 2)
         try await owner.unlock(with: Passcode(copying: "correct horse"))
@@ -257,7 +257,7 @@ struct ContactTests {
         #expect(try await scene.session.contactPolicy() == policy)
         scene.session.lock()
         #expect(await refusal { try await scene.session.setContactPolicy(nil) }?.code == .locked)
-        #expect(try await scene.home.open(time: scene.clock.source).contactPolicy() == policy)
+        #expect(try await scene.home.open(clock: scene.clock.source).contactPolicy() == policy)
     }
 
     @Test("Frequent checks write seldom and lose nothing")

@@ -8,7 +8,7 @@ import Testing
 import TestSupport
 
 @Suite("Tokens stored while locked")
-struct WaitingTokenTests {
+struct PendingTokenTests {
     private static let passcode = "correct horse"
 
     private func id(_ account: String = "ada") throws -> TokenID {
@@ -37,7 +37,7 @@ struct WaitingTokenTests {
         (try? FileManager.default.contentsOfDirectory(atPath: home.path("inbox").string))?.sorted() ?? []
     }
 
-    @Test("Until an unlock, only its own session reads a waiting token", arguments: ProtectionClass.allCases)
+    @Test("Until an unlock, only its own session reads a pending token", arguments: ProtectionClass.allCases)
     func itIsReadAfterAnUnlockAndOnlyThen(_ protection: ProtectionClass) async throws {
         let home = try TestHome()
         _ = try await home.create(Self.passcode)
@@ -73,7 +73,7 @@ struct WaitingTokenTests {
         #expect(!FileManager.default.fileExists(atPath: home.path("inbox").string))
     }
 
-    @Test("Several waiting values keep their order")
+    @Test("Several pending values keep their order")
     func severalKeepTheirOrder() async throws {
         let home = try TestHome()
         let session = try await home.create(Self.passcode)
@@ -87,7 +87,7 @@ struct WaitingTokenTests {
         #expect(try await value(session, "b") == "other")
     }
 
-    @Test("An unlocked session stores waiting values before it reads or stores")
+    @Test("An unlocked session stores pending values before it reads or stores")
     func whoIsUnlockedStoresItFirst() async throws {
         let home = try TestHome()
         let open = try await home.create(Self.passcode)
@@ -119,7 +119,7 @@ struct WaitingTokenTests {
         #expect(try await value(session) == "four")
     }
 
-    @Test("Removing a token also removes its waiting values")
+    @Test("Removing a token also removes its pending values")
     func removingTakesWhatWaits() async throws {
         let home = try TestHome()
         _ = try await home.create(Self.passcode)
@@ -145,7 +145,7 @@ struct WaitingTokenTests {
         #expect(inbox(home).isEmpty)
     }
 
-    @Test("Damaged waiting tokens are counted and do not affect the others")
+    @Test("Damaged pending tokens are counted and do not affect the others")
     func damageIsSaidAndTakesNoOtherWithIt() async throws {
         let home = try TestHome()
         _ = try await home.create(Self.passcode)
@@ -239,7 +239,7 @@ struct WaitingTokenTests {
         #expect(inbox(home).isEmpty)
     }
 
-    @Test("A wipe removes waiting values")
+    @Test("A wipe removes pending values")
     func aWipeTakesWhatWaits() async throws {
         let home = try TestHome()
         _ = try await home.create(Self.passcode)

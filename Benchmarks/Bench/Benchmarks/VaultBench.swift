@@ -23,7 +23,7 @@ enum VaultBench {
 
     /// An unlocked vault without a passcode, with tokens in the vault directory.
     static func session(
-        _ name: String, tokens: Int, in workspace: Workspace, keyring: StorageBackend = .file,
+        _ name: String, tokens: Int, in workspace: Workspace, keyring: KeyringBackend = .file,
         bus: String? = nil
     ) async throws(CofferError) -> (session: Vault, location: VaultLocation) {
         let location = VaultLocation(path: workspace.file(name), sessionBus: bus)

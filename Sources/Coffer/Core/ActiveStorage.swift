@@ -6,7 +6,7 @@ import Synchronization
 /// The token storage that the vault directory currently records. Follows a move made by another process.
 final class ActiveStorage: ItemStorage {
     private struct Current: Sendable {
-        let backend: StorageBackend
+        let backend: KeyringBackend
         let keyring: any ItemStorage
         /// The status of the device key file when the backend was read from it.
         let record: FileStatus?
@@ -22,7 +22,7 @@ final class ActiveStorage: ItemStorage {
     }
 
     /// Returns the backend that holds the tokens now.
-    func backend() throws(CofferError) -> StorageBackend { try recorded().backend }
+    func backend() throws(CofferError) -> KeyringBackend { try recorded().backend }
 
     func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? {
         try reading { (keyring) throws(CofferError) in try keyring.envelope(name) }

@@ -9,7 +9,7 @@ extension Vault {
 
     /// The storage to use if the user does not choose one: the Secret Service if it answers and its default
     /// collection is unlocked, otherwise the embedded keyring. Starts no service and shows no prompt.
-    public static func preferredStorage(at location: VaultLocation) async -> StorageBackend {
+    public static func preferredStorage(at location: VaultLocation) async -> KeyringBackend {
         let found = try? await BlockingExecutor.run { _ throws(CofferError) in
             secretServiceState(on: location.sessionBus)
         }
@@ -76,7 +76,7 @@ extension Vault {
         }
     }
 
-    static func deviceKey(_ backend: StorageBackend, on bus: String?) -> SecurityCheck {
+    static func deviceKey(_ backend: KeyringBackend, on bus: String?) -> SecurityCheck {
         let name = "device-key"
         guard backend == .secretService else {
             return SecurityCheck(

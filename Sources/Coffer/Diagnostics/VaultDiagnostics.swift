@@ -112,7 +112,7 @@ extension Vault {
             "passcode", .ok, "A passcode under \(cost). Its length determines how long guessing takes.")
     }
 
-    private static func attempts(_ keybag: Keybag, _ backend: StorageBackend) -> SecurityCheck {
+    private static func attempts(_ keybag: Keybag, _ backend: KeyringBackend) -> SecurityCheck {
         guard keybag.passcode != nil else {
             return SecurityCheck(
                 "attempts", .missing, "No passcode is set, so there are no attempts to count.")

@@ -24,7 +24,7 @@ public struct VaultStatus: Sendable, Equatable {
     /// The vault's identity; `nil` if there is no vault.
     public var vaultID: VaultID?
     /// Where the device key and the tokens are; `nil` if there is no vault.
-    public var keyring: StorageBackend?
+    public var keyring: KeyringBackend?
     /// Whether a passcode is set.
     public var hasPasscode = false
     /// The number of wrong passcodes left before everything is erased; `nil` without a passcode.

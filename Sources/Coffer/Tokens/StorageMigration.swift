@@ -3,9 +3,9 @@ import CofferVault
 /// The result of ``Vault/migrateStorage(to:passcode:)``.
 public struct StorageMigration: Sendable, Equatable {
     /// Where the device key and the tokens were.
-    public let from: StorageBackend
+    public let from: KeyringBackend
     /// Where they are now.
-    public let to: StorageBackend
+    public let to: KeyringBackend
     /// The number of tokens.
     public let tokens: Int
     /// The number of items left in the old place because they could not be removed. They are sealed under a

@@ -12,7 +12,7 @@ struct StorageMigrator {
     let device: DeviceKey
 
     /// The caller holds the vault directory's lock.
-    func move(to target: StorageBackend, in vault: borrowing Descriptor) throws(CofferError)
+    func move(to target: KeyringBackend, in vault: borrowing Descriptor) throws(CofferError)
         -> StorageMigration
     {
         let file = try DeviceKeyFile.read(in: vault)

@@ -6,13 +6,13 @@ extension Vault {
     /// then removes them from the old one. Works while locked. After an error or a crash everything is in one
     /// place or the other, and the call can be repeated.
     ///
-    /// With ``StorageBackend/file`` the device key is a file beside the data it protects, so any copy of the
+    /// With ``KeyringBackend/file`` the device key is a file beside the data it protects, so any copy of the
     /// vault directory contains it. Moving it there therefore needs the passcode, if one is set, even if the
     /// vault is unlocked.
     ///
     /// - Parameters:
     ///   - backend: The new storage backend.
-    ///   - passcode: The vault's passcode, for a move to ``StorageBackend/file``; counted like an attempt to
+    ///   - passcode: The vault's passcode, for a move to ``KeyringBackend/file``; counted like an attempt to
     ///     unlock.
     /// - Returns: The result of the move.
     /// - Throws: `locked` if a passcode is needed and none was given, `wrongPasscode`, `attemptDelayed`;
@@ -20,7 +20,7 @@ extension Vault {
     ///   `noSecretService`, `noDefaultCollection`, `keyringLocked`, `noPrompter`, `promptDismissed`,
     ///   `timedOut`, `interrupted`, `ambiguous`; `wiped`, `busy`.
     public func migrateStorage(
-        to backend: StorageBackend, passcode: Passcode? = nil
+        to backend: KeyringBackend, passcode: Passcode? = nil
     ) async throws(CofferError) -> StorageMigration {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in

@@ -92,7 +92,7 @@ struct InitCommand: AsyncParsableCommand {
         }
     }
 
-    private func backend(at location: VaultLocation) async throws(CofferError) -> StorageBackend {
+    private func backend(at location: VaultLocation) async throws(CofferError) -> KeyringBackend {
         switch keyring {
         case .file: return .file
         case .secretService:

@@ -51,7 +51,7 @@ struct KeyringCommand: ParsableCommand {
 
         /// Moves the keys. If a passcode is needed, it is that of `--passcode-fd` or typed on the terminal.
         private static func move(
-            _ session: Vault, _ backend: StorageBackend, _ global: GlobalOptions
+            _ session: Vault, _ backend: KeyringBackend, _ global: GlobalOptions
         ) async throws(CofferError) -> StorageMigration {
             let given = try VaultOpener.passcode(global)
             do throws(CofferError) {
@@ -75,6 +75,6 @@ struct KeyringCommand: ParsableCommand {
         case file
         case secretService = "secret-service"
 
-        var backend: StorageBackend { self == .file ? .file : .secretService }
+        var backend: KeyringBackend { self == .file ? .file : .secretService }
     }
 }

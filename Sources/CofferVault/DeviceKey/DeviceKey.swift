@@ -56,7 +56,7 @@ package final class DeviceKey: Sendable {
     /// Generates and stores the device key of a new vault. Only the creation of a vault calls this; a key
     /// that cannot be read is never replaced.
     package static func create(
-        vaultID: VaultID, backend: StorageBackend, in vault: borrowing Descriptor,
+        vaultID: VaultID, backend: KeyringBackend, in vault: borrowing Descriptor,
         service: SecretServiceClient
     ) throws(CofferError) -> DeviceKey {
         let key = try SecretBytes.random(count: 32)

@@ -18,11 +18,11 @@ package struct DeviceKeyFile: ~Copyable {
     private static let keyRange = 32..<64
     private static let tagStart = 96
 
-    package let backend: StorageBackend
+    package let backend: KeyringBackend
     package let vaultID: VaultID
     package let key: SecretBytes
 
-    package init(_ backend: StorageBackend, vaultID: VaultID, key: consuming SecretBytes) {
+    package init(_ backend: KeyringBackend, vaultID: VaultID, key: consuming SecretBytes) {
         self.backend = backend
         self.vaultID = vaultID
         self.key = key
@@ -40,7 +40,7 @@ package struct DeviceKeyFile: ~Copyable {
             record.span.extracting(..<32).copied(), name: "device record", remedy: .restoreOrWipeVault)
         guard try reader.take(8) == Array(FileMagic.device.utf8) else { throw corruptError }
         let version = try reader.number(UInt16.self)
-        guard let backend = StorageBackend(version: version) else {
+        guard let backend = KeyringBackend(version: version) else {
             throw CofferError(
                 .unsupportedVersion, "The device record was written by a newer release, or it is damaged.",
                 remedy: .useNewerRelease)
@@ -131,7 +131,7 @@ package struct DeviceKeyFile: ~Copyable {
     }
 }
 
-extension StorageBackend {
+extension KeyringBackend {
     fileprivate init?(version: UInt16) {
         switch version {
         case 1: self = .file

@@ -16,7 +16,7 @@ public struct VaultOptions: Sendable {
     public var cost = Argon2id.Cost.standard
 
     /// Where the device key and the tokens are kept.
-    public var keyring = StorageBackend.file
+    public var keyring = KeyringBackend.file
 
     /// Whether the vault may be on a removable medium or a network file system, and files may be added from
     /// there.

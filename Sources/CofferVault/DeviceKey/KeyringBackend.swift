@@ -1,6 +1,6 @@
 /// Where a vault keeps its device key and tokens. Chosen when the vault is created; only
 /// ``Vault/migrateStorage(to:passcode:)`` changes it.
-public enum StorageBackend: String, Sendable, CaseIterable {
+public enum KeyringBackend: String, Sendable, CaseIterable {
     /// In the vault directory: the device key in a file of mode 0600, the tokens in one sealed file. Needs no
     /// running service.
     case file

@@ -66,11 +66,11 @@ public struct TemporaryVault: Sendable {
     ///
     /// - Parameter interaction: Whether the keyring may prompt the user.
     /// - Returns: The open vault.
-    /// - Throws: As ``Vault/open(at:time:interaction:)``.
+    /// - Throws: As ``Vault/init(at:time:interaction:)``.
     public func openAnother(
         interaction: PromptPolicy = .never
     ) async throws(CofferError) -> Vault {
-        try await Vault.open(at: location, time: clock.source, interaction: interaction)
+        try await Vault(at: location, time: clock.source, interaction: interaction)
     }
 
     private static var temporaryDirectory: FilePath {

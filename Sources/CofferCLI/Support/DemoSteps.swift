@@ -118,7 +118,7 @@ struct Demo {
         done("wrong passcode", "refused, and counted on disk before it was tried")
 
         let receipt = try await session.wipe(reason: "demo")
-        try await expect(.wiped) { _ = try await Vault.open(at: home) }
+        try await expect(.wiped) { _ = try await Vault(at: home) }
         let time = receipt.keysDestroyedAfterMilliseconds.map { "within \(Int($0.rounded(.up))) ms" }
         done("wipe", "keys destroyed \(time ?? "in part"); needs activation")
 

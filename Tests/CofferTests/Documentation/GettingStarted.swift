@@ -34,7 +34,7 @@ enum GettingStarted {
     /// Needs a terminal: compiled, not run.
     static func unlockFromTerminal(at location: VaultLocation) async throws -> Vault {
         // snippet: open
-        let session = try await Vault.open(at: location)
+        let session = try await Vault(at: location)
         try await session.unlock(with: .readFromTerminal())
         // snippet end
         return session
@@ -140,7 +140,7 @@ enum GettingStarted {
 
     // snippet: readme
     static func keepAndUse(_ secret: String, at location: VaultLocation, passcode: Passcode) async throws {
-        let session = try await Vault.open(at: location)
+        let session = try await Vault(at: location)
         try await session.unlock(with: passcode)
         defer { session.lock() }
 

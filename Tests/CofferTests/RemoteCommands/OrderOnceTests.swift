@@ -30,7 +30,7 @@ struct OrderOnceTests {
     }
 
     private func holdsToken(_ location: VaultLocation, _ scene: OrderFixture) async throws -> Bool {
-        let session = try await Vault.open(at: location, time: scene.clock.source)
+        let session = try await Vault(at: location, time: scene.clock.source)
         return try await session.tokens.count() == 1
     }
 
@@ -168,7 +168,7 @@ struct OrderOnceTests {
             if action == .wipe(.tokens) {
                 #expect(try await scene.token() == !isWiped)
             } else {
-                let error = await refusal { _ = try await Vault.open(at: namespace) }
+                let error = await refusal { _ = try await Vault(at: namespace) }
                 #expect((error == nil) == !isWiped)
                 guard isWiped else { continue }
                 // The same record once more: the receipt of the first time tells.

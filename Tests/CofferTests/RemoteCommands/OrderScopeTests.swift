@@ -19,7 +19,7 @@ struct OrderScopeTests {
     }
 
     private func isAlive(_ location: VaultLocation, _ scene: OrderFixture) async -> Bool {
-        await refusal { _ = try await Vault.open(at: location, time: scene.clock.source) } == nil
+        await refusal { _ = try await Vault(at: location, time: scene.clock.source) } == nil
     }
 
     /// As a process leaves it that dies between the counter and the mark of the wipe.

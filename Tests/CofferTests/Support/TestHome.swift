@@ -40,7 +40,7 @@ final class TestHome: Sendable {
     }
 
     func open(time: VaultClock = .system) async throws -> Vault {
-        try await Vault.open(at: location, time: time)
+        try await Vault(at: location, time: time)
     }
 
     /// Opens and unlocks.

@@ -44,7 +44,7 @@ struct DatabaseGuideTests {
             try await DatabaseGuide.attach(new, key, to: notes)
             #expect(try await notes.read { try String.fetchAll($0, sql: texts).count } == 2)
 
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             let restored = try await DatabaseGuide.restore(path, key, databases)
             #expect(try await restored.read { try String.fetchAll($0, sql: texts).count } == 1)
         }

@@ -113,7 +113,7 @@ struct CopyTests {
     func ofAVault() async throws {
         let scratch = try ScratchDirectory.make()
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             let queue = try await databases.queue("notes")
             try await queue.write { _ = try fill($0, count: 20) }
             try await queue.vacuum(into: scratch.path(of: "copy.db"))
@@ -130,7 +130,7 @@ struct CopyTests {
         try await scene.queue().write { _ = try fill($0, count: 5) }
         let other = scene.pathText
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             for name in ["one", "all"] {
                 let queue = try await databases.queue(name)
                 try await queue.write { _ = try fill($0, count: 20) }

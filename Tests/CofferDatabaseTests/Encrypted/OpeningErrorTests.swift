@@ -29,7 +29,7 @@ struct OpeningErrorTests {
             try EncryptedDatabase.pool(at: scene.path, key: scene.key(), configuration: configuration)
         }
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             await #expect(throws: AppError(number: 7)) {
                 _ = try await databases.pool("notes", configuration: configuration)
             }

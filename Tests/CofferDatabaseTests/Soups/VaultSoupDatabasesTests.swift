@@ -31,7 +31,7 @@ struct VaultSoupDatabasesTests {
     @Test("A store outlasts a lock, and needs the passcode to come back")
     func lock() async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let stores = SoupStores.of(vault.session, time: vault.clock.source)
+            let stores = SoupStores(vault.session, time: vault.clock.source)
             let store = try await fill(stores)
             vault.session.lock()
             #expect(await isLocked(store))
@@ -47,7 +47,7 @@ struct VaultSoupDatabasesTests {
     @Test("Nothing of the documents stands in the files")
     func canary() async throws {
         try await TemporaryVault.with { vault in
-            let stores = SoupStores.of(vault.session)
+            let stores = SoupStores(vault.session)
             let store = try await fill(stores)
             let files = try FileManager.default.subpathsOfDirectory(atPath: vault.location.path.string)
             let databases = files.filter { $0.contains("user-drafts.db") }
@@ -65,7 +65,7 @@ struct VaultSoupDatabasesTests {
     @Test("A class that stays through a lock keeps its stores open; closing the session closes them")
     func classes() async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let stores = SoupStores.of(vault.session, class: .afterFirstUnlockThisDeviceOnly)
+            let stores = SoupStores(vault.session, class: .afterFirstUnlockThisDeviceOnly)
             let store = try await fill(stores)
             vault.session.lock()
             #expect(try await stores.store("other").soupNames().isEmpty)
@@ -78,7 +78,7 @@ struct VaultSoupDatabasesTests {
     @Test("A logout destroys user stores with their keys, and global ones stay")
     func logout() async throws {
         try await TemporaryVault.with { vault in
-            let stores = SoupStores.of(vault.session)
+            let stores = SoupStores(vault.session)
             _ = try await fill(stores)
             _ = try await fill(stores, .global)
             #expect(try await vault.session.tokens.count() == 2)
@@ -93,7 +93,7 @@ struct VaultSoupDatabasesTests {
     @Test("A store can be destroyed while the vault is locked")
     func destroyWhileLocked() async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let stores = SoupStores.of(vault.session)
+            let stores = SoupStores(vault.session)
             _ = try await fill(stores)
             vault.session.lock()
             #expect(try await stores.remove("drafts"))
@@ -105,7 +105,7 @@ struct VaultSoupDatabasesTests {
     @Test("Wiping the vault destroys every store")
     func wipe() async throws {
         try await TemporaryVault.with { vault in
-            let stores = SoupStores.of(vault.session)
+            let stores = SoupStores(vault.session)
             let store = try await fill(stores)
             _ = try await vault.session.wipe()
             #expect(await isLocked(store))
@@ -119,7 +119,7 @@ struct VaultSoupDatabasesTests {
     @Test("A database without its key is an error, and stays as it is")
     func missingKey() async throws {
         try await TemporaryVault.with { vault in
-            let stores = SoupStores.of(vault.session)
+            let stores = SoupStores(vault.session)
             _ = try await fill(stores)
             await stores.close()
             let id = try TokenID(service: VaultSoupDatabases.keyService, account: "user/drafts", kind: .other)
@@ -137,7 +137,7 @@ struct VaultSoupDatabasesTests {
         try await TemporaryVault.with { vault in
             let other = try await vault.openAnother()
             try await other.unlock()
-            let (one, two) = (SoupStores.of(vault.session), SoupStores.of(other))
+            let (one, two) = (SoupStores(vault.session), SoupStores(other))
             let store = try await fill(one)
             let same = try await two.store("drafts")
             try await same.upsert([["a": "more"]], in: "a")

@@ -31,12 +31,12 @@ struct RevocationFormTests {
     }
 
     @Test(
-        "A pool opened with VaultDatabases.of(session).pool(…, class: …) in one line is locked",
+        "A pool opened with VaultDatabases(session).pool(…, class: …) in one line is locked",
         arguments: RevocationTests.End.allCases,
         [ProtectionClass.whenUnlockedThisDeviceOnly, .whenUnlocked, .whenPasscodeSetThisDeviceOnly])
     func classes(_ end: RevocationTests.End, _ protection: ProtectionClass) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let pool = try await VaultDatabases.of(vault.session).pool("notes", class: protection)
+            let pool = try await VaultDatabases(vault.session).pool("notes", class: protection)
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x)") }
             #expect(await use(pool) == [nil, nil])
             try await end.of(vault.session)
@@ -47,7 +47,7 @@ struct RevocationFormTests {
     @Test("A class that stays through a lock ends with the vault", arguments: RevocationTests.End.allCases)
     func afterFirstUnlock(_ end: RevocationTests.End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let pool = try await VaultDatabases.of(vault.session).pool("notes", class: .afterFirstUnlock)
+            let pool = try await VaultDatabases(vault.session).pool("notes", class: .afterFirstUnlock)
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x)") }
             try await end.of(vault.session)
             #expect(await use(pool) == (end == .lock ? [nil, nil] : [.locked, .locked]))
@@ -59,7 +59,7 @@ struct RevocationFormTests {
         arguments: RevocationTests.End.allCases)
     func store(_ end: RevocationTests.End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let store = try await SoupStore.open(on: VaultDatabases.of(vault.session).pool("notes"))
+            let store = try await SoupStore.open(on: VaultDatabases(vault.session).pool("notes"))
             try await store.registerSoup("accounts", indexSpecs: [IndexSpec("Id", .string)])
             try await store.upsert((0..<40).map { ["Id": .string("\($0)")] }, in: "accounts")
             let cursor = try await store.query(.all(), in: "accounts")
@@ -78,7 +78,7 @@ struct RevocationFormTests {
     @Test("A snapshot and a pool under observation are locked", arguments: RevocationTests.End.allCases)
     func observers(_ end: RevocationTests.End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let pool = try await VaultDatabases.of(vault.session).pool("notes")
+            let pool = try await VaultDatabases(vault.session).pool("notes")
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
             let snapshot = try pool.makeSnapshot()
             let all = "SELECT x FROM t"
@@ -97,7 +97,7 @@ struct RevocationFormTests {
     func cursor(_ end: RevocationTests.End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let session = vault.session
-            let queue = try await VaultDatabases.of(session).queue("notes")
+            let queue = try await VaultDatabases(session).queue("notes")
             try await queue.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA cache_size = 10; CREATE TABLE t (x)")
                 try db.inTransaction {
@@ -122,7 +122,7 @@ struct RevocationFormTests {
     func printed() throws {
         let known: Set = [
             // RevocationTests.pool and .classes here; .queue; .soups; .databases
-            "VaultDatabases.of(session)", "SoupStores.of(session)", "VaultSoupDatabases(session)",
+            "VaultDatabases(session)", "SoupStores(session)", "VaultSoupDatabases(session)",
             // Here.
             "SoupStore.open(on: database)",
             // Without a vault: nothing ends it but its owner.
@@ -132,7 +132,7 @@ struct RevocationFormTests {
         for path in try Self.documents() {
             let text = try String(contentsOfFile: path, encoding: .utf8)
             let ways =
-                "VaultDatabases.of|SoupStores.of|VaultSoupDatabases|SoupStore.open|"
+                "VaultDatabases|SoupStores|VaultSoupDatabases|SoupStore.open|"
                 + "EncryptedDatabase.pool|EncryptedDatabase.queue"
             let form = try Regex("(?:\(ways))\\([^)`]*\\)")
             for match in text.matches(of: form) { found.insert(String(text[match.range])) }

@@ -61,18 +61,18 @@ struct RevocationTests {
     }
 
     @Test(
-        "A pool opened with VaultDatabases.of(session).pool(…) in one line is locked",
+        "A pool opened with VaultDatabases(session).pool(…) in one line is locked",
         arguments: End.allCases, Owner.allCases)
     func pool(_ end: End, _ owner: Owner) async throws {
         let box = Box()
         try await TemporaryVault.with(passcode: "2468") { vault in
             let pool: DatabasePool
             if owner == .kept {
-                let databases = VaultDatabases.of(vault.session)
+                let databases = VaultDatabases(vault.session)
                 box.keep(databases)
                 pool = try await databases.pool("notes")
             } else {
-                pool = try await VaultDatabases.of(vault.session).pool("notes")
+                pool = try await VaultDatabases(vault.session).pool("notes")
             }
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
             try await end.of(vault.session)
@@ -81,18 +81,18 @@ struct RevocationTests {
     }
 
     @Test(
-        "A queue opened with VaultDatabases.of(session).queue(…) in one line is locked",
+        "A queue opened with VaultDatabases(session).queue(…) in one line is locked",
         arguments: End.allCases, Owner.allCases)
     func queue(_ end: End, _ owner: Owner) async throws {
         let box = Box()
         try await TemporaryVault.with(passcode: "2468") { vault in
             let queue: DatabaseQueue
             if owner == .kept {
-                let databases = VaultDatabases.of(vault.session)
+                let databases = VaultDatabases(vault.session)
                 box.keep(databases)
                 queue = try await databases.queue("notes")
             } else {
-                queue = try await VaultDatabases.of(vault.session).queue("notes")
+                queue = try await VaultDatabases(vault.session).queue("notes")
             }
             try await queue.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
             try await end.of(vault.session)
@@ -101,18 +101,18 @@ struct RevocationTests {
     }
 
     @Test(
-        "A store opened with SoupStores.of(session).store(…) in one line is locked", arguments: End.allCases,
+        "A store opened with SoupStores(session).store(…) in one line is locked", arguments: End.allCases,
         Owner.allCases)
     func soups(_ end: End, _ owner: Owner) async throws {
         let box = Box()
         try await TemporaryVault.with(passcode: "2468") { vault in
             let store: SoupStore
             if owner == .kept {
-                let stores = SoupStores.of(vault.session)
+                let stores = SoupStores(vault.session)
                 box.keep(stores)
                 store = try await stores.store("drafts")
             } else {
-                store = try await SoupStores.of(vault.session).store("drafts")
+                store = try await SoupStores(vault.session).store("drafts")
             }
             let storage = try await SecureLocalStorage.open(in: store)
             try await storage.setItem("theme", "dark")
@@ -138,13 +138,13 @@ struct RevocationTests {
     @Test("A database that ended stays ended; opened again after the unlock it has its rows")
     func again() async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let pool = try await VaultDatabases.of(vault.session).pool("notes")
+            let pool = try await VaultDatabases(vault.session).pool("notes")
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
             vault.session.lock()
             await expectLocked(pool)
             try await vault.session.unlock(with: Passcode(copying: "2468"))
             await expectLocked(pool)
-            let again = try await VaultDatabases.of(vault.session).pool("notes")
+            let again = try await VaultDatabases(vault.session).pool("notes")
             #expect(try await again.read { try String.fetchOne($0, sql: "SELECT x FROM t") } == "row")
         }
     }
@@ -158,7 +158,7 @@ struct RevocationTests {
                 let own = try await vault.openAnother()
                 try await own.unlock(with: Passcode(copying: "2468"))
                 session = own
-                return try await VaultDatabases.of(own).pool("notes")
+                return try await VaultDatabases(own).pool("notes")
             }
             let pool = try await pool()
             #expect(session != nil)

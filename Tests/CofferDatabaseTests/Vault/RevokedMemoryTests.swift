@@ -65,8 +65,8 @@ struct RevokedMemoryTests {
         ["FILE", "MEMORY"])
     func queue(_ end: End, storage: String) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let queue = try await VaultDatabases.of(vault.session).queue("notes")
-            let pool = try await VaultDatabases.of(vault.session).pool("others")
+            let queue = try await VaultDatabases(vault.session).queue("notes")
+            let pool = try await VaultDatabases(vault.session).pool("others")
             for writer in [queue as any DatabaseWriter, pool] {
                 try await writer.writeWithoutTransaction {
                     try $0.execute(sql: "PRAGMA temp_store = \(storage); \(Self.make)")
@@ -83,7 +83,7 @@ struct RevokedMemoryTests {
         arguments: End.allCases)
     func readers(_ end: End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let pool = try await VaultDatabases.of(vault.session).pool("notes")
+            let pool = try await VaultDatabases(vault.session).pool("notes")
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
             let snapshot = try pool.makeSnapshot()
             try keep(snapshot)
@@ -143,7 +143,7 @@ struct RevokedMemoryTests {
         ["FILE", "MEMORY"])
     func compiled(_ end: End, storage: String) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let queue = try await VaultDatabases.of(vault.session).queue("notes")
+            let queue = try await VaultDatabases(vault.session).queue("notes")
             let kept = Kept()
             try compile(kept, queue, storage)
             try await end.of(vault.session)
@@ -176,7 +176,7 @@ struct RevokedMemoryTests {
     func interrupted(_ end: End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let session = vault.session
-            let queue = try await VaultDatabases.of(session).queue("notes")
+            let queue = try await VaultDatabases(session).queue("notes")
             try await queue.writeWithoutTransaction { try $0.execute(sql: Self.make) }
             let codes = Mutex<[CofferError.Code?]>([])
             let whole = await codeOf {

@@ -33,8 +33,8 @@ struct RunningStatementTests {
             let session = vault.session
             let writer: any DatabaseWriter =
                 end == .lock
-                ? try await VaultDatabases.of(session).queue("notes")
-                : try await VaultDatabases.of(session).pool("notes")
+                ? try await VaultDatabases(session).queue("notes")
+                : try await VaultDatabases(session).pool("notes")
             try await writer.writeWithoutTransaction { db in
                 try db.execute(sql: Self.make + "; CREATE TEMP TABLE c AS SELECT x FROM t")
                 let rows = try Row.fetchCursor(db, sql: sql)
@@ -52,7 +52,7 @@ struct RunningStatementTests {
     func query(_ end: RevocationTests.End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let session = vault.session
-            let queue = try await VaultDatabases.of(session).queue("notes")
+            let queue = try await VaultDatabases(session).queue("notes")
             try await queue.writeWithoutTransaction { try $0.execute(sql: Self.make) }
             let isEnded = DatabaseFunction("ended", argumentCount: 1) { _ in
                 if end == .lock { session.lock() } else { session.close() }
@@ -83,7 +83,7 @@ struct RunningStatementTests {
     @Test("A compiled statement of a snapshot reads nothing more", arguments: RevocationTests.End.allCases)
     func snapshot(_ end: RevocationTests.End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let pool = try await VaultDatabases.of(vault.session).pool("notes")
+            let pool = try await VaultDatabases(vault.session).pool("notes")
             try await pool.writeWithoutTransaction { try $0.execute(sql: Self.make) }
             let snapshot = try pool.makeSnapshot()
             let kept = Kept()
@@ -114,7 +114,7 @@ struct RunningStatementTests {
     func transaction(_ end: RevocationTests.End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
             let session = vault.session
-            let queue = try await VaultDatabases.of(session).queue("notes")
+            let queue = try await VaultDatabases(session).queue("notes")
             try await queue.writeWithoutTransaction { db in
                 try db.execute(sql: Self.make)
                 let select = try db.makeStatement(sql: "SELECT x FROM t")
@@ -129,7 +129,7 @@ struct RunningStatementTests {
             }
             guard end == .lock else { return }
             try await session.unlock(with: Passcode(copying: "2468"))
-            let again = try await VaultDatabases.of(session).queue("notes")
+            let again = try await VaultDatabases(session).queue("notes")
             #expect(try await again.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 3)
         }
     }
@@ -138,7 +138,7 @@ struct RunningStatementTests {
     func own() async throws {
         try await cursor(.lock, sql: "SELECT x FROM t")
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let queue = try await VaultDatabases.of(vault.session).queue("notes")
+            let queue = try await VaultDatabases(vault.session).queue("notes")
             let interrupting = DatabaseFunction("interrupting", argumentCount: 1) { _ in
                 queue.interrupt()
                 return 1

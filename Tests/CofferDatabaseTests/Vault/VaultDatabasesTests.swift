@@ -29,7 +29,7 @@ struct VaultDatabasesTests {
     @Test("A lock takes back an open database's key at once; the passcode brings the database back")
     func lock() async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             let pool = try await databases.pool("notes")
             try await fill(pool)
             #expect(try await databases.pool("notes") === pool)
@@ -71,7 +71,7 @@ struct VaultDatabasesTests {
     @Test("Every use of an ended database is an error", arguments: End.allCases)
     func afterwards(_ end: End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             let pool = try await databases.pool("pool")
             let queue = try await databases.queue("queue")
             try await fill(pool)
@@ -105,7 +105,7 @@ struct VaultDatabasesTests {
     @Test("A database that the program closed itself is ended like the rest", arguments: End.allCases)
     func closedByTheProgram(_ end: End) async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             let pool = try await databases.pool("pool")
             let queue = try await databases.queue("queue")
             try await fill(pool)
@@ -123,7 +123,7 @@ struct VaultDatabasesTests {
     @Test("A queue or pool that the program closed through GRDB is not returned again, but opened")
     func closedThroughGRDB() async throws {
         try await TemporaryVault.with { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             let pool = try await databases.pool("notes")
             try await fill(pool)
             try pool.close()
@@ -148,7 +148,7 @@ struct VaultDatabasesTests {
     @Test("A database that is closed is whole without its write-ahead log")
     func closedIsWhole() async throws {
         try await TemporaryVault.with { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             let pool = try await databases.pool("notes")
             try await fill(pool)
             await databases.close("notes")
@@ -165,7 +165,7 @@ struct VaultDatabasesTests {
     @Test("A write that a lock meets fails, and what was committed stays")
     func lockDuringWrite() async throws {
         try await TemporaryVault.with { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             let queue = try await databases.queue("notes")
             try await fill(queue)
             let session = vault.session
@@ -184,7 +184,7 @@ struct VaultDatabasesTests {
     @Test("Nothing of the rows stands in the files")
     func canary() async throws {
         try await TemporaryVault.with { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             try await fill(await databases.pool("notes"))
             let run = try CommandRun.run("grep", ["-rlaF", Self.canary, vault.location.path.string])
             #expect(run.text.isEmpty)
@@ -196,7 +196,7 @@ struct VaultDatabasesTests {
     @Test("A class that outlasts a lock keeps its database open; closing the session closes it")
     func afterFirstUnlock() async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             let queue = try await databases.queue("sync", class: .afterFirstUnlockThisDeviceOnly)
             try await fill(queue)
             vault.session.lock()
@@ -214,7 +214,7 @@ struct VaultDatabasesTests {
     @Test("A database that needs a passcode is counted and destroyed with it, open or not")
     func requiresPasscode() async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             let bound = try await databases.pool("bound", class: .whenPasscodeSetThisDeviceOnly)
             try await fill(bound)
             try await fill(await databases.pool("other"))
@@ -237,7 +237,7 @@ struct VaultDatabasesTests {
     @Test("Wiping the vault destroys every database")
     func wipe() async throws {
         try await TemporaryVault.with { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             let pool = try await databases.pool("notes")
             try await fill(pool)
             _ = try await vault.session.wipe()
@@ -251,7 +251,7 @@ struct VaultDatabasesTests {
     @Test("A database can be destroyed while the vault is locked, and a new one has another key")
     func removeWhileLocked() async throws {
         try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             try await fill(await databases.pool("notes"))
             vault.session.lock()
             #expect(try await databases.remove("notes"))
@@ -265,7 +265,7 @@ struct VaultDatabasesTests {
     @Test("A database without its key is an error, and stays as it is")
     func missingKey() async throws {
         try await TemporaryVault.with { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             try await fill(await databases.queue("notes"))
             await databases.close()
             let id = try TokenID(service: "coffer.soups", account: "database/notes", kind: .other)
@@ -288,7 +288,7 @@ struct VaultDatabasesTests {
     @Test("A database that is empty now is damage and no new one", arguments: [true, false], [true, false])
     func shrunk(isRemoved: Bool, isPool: Bool) async throws {
         try await TemporaryVault.with { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             let open = { () async throws -> any DatabaseWriter in
                 isPool ? try await databases.pool("notes") : try await databases.queue("notes")
             }
@@ -304,7 +304,7 @@ struct VaultDatabasesTests {
             #expect(await code { _ = try await databases.queue("notes") } == .corrupt)
             #expect(try await databases.remove("notes"))
             try await fill(await open())
-            let stores = SoupStores.of(vault.session)
+            let stores = SoupStores(vault.session)
             try await stores.store("drafts").registerSoup("a", indexSpecs: [IndexSpec("a", .string)])
             await stores.close()
             try empty(vault, "drafts.db", isRemoved: isRemoved)
@@ -315,7 +315,7 @@ struct VaultDatabasesTests {
     @Test("Wrong names and a second way of opening are errors; stores and databases do not meet")
     func refusals() async throws {
         try await TemporaryVault.with { vault in
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(vault.session)
             for name in ["", ".x", "a/b", "ä", String(repeating: "a", count: 65)] {
                 #expect(await code { _ = try await databases.pool(name) } == .invalidInput)
             }
@@ -324,7 +324,7 @@ struct VaultDatabasesTests {
             let pools = try await (first, second)
             #expect(pools.0 === pools.1)
             #expect(await code { _ = try await databases.queue("notes") } == .conflict)
-            let stores = SoupStores.of(vault.session)
+            let stores = SoupStores(vault.session)
             _ = try await stores.store("notes")
             #expect(try await stores.names() == ["notes"])
             #expect(try await databases.names() == ["notes"])

@@ -13,7 +13,7 @@ import CofferVault
 /// ```swift
 /// try await vault.documentedSecrets.createUUID("app")
 /// let key = try await vault.documentedSecrets.withUUID("app") { uuid throws(CofferError) in
-///     try Documented.key(uuid: uuid, passcode: nil)
+///     try Insecure.DocumentedKey.key(uuid: uuid, passcode: nil)
 /// }
 /// ```
 public struct DocumentedSecrets: Sendable {
@@ -63,7 +63,7 @@ public struct DocumentedSecrets: Sendable {
     public func createUUID(
         _ name: String, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws(CofferError) {
-        try await keep(Documented.newUUID(), Self.id("uuid", name), protection)
+        try await keep(Insecure.DocumentedKey.newUUID(), Self.id("uuid", name), protection)
     }
 
     /// Calls `body` with the UUID that is stored under a name.
@@ -104,18 +104,18 @@ public struct DocumentedSecrets: Sendable {
                     + "machine's.")
         }
         let salt = try SecureRandom.bytes(16)
-        _ = try Documented.PBKDF2Parameters(digest: digest, salt: salt, rounds: rounds, keySize: keySize)
+        _ = try Insecure.PBKDF2CBC.Parameters(digest: digest, salt: salt, rounds: rounds, keySize: keySize)
         if deviceID == nil { _ = try Self.ownDevice() }
         var attributes = [
             Attribute.digest: try Self.name(of: digest), Attribute.salt: HexText.encode(salt),
             Attribute.rounds: String(rounds), Attribute.keySize: String(keySize),
         ]
         attributes[Attribute.device] = deviceID
-        try await keep(Documented.newRandomString(), Self.id("device", name), protection, attributes)
+        try await keep(Insecure.PBKDF2CBC.newRandomString(), Self.id("device", name), protection, attributes)
     }
 
     /// Calls `body` with the secret of the device scheme, device identifier ‖ random string, and with the
-    /// parameters for deriving the key: see `Documented.key(secret:_:)`.
+    /// parameters for deriving the key: see `Insecure.PBKDF2CBC.key(secret:_:)`.
     ///
     /// - Parameters:
     ///   - name: The name of the secret.
@@ -125,7 +125,7 @@ public struct DocumentedSecrets: Sendable {
     ///   `body` throws.
     public func withDeviceSecret<Result: ~Copyable>(
         _ name: String,
-        _ body: (_ secret: borrowing SecretBytes, _ parameters: Documented.PBKDF2Parameters)
+        _ body: (_ secret: borrowing SecretBytes, _ parameters: Insecure.PBKDF2CBC.Parameters)
             throws(CofferError) -> Result
     ) async throws(CofferError) -> Result? {
         let id = try Self.id("device", name)
@@ -139,18 +139,18 @@ public struct DocumentedSecrets: Sendable {
             device = try Self.ownDevice()
         }
         return try body(
-            Documented.deviceSecret(deviceID: device, randomString: token.secret), parameters)
+            Insecure.PBKDF2CBC.deviceSecret(deviceID: device, randomString: token.secret), parameters)
     }
 
     private static func parameters(
         _ attributes: [String: String]
-    ) throws(CofferError) -> Documented.PBKDF2Parameters {
+    ) throws(CofferError) -> Insecure.PBKDF2CBC.Parameters {
         guard let digest = attributes[Attribute.digest].flatMap({ Digest.named($0) }),
             let salt = attributes[Attribute.salt].flatMap({ HexText.decode($0) }),
             let rounds = attributes[Attribute.rounds].flatMap({ Int($0) }),
             let keySize = attributes[Attribute.keySize].flatMap({ Int($0) })
         else { throw CofferError(.corrupt, "The parameters of a kept device key are damaged.", .home) }
-        return try Documented.PBKDF2Parameters(
+        return try Insecure.PBKDF2CBC.Parameters(
             digest: digest, salt: salt, rounds: rounds, keySize: keySize)
     }
 

@@ -32,6 +32,7 @@ struct PublicInterfaceTests {
             func use(_ id: TokenID, _ error: CofferError, _ secret: borrowing SecretBytes) -> SymmetricKey {
                 SymmetricKey()
             }
+            func use(_ schemes: Insecure.Type) {}
             func use<H>(_ mac: HMAC<H>, _ kdf: HKDF<H>, _ digest: any Digest, _ class: ProtectionClass) {}
             """
         let run = try TypeCheck.run(text, beside: ("Crypto", Self.crypto))

@@ -14,9 +14,9 @@ public import FoundationEssentials
 /// The recipient reads the bytes as ``SignedCommand``.
 public struct RemoteCommand: Sendable, Hashable {
     /// The action.
-    public let action: OrderAction
+    public let action: RemoteCommand.Action
     /// The recipient.
-    public let target: OrderTarget
+    public let target: RemoteCommand.Target
     /// Greater than in every order that the vault has accepted before; contacts have a separate count.
     public let counter: UInt64
     /// The time of issue, in whole seconds. The order is not valid before it.
@@ -36,7 +36,8 @@ public struct RemoteCommand: Sendable, Hashable {
     ///   - expires: The time from which the order is no longer valid.
     ///   - reason: The reason for the receipt.
     public init(
-        _ action: OrderAction, for target: OrderTarget, counter: UInt64, issued: Date, expires: Date,
+        _ action: RemoteCommand.Action, for target: RemoteCommand.Target, counter: UInt64, issued: Date,
+        expires: Date,
         reason: String = ""
     ) {
         self.action = action
@@ -54,7 +55,7 @@ public struct RemoteCommand: Sendable, Hashable {
     /// - Throws: `invalidInput` for a counter, a time, a name or a reason that no order may have.
     public func signed(by seed: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
         try check()
-        let body = try OrderEncoding.encode(self, signer: AdministratorKey(of: seed))
+        let body = try CommandEncoding.encode(self, signer: AdministratorKey(of: seed))
         return body + (try Ed25519.sign(body.span, seed: seed))
     }
 
@@ -64,19 +65,19 @@ public struct RemoteCommand: Sendable, Hashable {
             throw CofferError(
                 .invalidInput, "The counter of an order must be 1 to \(Self.counters.upperBound).")
         }
-        guard let issued = OrderEncoding.seconds(issued), let expires = OrderEncoding.seconds(expires),
+        guard let issued = CommandEncoding.seconds(issued), let expires = CommandEncoding.seconds(expires),
             issued < expires
         else {
             throw CofferError(
                 .invalidInput,
                 "An order must be issued after 1970, and expire later and before the year 10000.")
         }
-        guard OrderEncoding.isReason(reason) else {
+        guard CommandEncoding.isReason(reason) else {
             throw CofferError(
                 .invalidInput, "A reason has at most 1024 bytes and no control characters.")
         }
         guard case .wipe(.user(let name)) = action else { return }
-        guard OrderEncoding.isName(name) else {
+        guard CommandEncoding.isName(name) else {
             throw CofferError(
                 .invalidInput, "The name of a user has 1 to 256 bytes and no control characters.")
         }

@@ -18,7 +18,7 @@ import SystemPackage
 /// that an earlier release was carrying out, or none. Then, absent in earlier releases: whether there is a
 /// wall time (1), the latest of any check (8, nanoseconds since 1970), number of other boots (1), each:
 /// running time since the last contact (8) and time since boot (8) at its last check, length (4) and boot
-/// identifier; number of pending orders (1), and each: see ``PendingOrder``.
+/// identifier; number of pending orders (1), and each: see ``PendingCommand``.
 struct RemoteCommandRecord: Equatable {
     static let record = DualSlotRecord(
         name: "orders", magic: FileMagic.orderBook, slotSize: 4096, displayName: "record of orders")
@@ -38,7 +38,7 @@ struct RemoteCommandRecord: Equatable {
     var newestIssue: UInt64 = 0
     var keys: [PinnedKey] = []
     /// Orders to erase whose counters were accepted and that are not carried out yet, the oldest first.
-    var pending: [PendingOrder] = []
+    var pending: [PendingCommand] = []
     /// `nil` if the switch is off.
     var contact: DeadManSwitch?
     var clock: HeartbeatClock
@@ -75,7 +75,7 @@ struct RemoteCommandRecord: Equatable {
     /// Throws `busy` if no more orders can be accepted now. That is not a refusal: the order is tried
     /// again. A contact is always accepted. While an order to erase everything is pending, no other order
     /// is.
-    func requireRoom(for action: OrderAction, _ order: PendingOrder?) throws(CofferError) {
+    func requireRoom(for action: RemoteCommand.Action, _ order: PendingCommand?) throws(CofferError) {
         guard action == .contact || !pending.contains(where: { $0.scope == .all }) else {
             throw CofferError(.busy, "Another order is being carried out: open the vault again.")
         }
@@ -92,10 +92,10 @@ struct RemoteCommandRecord: Equatable {
     /// Records that an order was accepted: an order to erase as pending, the others are carried out at
     /// once.
     mutating func take(
-        _ order: VerifiedCommand, _ waiting: PendingOrder?, time: VaultClock
-    ) throws(OrderRefusal) {
+        _ order: VerifiedCommand, _ waiting: PendingCommand?, time: VaultClock
+    ) throws(CommandRefusal) {
         let content = order.order
-        let issued = OrderEncoding.seconds(content.issued) ?? 0
+        let issued = CommandEncoding.seconds(content.issued) ?? 0
         switch content.action {
         case .wipe(let scope):
             if scope == .all { pending = [] }
@@ -105,7 +105,7 @@ struct RemoteCommandRecord: Equatable {
             do throws(CofferError) {
                 try change(content.action, at: issued)
             } catch {
-                throw OrderRefusal(error)
+                throw CommandRefusal(error)
             }
         }
         newestIssue = max(newestIssue, issued)
@@ -116,7 +116,7 @@ struct RemoteCommandRecord: Equatable {
         }
     }
 
-    private mutating func change(_ action: OrderAction, at issued: UInt64) throws(CofferError) {
+    private mutating func change(_ action: RemoteCommand.Action, at issued: UInt64) throws(CofferError) {
         switch action {
         case .pin(let key): try pin(key, label: "", at: issued)
         case .unpin(let key):
@@ -129,7 +129,7 @@ struct RemoteCommandRecord: Equatable {
     }
 
     /// The pending order with this digest.
-    func pending(_ digest: String) -> PendingOrder? { pending.first { $0.isOf(digest) } }
+    func pending(_ digest: String) -> PendingCommand? { pending.first { $0.isOf(digest) } }
 
     /// Records that every order to erase tokens is carried out, in a vault whose tokens were erased, under
     /// the vault directory's lock. A damaged record has no orders.
@@ -178,7 +178,7 @@ struct RemoteCommandRecord: Equatable {
         writer.append(UInt16(clamping: keys.count))
         for key in keys {
             writer.append(key.key.bytes)
-            writer.append(OrderEncoding.seconds(key.pinned) ?? 0)
+            writer.append(CommandEncoding.seconds(key.pinned) ?? 0)
             writer.appendText(key.label)
         }
         writer.appendLengthPrefixed([])
@@ -208,7 +208,7 @@ struct RemoteCommandRecord: Equatable {
         for _ in 0..<count {
             let key = try AdministratorKey(try reader.take(Ed25519.keySize))
             let pinned = Date(timeIntervalSince1970: Double(try reader.number(UInt64.self)))
-            guard OrderEncoding.seconds(pinned) != nil else { throw reader.corruptError }
+            guard CommandEncoding.seconds(pinned) != nil else { throw reader.corruptError }
             keys.append(PinnedKey(key: key, pinned: pinned, label: try reader.text()))
         }
         try decodePending(from: &reader)
@@ -221,12 +221,12 @@ struct RemoteCommandRecord: Equatable {
         if !order.isEmpty {
             let read = try? SignedCommand.read(order)
             guard let read, case .wipe(let scope) = read.content.action else { throw reader.corruptError }
-            pending = [PendingOrder(read, scope, for: nil)]
+            pending = [PendingCommand(read, scope, for: nil)]
         }
         guard reader.remaining > 0 else { return }
         try clock.decodeRest(from: &reader)
         let waiting = Int(try reader.take(1)[0])
         guard pending.count + waiting <= Self.maxPendingCount else { throw reader.corruptError }
-        for _ in 0..<waiting { pending.append(try PendingOrder(from: &reader)) }
+        for _ in 0..<waiting { pending.append(try PendingCommand(from: &reader)) }
     }
 }

@@ -25,7 +25,7 @@ extension SignedCommand {
             }
         let rules = CommandVerifier(
             keys: keys, vaultID: vault, deviceID: device, lastOrder: 0, lastContact: 0,
-            now: OrderEncoding.seconds(date) ?? 0)
+            now: CommandEncoding.seconds(date) ?? 0)
         _ = try rules.verify(self)
     }
 

@@ -8,7 +8,7 @@ import CofferVault
 /// user, but must not be acted on.
 public struct SignedCommand: Sendable, Hashable {
     /// The maximum size of an order in bytes.
-    public static let maxByteCount = OrderEncoding.maxByteCount
+    public static let maxByteCount = CommandEncoding.maxByteCount
 
     /// The decoded contents.
     public let content: RemoteCommand
@@ -29,17 +29,17 @@ public struct SignedCommand: Sendable, Hashable {
             throw CofferError(
                 .orderTooLong, "An order has at most \(maxByteCount) bytes; this has \(bytes.count).")
         }
-        guard bytes.starts(with: Array(FileMagic.order.utf8)), bytes.count > OrderEncoding.headerSize else {
+        guard bytes.starts(with: Array(FileMagic.order.utf8)), bytes.count > CommandEncoding.headerSize else {
             throw malformed
         }
         let version = bytes.span.bigEndian(UInt16.self, at: 8)
-        guard version <= OrderEncoding.version else {
+        guard version <= CommandEncoding.version else {
             throw CofferError(.orderUnsupportedVersion, "The order was made by a newer release.")
         }
-        guard version == OrderEncoding.version, bytes.count > Ed25519.signatureSize else { throw malformed }
+        guard version == CommandEncoding.version, bytes.count > Ed25519.signatureSize else { throw malformed }
         do throws(CofferError) {
             let body = Array(bytes.dropLast(Ed25519.signatureSize))
-            let (order, signer) = try OrderEncoding.decode(body)
+            let (order, signer) = try CommandEncoding.decode(body)
             return SignedCommand(
                 content: order, claimedSigner: signer,
                 digest: HexText.encode(try Digest.sha256.hash(bytes.span)), bytes: bytes)

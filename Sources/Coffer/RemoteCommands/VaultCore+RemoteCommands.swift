@@ -82,36 +82,36 @@ extension VaultCore {
     /// Like ``verify(_:)``, but distinguishes a refusal from a failure.
     func verificationResult(
         of order: SignedCommand
-    ) throws(CofferError) -> Result<VerifiedCommand, OrderRefusal> {
+    ) throws(CofferError) -> Result<VerifiedCommand, CommandRefusal> {
         try verificationResult(of: order, by: readOrderBook() ?? RemoteCommandRecord(time))
     }
 
     /// A pending order is not verified again: that was done before its counter was accepted.
     private func verificationResult(
         of order: SignedCommand, by book: RemoteCommandRecord
-    ) throws(CofferError) -> Result<VerifiedCommand, OrderRefusal> {
+    ) throws(CofferError) -> Result<VerifiedCommand, CommandRefusal> {
         if book.pending(order.digest) != nil { return .success(VerifiedCommand(order)) }
         return try book.rules(vaultID: device.vaultID, now: wallSeconds).verificationResult(of: order)
     }
 
     /// Verifies an order again, under the lock, and accepts its counter; for an order to erase, returns the
     /// pending order.
-    func take(_ order: VerifiedCommand) throws(CofferError) -> Result<PendingOrder?, OrderRefusal> {
+    func take(_ order: VerifiedCommand) throws(CofferError) -> Result<PendingCommand?, CommandRefusal> {
         try changeOrderBook { (book) throws(CofferError) in
             if let pending = book.pending(order.digest) { return .success(pending) }
             if case .failure(let refusal) = try verificationResult(of: order.signed, by: book) {
                 return .failure(refusal)
             }
-            var pending: PendingOrder?
+            var pending: PendingCommand?
             if case .wipe(let scope) = order.order.action {
                 switch try target(of: scope) {
                 case .failure(let refusal): return .failure(refusal)
                 case .success(let vaultID):
-                    pending = PendingOrder(order.signed, scope, for: vaultID)
+                    pending = PendingCommand(order.signed, scope, for: vaultID)
                 }
             }
             try book.requireRoom(for: order.order.action, pending)
-            do throws(OrderRefusal) {
+            do throws(CommandRefusal) {
                 try book.take(order, pending, time: time)
                 return .success(pending)
             } catch {
@@ -122,9 +122,9 @@ extension VaultCore {
 
     /// The vault that an order of this scope is for, if its id is known. A user without a vault is a
     /// refusal, so no counter is accepted.
-    private func target(of scope: WipeScope) throws(CofferError) -> Result<VaultID?, OrderRefusal> {
+    private func target(of scope: WipeScope) throws(CofferError) -> Result<VaultID?, CommandRefusal> {
         guard case .user(let name) = scope else { return .success(device.vaultID) }
-        let absent = OrderRefusal(.absent, "The user in the order has no namespace here.")
+        let absent = CommandRefusal(.absent, "The user in the order has no namespace here.")
         let inside: WipeTarget
         do throws(CofferError) {
             inside = WipeTarget(try VaultEraser(home: home, time: time).namespace(of: name))

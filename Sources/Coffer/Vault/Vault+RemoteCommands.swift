@@ -26,7 +26,7 @@ extension Vault {
     /// - Throws: As ``verify(_:)`` and ``wipe(_:reason:)``; `refused`, `alreadyExists`, `absent` for keys;
     ///   `absent` for a user; `busy` while an order to erase everything, or too many others, are pending.
     @discardableResult
-    public func execute(_ order: VerifiedCommand) async throws(CofferError) -> OrderOutcome {
+    public func execute(_ order: VerifiedCommand) async throws(CofferError) -> RemoteCommand.Outcome {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in try core.execute(order) }
     }
@@ -39,11 +39,11 @@ extension Vault {
     ///   - time: The clocks to use.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
     /// - Returns: The result.
-    /// - Throws: As ``execute(_:)`` and ``open(at:time:interaction:)``.
+    /// - Throws: As ``execute(_:)`` and ``init(at:time:interaction:)``.
     public static func execute(
         _ order: SignedCommand, at location: VaultLocation, time: VaultClock = .system,
         interaction: PromptPolicy = .never
-    ) async throws(CofferError) -> OrderOutcome {
+    ) async throws(CofferError) -> RemoteCommand.Outcome {
         try await BlockingExecutor.run { _ throws(CofferError) in
             let core = try Vault.openCore(
                 at: location, time: time, interaction: interaction, forOrders: true)
@@ -70,7 +70,7 @@ extension Vault {
     ///   - label: A name for it: up to 64 bytes without control characters.
     /// - Throws: `locked`; `alreadyExists`; `refused` if 16 keys are pinned; `invalidInput` for the label.
     public func pinAdministratorKey(_ key: AdministratorKey, label: String = "") async throws(CofferError) {
-        guard label.utf8.count <= RemoteCommandRecord.maxLabelLength, OrderEncoding.isReason(label) else {
+        guard label.utf8.count <= RemoteCommandRecord.maxLabelLength, CommandEncoding.isReason(label) else {
             throw CofferError(.invalidInput, "A label has at most 64 bytes and no control characters.")
         }
         try await changeOrderBook { (book, now) throws(CofferError) in

@@ -33,7 +33,8 @@ struct OrderCompanyTests {
         #expect(await scene.refusal(of: stuck) == .refused)
         let key = try Administrator().key
         for (counter, action) in [
-            (UInt64(2), OrderAction.wipe(.user("bob"))), (3, .wipe(.tokens)), (4, .pin(key)), (1, .contact),
+            (UInt64(2), RemoteCommand.Action.wipe(.user("bob"))), (3, .wipe(.tokens)), (4, .pin(key)),
+            (1, .contact),
         ] {
             let bytes = try scene.order(action, counter: counter)
             #expect(await scene.refusal(of: bytes) == nil, "\(action)")

@@ -9,7 +9,7 @@ import TestSupport
 /// What an order was taken for is erased, and nothing that is made afterwards.
 @Suite("Orders are carried out once")
 struct OrderOnceTests {
-    private func take(_ scene: OrderFixture, _ bytes: [UInt8]) throws -> PendingOrder {
+    private func take(_ scene: OrderFixture, _ bytes: [UInt8]) throws -> PendingCommand {
         let core = scene.session.core
         return try #require(try core.take(core.verify(SignedCommand.read(bytes))).get())
     }
@@ -136,7 +136,7 @@ struct OrderOnceTests {
     @Test("An older record of orders, put back after the wipe, erases nothing again")
     func putBack() async throws {
         let (scene, namespace) = try await scene()
-        for (counter, action) in [(UInt64(1), OrderAction.wipe(.tokens)), (2, .wipe(.user("ada")))] {
+        for (counter, action) in [(UInt64(1), RemoteCommand.Action.wipe(.tokens)), (2, .wipe(.user("ada")))] {
             let order = try take(scene, scene.order(action, counter: counter))
             let old = try scene.home.read("orders")
             guard case .success(.wiped) = try scene.session.core.finish(order, reason: "") else {
@@ -156,7 +156,7 @@ struct OrderOnceTests {
     @Test("A scoped order of an earlier release is carried out once, and only while it is valid")
     func earlierRelease() async throws {
         for (action, isExpired, isWiped) in [
-            (OrderAction.wipe(.user("ada")), false, true), (.wipe(.user("ada")), true, false),
+            (RemoteCommand.Action.wipe(.user("ada")), false, true), (.wipe(.user("ada")), true, false),
             (.wipe(.tokens), false, true), (.wipe(.tokens), true, false),
         ] {
             let (scene, namespace) = try await scene()

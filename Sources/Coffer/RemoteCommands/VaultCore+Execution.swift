@@ -8,14 +8,14 @@ import SystemPackage
 /// Carries out accepted orders, and does the work that every opening of a vault begins with.
 extension VaultCore {
     /// Verifies an order again, under the lock, accepts its counter and carries it out.
-    func execute(_ order: VerifiedCommand) throws(CofferError) -> OrderOutcome {
+    func execute(_ order: VerifiedCommand) throws(CofferError) -> RemoteCommand.Outcome {
         try obey(order).orThrow()
     }
 
     /// Like ``execute(_:)``, but distinguishes a refusal from a failure. If several processes have the same
     /// order, one carries it out and the others get a replay.
-    func obey(_ order: VerifiedCommand) throws(CofferError) -> Result<OrderOutcome, OrderRefusal> {
-        let pending: PendingOrder?
+    func obey(_ order: VerifiedCommand) throws(CofferError) -> Result<RemoteCommand.Outcome, CommandRefusal> {
+        let pending: PendingCommand?
         switch try take(order) {
         case .failure(let refusal): return .failure(refusal)
         case .success(let taken): pending = taken
@@ -30,12 +30,12 @@ extension VaultCore {
         return try finish(pending, reason: order.order.reason)
     }
 
-    private static let replay = OrderRefusal(.orderReplayed, "The order was carried out before.")
+    private static let replay = CommandRefusal(.orderReplayed, "The order was carried out before.")
 
     /// Erases what an order was accepted for; returns a replay if that was already done.
     func finish(
-        _ order: PendingOrder, reason: String
-    ) throws(CofferError) -> Result<OrderOutcome, OrderRefusal> {
+        _ order: PendingCommand, reason: String
+    ) throws(CofferError) -> Result<RemoteCommand.Outcome, CommandRefusal> {
         do throws(CofferError) {
             return .success(.wiped(try erase(order, reason: reason)))
         } catch {
@@ -47,7 +47,7 @@ extension VaultCore {
 
     /// Erases what an order was accepted for, and nothing else; the receipt names the order. May be
     /// repeated after a crash at any point.
-    private func erase(_ order: PendingOrder, reason: String) throws(CofferError) -> WipeReceipt {
+    private func erase(_ order: PendingCommand, reason: String) throws(CofferError) -> WipeReceipt {
         var wiper = VaultEraser(home: home, time: time, orderDigest: order.digest)
         wiper.namespaceID = order.vaultID
         wiper.isDue = { [self] () throws(CofferError) in
@@ -62,7 +62,7 @@ extension VaultCore {
 
     /// Whether an error of ``erase(_:reason:)`` shows that the order was already carried out: the tokens
     /// were erased, or the vault that the order was for no longer exists.
-    private func isDone(_ order: PendingOrder, by error: CofferError) throws(CofferError) -> Bool {
+    private func isDone(_ order: PendingCommand, by error: CofferError) throws(CofferError) -> Bool {
         switch order.scope {
         case .all: return false
         case .tokens: return error.code == .orderReplayed
@@ -75,14 +75,14 @@ extension VaultCore {
     }
 
     /// Removes the order from the record, so that a vault that still exists is not erased again.
-    private func markCompleted(_ order: PendingOrder) throws(CofferError) {
+    private func markCompleted(_ order: PendingCommand) throws(CofferError) {
         try changeOrderBook { (book) throws(CofferError) in
             book.pending.removeAll { $0.isOf(order.digest) }
         }
     }
 
     /// Whether the receipt in a vault directory is that of this order.
-    private static func hasReceipt(of order: PendingOrder, in home: VaultDirectory) -> Bool {
+    private static func hasReceipt(of order: PendingCommand, in home: VaultDirectory) -> Bool {
         guard let file = try? home.directory.open(VaultEraser.receiptName, .read),
             let bytes = try? file.readAll(limit: 1 << 24),
             let receipt = try? JSONDecoder().decode(NamedOrder.self, from: Data(bytes)),
@@ -96,7 +96,7 @@ extension VaultCore {
     // MARK: At each look
 
     /// Carries out an order that was accepted before a crash. A namespace that is gone is success.
-    private func resumeInterrupted(_ order: PendingOrder, now: UInt64) throws(CofferError) {
+    private func resumeInterrupted(_ order: PendingCommand, now: UInt64) throws(CofferError) {
         guard order.scope == .all || order.vaultID != nil || isStillMeant(order, now: now) else {
             return try markCompleted(order)
         }
@@ -106,7 +106,7 @@ extension VaultCore {
 
     /// Whether an order that does not name the vault it was accepted for may be carried out. It is checked
     /// again, because another vault may have taken its place.
-    private func isStillMeant(_ order: PendingOrder, now: UInt64) -> Bool {
+    private func isStillMeant(_ order: PendingCommand, now: UInt64) -> Bool {
         guard now < order.expires else { return false }
         guard case .user(let name) = order.scope else { return true }
         guard let inside = try? VaultEraser(home: home, time: time).namespace(of: name) else { return true }

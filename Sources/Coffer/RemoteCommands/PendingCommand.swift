@@ -5,7 +5,7 @@ import FoundationEssentials
 
 /// An order to erase that was accepted but not carried out yet, with the vault it was accepted for. It
 /// erases that vault, and nothing that was created since.
-struct PendingOrder: Equatable {
+struct PendingCommand: Equatable {
     /// SHA-256 of all bytes of the order, in hexadecimal.
     let digest: String
     let scope: WipeScope
@@ -23,7 +23,7 @@ struct PendingOrder: Equatable {
         digest = order.digest
         self.scope = scope
         reason = WipeReason(reason: order.content.reason, orderDigest: nil).reason
-        expires = OrderEncoding.seconds(order.content.expires) ?? 0
+        expires = CommandEncoding.seconds(order.content.expires) ?? 0
         self.vaultID = vaultID == .unknown ? nil : vaultID
     }
 
@@ -59,7 +59,7 @@ struct PendingOrder: Equatable {
         case 1: scope = .all
         case 2:
             let name = try reader.text()
-            guard OrderEncoding.isName(name) else { throw reader.corruptError }
+            guard CommandEncoding.isName(name) else { throw reader.corruptError }
             scope = .user(name)
         case 3: scope = .tokens
         default: throw reader.corruptError

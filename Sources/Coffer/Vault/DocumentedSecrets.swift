@@ -12,7 +12,7 @@ import CofferVault
 ///
 /// ```swift
 /// try await vault.documentedSecrets.createUUID("app")
-/// let key = try await vault.documentedSecrets.withUUID("app") { uuid throws(CofferError) in
+/// let key = try await vault.documentedSecrets.withUUID("app") { uuid in
 ///     try Insecure.DocumentedKey.key(uuid: uuid, passcode: nil)
 /// }
 /// ```
@@ -70,12 +70,12 @@ public struct DocumentedSecrets: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name of the secret.
-    ///   - body: Receives the UUID.
+    ///   - body: Receives the UUID. It may throw errors of any type.
     /// - Returns: The result of `body`; `nil` if there is no UUID of that name.
     /// - Throws: `locked`, `wiped`, `corrupt`, or whatever `body` throws.
-    public func withUUID<Result: ~Copyable>(
-        _ name: String, _ body: (_ uuid: borrowing SecretBytes) throws(CofferError) -> Result
-    ) async throws(CofferError) -> Result? {
+    public func withUUID<Result: ~Copyable, Failure: Error>(
+        _ name: String, _ body: (_ uuid: borrowing SecretBytes) throws(Failure) -> Result
+    ) async throws -> Result? {
         let id = try Self.id("uuid", name)
         guard let token = try await tokens.get(id)?.token else { return nil }
         return try body(token.secret)
@@ -119,15 +119,15 @@ public struct DocumentedSecrets: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name of the secret.
-    ///   - body: Receives the secret and the parameters.
+    ///   - body: Receives the secret and the parameters. It may throw errors of any type.
     /// - Returns: The result of `body`; `nil` if there is no device key of that name.
     /// - Throws: `unsupported` if the machine has no identifier; `locked`, `wiped`, `corrupt`, or whatever
     ///   `body` throws.
-    public func withDeviceSecret<Result: ~Copyable>(
+    public func withDeviceSecret<Result: ~Copyable, Failure: Error>(
         _ name: String,
         _ body: (_ secret: borrowing SecretBytes, _ parameters: Insecure.PBKDF2CBC.Parameters)
-            throws(CofferError) -> Result
-    ) async throws(CofferError) -> Result? {
+            throws(Failure) -> Result
+    ) async throws -> Result? {
         let id = try Self.id("device", name)
         guard let found = try await tokens.get(id) else { return nil }
         let (token, info) = (found.token, found.info)

@@ -69,7 +69,7 @@ struct KeyDocumented: AsyncParsableCommand {
         }
     }
 
-    private func showStored(_ name: String) async throws(CofferError) {
+    private func showStored(_ name: String) async throws {
         let opened = try await VaultOpener.unlockedKeepingPasscode(global, isNeeded: keyPasscodeFd == nil)
         var passcode = opened.passcode
         if let keyPasscodeFd {

@@ -7,16 +7,16 @@ import SystemPackage
 /// system, with the lowest passcode cost, and removed when the test ends.
 ///
 /// ```swift
-/// try await TemporaryVault.with(passcode: "2468") { vault in
-///     let session = vault.session
-///     try await session.tokens.put(Token(copying: "secret"), for: id)
-///     vault.clock.advance(by: .seconds(601))
+/// try await TemporaryVault.with(passcode: "2468") { temporary in
+///     let vault = temporary.vault
+///     try await vault.tokens.put(Token(copying: "secret"), for: id)
+///     temporary.clock.advance(by: .seconds(601))
 ///     // The vault is locked now.
 /// }
 /// ```
 public struct TemporaryVault: Sendable {
     /// The open vault, unlocked.
-    public let session: Vault
+    public let vault: Vault
     /// The clock that the vault uses.
     public let clock: TestClock
     /// The location of the vault, to open it again.
@@ -24,11 +24,11 @@ public struct TemporaryVault: Sendable {
     /// The faults between the vault and its keyring, which the test controls.
     public let faults: TestFaults
 
-    private init(session: Vault, clock: TestClock, location: VaultLocation) {
-        self.session = session
+    private init(vault: Vault, clock: TestClock, location: VaultLocation) {
+        self.vault = vault
         self.clock = clock
         self.location = location
-        faults = TestFaults(session.keyringFaults)
+        faults = TestFaults(vault.keyringFaults)
     }
 
     /// Creates a vault, passes it to `body` and removes it, whatever `body` does.
@@ -55,11 +55,11 @@ public struct TemporaryVault: Sendable {
         var options = options
         options.cost = .floor
         if service != nil { options.keyring = .secretService }
-        let session = try await Vault.create(
+        let vault = try await Vault.create(
             at: location, options: options, passcode: passcode.map { text in try Passcode(copying: text) },
             time: clock.source)
-        defer { session.close() }
-        return try await body(TemporaryVault(session: session, clock: clock, location: location))
+        defer { vault.close() }
+        return try await body(TemporaryVault(vault: vault, clock: clock, location: location))
     }
 
     /// Opens the same vault again, locked, with the same clock: the view of another process.

@@ -35,21 +35,21 @@ struct RevocationFormTests {
         arguments: RevocationTests.End.allCases,
         [ProtectionClass.whenUnlockedThisDeviceOnly, .whenUnlocked, .whenPasscodeSetThisDeviceOnly])
     func classes(_ end: RevocationTests.End, _ protection: ProtectionClass) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let pool = try await VaultDatabases(vault.session).pool("notes", class: protection)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let pool = try await VaultDatabases(temporary.vault).pool("notes", class: protection)
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x)") }
             #expect(await use(pool) == [nil, nil])
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             #expect(await use(pool) == [.locked, .locked])
         }
     }
 
     @Test("A class that stays through a lock ends with the vault", arguments: RevocationTests.End.allCases)
     func afterFirstUnlock(_ end: RevocationTests.End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let pool = try await VaultDatabases(vault.session).pool("notes", class: .afterFirstUnlock)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let pool = try await VaultDatabases(temporary.vault).pool("notes", class: .afterFirstUnlock)
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x)") }
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             #expect(await use(pool) == (end == .lock ? [nil, nil] : [.locked, .locked]))
         }
     }
@@ -58,14 +58,14 @@ struct RevocationFormTests {
         "A store opened with SoupStore.open(on: database) over a vault's pool is locked",
         arguments: RevocationTests.End.allCases)
     func store(_ end: RevocationTests.End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let store = try await SoupStore.open(on: VaultDatabases(vault.session).pool("notes"))
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let store = try await SoupStore.open(on: VaultDatabases(temporary.vault).pool("notes"))
             try await store.registerSoup("accounts", indexSpecs: [IndexSpec("Id", .string)])
             try await store.upsert((0..<40).map { ["Id": .string("\($0)")] }, in: "accounts")
             let cursor = try await store.query(.all(), in: "accounts")
             var entries = store.entries(matching: .all(), in: "accounts").makeAsyncIterator()
             #expect(try await entries.next() != nil)
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             #expect(await code { _ = try await store.count(in: "accounts") } == .locked)
             #expect(await code { try await store.upsert([["Id": "new"]], in: "accounts") } == .locked)
             #expect(await code { _ = try await cursor.moveToNextPage() } == .locked)
@@ -77,15 +77,15 @@ struct RevocationFormTests {
 
     @Test("A snapshot and a pool under observation are locked", arguments: RevocationTests.End.allCases)
     func observers(_ end: RevocationTests.End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let pool = try await VaultDatabases(vault.session).pool("notes")
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let pool = try await VaultDatabases(temporary.vault).pool("notes")
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
             let snapshot = try pool.makeSnapshot()
             let all = "SELECT x FROM t"
             let observation = ValueObservation.tracking { try String.fetchAll($0, sql: all) }
             var values = observation.values(in: pool).makeAsyncIterator()
             #expect(try await values.next() == ["row"])
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             let read = await failed { _ = try await snapshot.read { try String.fetchOne($0, sql: all) } }
             #expect(read == .locked)
             #expect(await use(pool) == [.locked, .locked])
@@ -95,8 +95,8 @@ struct RevocationFormTests {
     /// The table is larger than the cache, so the cursor reads pages after the end.
     @Test("A cursor in the middle of its rows is locked", arguments: [RevocationTests.End.lock, .close])
     func cursor(_ end: RevocationTests.End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let session = vault.session
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let session = temporary.vault
             let queue = try await VaultDatabases(session).queue("notes")
             try await queue.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA cache_size = 10; CREATE TABLE t (x)")

@@ -29,8 +29,8 @@ struct RunningStatementTests {
             "SELECT t.x FROM t JOIN t AS u", "SELECT x FROM t UNION ALL SELECT x FROM t",
         ])
     func cursor(_ end: RevocationTests.End, sql: String) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let session = vault.session
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let session = temporary.vault
             let writer: any DatabaseWriter =
                 end == .lock
                 ? try await VaultDatabases(session).queue("notes")
@@ -50,8 +50,8 @@ struct RunningStatementTests {
         "The end of the vault stops a query that keeps computing",
         arguments: [RevocationTests.End.lock, .close])
     func query(_ end: RevocationTests.End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let session = vault.session
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let session = temporary.vault
             let queue = try await VaultDatabases(session).queue("notes")
             try await queue.writeWithoutTransaction { try $0.execute(sql: Self.make) }
             let isEnded = DatabaseFunction("ended", argumentCount: 1) { _ in
@@ -82,13 +82,13 @@ struct RunningStatementTests {
 
     @Test("A compiled statement of a snapshot reads nothing more", arguments: RevocationTests.End.allCases)
     func snapshot(_ end: RevocationTests.End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let pool = try await VaultDatabases(vault.session).pool("notes")
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let pool = try await VaultDatabases(temporary.vault).pool("notes")
             try await pool.writeWithoutTransaction { try $0.execute(sql: Self.make) }
             let snapshot = try pool.makeSnapshot()
             let kept = Kept()
             try compile(kept, snapshot)
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             expectEnded(kept, snapshot)
         }
     }
@@ -112,8 +112,8 @@ struct RunningStatementTests {
         "A compiled statement of an open transaction reads and writes nothing, and the transaction ends",
         arguments: [RevocationTests.End.lock, .close])
     func transaction(_ end: RevocationTests.End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let session = vault.session
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let session = temporary.vault
             let queue = try await VaultDatabases(session).queue("notes")
             try await queue.writeWithoutTransaction { db in
                 try db.execute(sql: Self.make)
@@ -137,8 +137,8 @@ struct RunningStatementTests {
     @Test("The program's own interruption is no lock, also after a lock interrupted another query")
     func own() async throws {
         try await cursor(.lock, sql: "SELECT x FROM t")
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let queue = try await VaultDatabases(vault.session).queue("notes")
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let queue = try await VaultDatabases(temporary.vault).queue("notes")
             let interrupting = DatabaseFunction("interrupting", argumentCount: 1) { _ in
                 queue.interrupt()
                 return 1

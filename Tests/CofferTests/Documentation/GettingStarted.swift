@@ -129,11 +129,11 @@ enum GettingStarted {
 
     static func testing() async throws {
         // snippet: testing
-        try await TemporaryVault.with(passcode: "2468") { vault in
+        try await TemporaryVault.with(passcode: "2468") { temporary in
             let id = try TokenID(service: "api.example.org", account: "ada")
-            try await vault.session.tokens.put(Token(copying: "secret"), for: id)
-            vault.clock.advance(by: .seconds(601))
-            #expect(!vault.session.isUnlocked)
+            try await temporary.vault.tokens.put(Token(copying: "secret"), for: id)
+            temporary.clock.advance(by: .seconds(601))
+            #expect(!temporary.vault.isUnlocked)
         }
         // snippet end
     }

@@ -140,13 +140,13 @@ enum GettingStarted {
 
     // snippet: readme
     static func keepAndUse(_ secret: String, at location: VaultLocation, passcode: Passcode) async throws {
-        let session = try await Vault(at: location)
-        try await session.unlock(with: passcode)
-        defer { session.lock() }
+        let vault = try await Vault(at: location)
+        try await vault.unlock(with: passcode)
+        defer { vault.lock() }
 
         let id = try TokenID(service: "api.example.org", account: "ada")
-        try await session.tokens.put(Token(copying: secret), for: id)
-        let found = try await session.tokens.get(id)
+        try await vault.tokens.put(Token(copying: secret), for: id)
+        let found = try await vault.tokens.get(id)
         let header = found?.token.exposingString { text in "Bearer " + text }
         assert(header == "Bearer " + secret)
     }

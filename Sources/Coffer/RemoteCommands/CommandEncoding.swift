@@ -3,7 +3,7 @@ import CofferCrypto
 import CofferVault
 import FoundationEssentials
 
-/// The encoding of an order without its signature; numbers are big-endian. Every order has exactly one
+/// The encoding of a command without its signature; numbers are big-endian. Every command has exactly one
 /// encoding.
 ///
 /// Magic (8), version (2), action (1), scope (1), kind of target (1), 3 zero, target (16), counter (8),
@@ -132,7 +132,7 @@ enum CommandEncoding {
         text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 
-    /// Whole seconds since 1970; `nil` if an order cannot contain the date.
+    /// Whole seconds since 1970; `nil` if a command cannot contain the date.
     static func seconds(_ date: Date) -> UInt64? {
         let seconds = date.timeIntervalSince1970.rounded(.down)
         guard seconds >= 0, seconds <= Double(lastSecond) else { return nil }

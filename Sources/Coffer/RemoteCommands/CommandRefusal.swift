@@ -1,7 +1,7 @@
 import CofferBase
 
-/// Why a vault does not accept an order. Only verification creates a refusal. Any other error is a failure,
-/// which means nothing about the order; the order is tried again.
+/// Why a vault does not accept a command. Only verification creates a refusal. Any other error is a failure,
+/// which means nothing about the command; the command is tried again.
 struct CommandRefusal: Error {
     let reason: CofferError
 

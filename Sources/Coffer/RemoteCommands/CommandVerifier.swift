@@ -1,14 +1,14 @@
 package import CofferBase
 package import FoundationEssentials
 
-/// Decides whether a vault accepts an order, from its pinned keys, its identity, the counters it has seen
+/// Decides whether a vault accepts a command, from its pinned keys, its identity, the counters it has seen
 /// and the time.
 package struct CommandVerifier {
     let keys: [AdministratorKey]
     let vaultID: UUID
     /// `nil` if the machine has no identity.
     let deviceID: DeviceID?
-    /// The counter of the last order accepted, contacts excluded; 0 for none.
+    /// The counter of the last command accepted, contacts excluded; 0 for none.
     let lastOrder: UInt64
     /// The counter of the last contact accepted; 0 for none.
     let lastContact: UInt64
@@ -32,7 +32,7 @@ package struct CommandVerifier {
         try verificationResult(of: order).orThrow()
     }
 
-    /// Returns a verified order, or a refusal with a separate code for each reason, checked in a fixed
+    /// Returns a verified command, or a refusal with a separate code for each reason, checked in a fixed
     /// order.
     func verificationResult(
         of order: SignedCommand

@@ -1,5 +1,5 @@
 extension RemoteCommand {
-    /// The action of a signed order.
+    /// The action of a signed command.
     public enum Action: Sendable, Hashable {
         /// Erase.
         case wipe(WipeScope)
@@ -7,7 +7,7 @@ extension RemoteCommand {
         case contact
         /// Trust another key from now on.
         case pin(AdministratorKey)
-        /// Stop trusting a key. An order cannot remove the last key.
+        /// Stop trusting a key. A command cannot remove the last key.
         case unpin(AdministratorKey)
     }
 }

@@ -1,5 +1,5 @@
 extension RemoteCommand {
-    /// The result of carrying out an order.
+    /// The result of carrying out a command.
     public enum Outcome: Sendable, Equatable {
         /// The wipe is complete.
         case wiped(WipeReceipt)

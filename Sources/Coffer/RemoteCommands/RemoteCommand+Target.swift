@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
 extension RemoteCommand {
-    /// The recipient of an order.
+    /// The recipient of a command.
     public enum Target: Sendable, Hashable {
         /// One vault.
         case vault(UUID)

@@ -2,7 +2,7 @@ public import CofferBase
 public import CofferCrypto
 public import FoundationEssentials
 
-/// An order as an administrator writes it: the recipient, the validity, the action and the reason.
+/// A command as an administrator writes it: the recipient, the validity, the action and the reason.
 ///
 /// ```swift
 /// let order = RemoteCommand(
@@ -17,23 +17,23 @@ public struct RemoteCommand: Sendable, Hashable {
     public let action: RemoteCommand.Action
     /// The recipient.
     public let target: RemoteCommand.Target
-    /// Greater than in every order that the vault has accepted before; contacts have a separate count.
+    /// Greater than in every command that the vault has accepted before; contacts have a separate count.
     public let counter: UInt64
-    /// The time of issue, in whole seconds. The order is not valid before it.
+    /// The time of issue, in whole seconds. The command is not valid before it.
     public let issued: Date
-    /// The time from which the order is no longer valid, in whole seconds.
+    /// The time from which the command is no longer valid, in whole seconds.
     public let expires: Date
     /// The reason for the receipt; up to 1024 bytes of UTF-8 without control characters.
     public let reason: String
 
-    /// Creates an order from its parts.
+    /// Creates a command from its parts.
     ///
     /// - Parameters:
     ///   - action: The action.
     ///   - target: The recipient.
-    ///   - counter: 1 to 2^64 - 2, greater than in every order before, such as the time in milliseconds.
+    ///   - counter: 1 to 2^64 - 2, greater than in every command before, such as the time in milliseconds.
     ///   - issued: The time of issue.
-    ///   - expires: The time from which the order is no longer valid.
+    ///   - expires: The time from which the command is no longer valid.
     ///   - reason: The reason for the receipt.
     public init(
         _ action: RemoteCommand.Action, for target: RemoteCommand.Target, counter: UInt64, issued: Date,
@@ -48,11 +48,11 @@ public struct RemoteCommand: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// Encodes and signs the order: see the documentation of the formats.
+    /// Encodes and signs the command: see the documentation of the formats.
     ///
     /// - Parameter seed: The private key, 32 bytes.
     /// - Returns: At most ``SignedCommand/maxByteCount`` bytes.
-    /// - Throws: `invalidInput` for a counter, a time, a name or a reason that no order may have.
+    /// - Throws: `invalidInput` for a counter, a time, a name or a reason that no command may have.
     public func signed(by seed: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
         try check()
         let body = try CommandEncoding.encode(self, signer: AdministratorKey(of: seed))
@@ -83,6 +83,6 @@ public struct RemoteCommand: Sendable, Hashable {
         }
     }
 
-    /// The valid counters: 0 stands for no order yet, and after the greatest there could be no other.
+    /// The valid counters: 0 stands for no command yet, and after the greatest there could be no other.
     static let counters: ClosedRange<UInt64> = 1...UInt64.max - 1
 }

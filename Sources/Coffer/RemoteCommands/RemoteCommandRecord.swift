@@ -5,26 +5,26 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// A vault's record of orders: pinned keys, counters seen, pending orders, and the dead-man's switch. Two
+/// A vault's record of commands: pinned keys, counters seen, pending commands, and the dead-man's switch. Two
 /// slots updated in place, authenticated under the device key.
 ///
 /// A vault has it from the first pinned key on. Counters belong to the vault, not to a key, so removing a key
-/// and pinning it again does not make an old order valid.
+/// and pinning it again does not make an old command valid.
 ///
-/// Payload: counter of the last order (8) and contact (8), newest time of issue seen (8, seconds), action
+/// Payload: counter of the last command (8) and contact (8), newest time of issue seen (8, seconds), action
 /// of the switch (1: 0 off, 1 lock, 2 wipe), 7 zero, its limit (8, seconds), running time since the last
 /// contact (8, nanoseconds), time since boot at the last check (8), length (4) and boot identifier, number of
-/// keys (2), each: key (32), time of pinning (8, seconds), length (4) and label; length (4) and the order
+/// keys (2), each: key (32), time of pinning (8, seconds), length (4) and label; length (4) and the command
 /// that an earlier release was carrying out, or none. Then, absent in earlier releases: whether there is a
 /// wall time (1), the latest of any check (8, nanoseconds since 1970), number of other boots (1), each:
 /// running time since the last contact (8) and time since boot (8) at its last check, length (4) and boot
-/// identifier; number of pending orders (1), and each: see ``PendingCommand``.
+/// identifier; number of pending commands (1), and each: see ``PendingCommand``.
 struct RemoteCommandRecord: Equatable {
     static let record = DualSlotRecord(
         name: "orders", magic: FileMagic.orderBook, slotSize: 4096, displayName: "record of orders")
     static let maxKeyCount = 16
     static let maxLabelLength = 64
-    /// The space for pending orders in a slot: two orders with the longest names and reasons, or a dozen.
+    /// The space for pending commands in a slot: two commands with the longest names and reasons, or a dozen.
     private static let maxPendingByteCount = 1536
     private static let maxPendingCount = 64
     /// Errors that mean that the record stays unreadable.
@@ -34,10 +34,10 @@ struct RemoteCommandRecord: Equatable {
 
     var lastOrder: UInt64 = 0
     var lastContact: UInt64 = 0
-    /// The lower limit of the clock by which orders are verified, whatever the machine's clock shows.
+    /// The lower limit of the clock by which commands are verified, whatever the machine's clock shows.
     var newestIssue: UInt64 = 0
     var keys: [PinnedKey] = []
-    /// Orders to erase whose counters were accepted and that are not carried out yet, the oldest first.
+    /// Commands to erase whose counters were accepted and that are not carried out yet, the oldest first.
     var pending: [PendingCommand] = []
     /// `nil` if the switch is off.
     var contact: DeadManSwitch?
@@ -64,7 +64,7 @@ struct RemoteCommandRecord: Equatable {
         keys.remove(at: index)
     }
 
-    // MARK: Orders
+    // MARK: Commands
 
     func rules(vaultID: VaultID, now: UInt64) throws(CofferError) -> CommandVerifier {
         CommandVerifier(
@@ -72,8 +72,8 @@ struct RemoteCommandRecord: Equatable {
             lastOrder: lastOrder, lastContact: lastContact, now: max(now, newestIssue))
     }
 
-    /// Throws `busy` if no more orders can be accepted now. That is not a refusal: the order is tried
-    /// again. A contact is always accepted. While an order to erase everything is pending, no other order
+    /// Throws `busy` if no more commands can be accepted now. That is not a refusal: the command is tried
+    /// again. A contact is always accepted. While a command to erase everything is pending, no other command
     /// is.
     func requireRoom(for action: RemoteCommand.Action, _ order: PendingCommand?) throws(CofferError) {
         guard action == .contact || !pending.contains(where: { $0.scope == .all }) else {
@@ -82,14 +82,14 @@ struct RemoteCommandRecord: Equatable {
         guard let order else { return }
         var writer = BinaryWriter()
         for order in pending + [order] { order.encode(to: &writer) }
-        // An order to erase everything replaces all orders that erase less.
+        // A command to erase everything replaces all commands that erase less.
         guard order.scope == .all || writer.bytes.count <= Self.maxPendingByteCount else {
             throw CofferError(
                 .busy, "Earlier orders cannot be finished, and there is no room for another.")
         }
     }
 
-    /// Records that an order was accepted: an order to erase as pending, the others are carried out at
+    /// Records that a command was accepted: a command to erase as pending, the others are carried out at
     /// once.
     mutating func take(
         _ order: VerifiedCommand, _ waiting: PendingCommand?, time: VaultClock
@@ -128,11 +128,11 @@ struct RemoteCommandRecord: Equatable {
         }
     }
 
-    /// The pending order with this digest.
+    /// The pending command with this digest.
     func pending(_ digest: String) -> PendingCommand? { pending.first { $0.isOf(digest) } }
 
-    /// Records that every order to erase tokens is carried out, in a vault whose tokens were erased, under
-    /// the vault directory's lock. A damaged record has no orders.
+    /// Records that every command to erase tokens is carried out, in a vault whose tokens were erased, under
+    /// the vault directory's lock. A damaged record has no commands.
     static func settleTokenOrders(
         of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -214,7 +214,7 @@ struct RemoteCommandRecord: Equatable {
         try decodePending(from: &reader)
     }
 
-    /// Decodes the last fields. The record of an earlier release has one whole order here, and nothing
+    /// Decodes the last fields. The record of an earlier release has one whole command here, and nothing
     /// after it.
     private mutating func decodePending(from reader: inout BinaryReader) throws(CofferError) {
         let order = try reader.lengthPrefixed(limit: SignedCommand.maxByteCount)

@@ -2,27 +2,27 @@ public import CofferBase
 import CofferCrypto
 import CofferVault
 
-/// Bytes in the form of a signed order that are not verified yet.
+/// Bytes in the form of a signed command that are not verified yet.
 ///
 /// ``Vault/verify(_:)`` returns a ``VerifiedCommand``, or throws a refusal. The contents may be shown to a
 /// user, but must not be acted on.
 public struct SignedCommand: Sendable, Hashable {
-    /// The maximum size of an order in bytes.
+    /// The maximum size of a command in bytes.
     public static let maxByteCount = CommandEncoding.maxByteCount
 
     /// The decoded contents.
     public let content: RemoteCommand
-    /// The key that the order names as its signer.
+    /// The key that the command names as its signer.
     public let claimedSigner: AdministratorKey
-    /// SHA-256 of all bytes, in hexadecimal; a receipt identifies the order by it.
+    /// SHA-256 of all bytes, in hexadecimal; a receipt identifies the command by it.
     public let digest: String
-    /// All bytes of the order.
+    /// All bytes of the command.
     let bytes: [UInt8]
 
-    /// Reads an order.
+    /// Reads a command.
     ///
     /// - Parameter bytes: All bytes, with the signature.
-    /// - Returns: The order, unverified.
+    /// - Returns: The command, unverified.
     /// - Throws: `orderTooLong`, `orderUnsupportedVersion`, `orderMalformed`.
     public static func read(_ bytes: [UInt8]) throws(CofferError) -> SignedCommand {
         guard bytes.count <= maxByteCount else {
@@ -49,7 +49,7 @@ public struct SignedCommand: Sendable, Hashable {
         }
     }
 
-    /// The codes for bytes that are not an order; other errors of ``read(_:)`` mean nothing about the bytes.
+    /// The codes for bytes that are not a command; other errors of ``read(_:)`` mean nothing about the bytes.
     static let refusals: Set<CofferError.Code> = [.orderTooLong, .orderUnsupportedVersion, .orderMalformed]
 
     private static var malformed: CofferError {

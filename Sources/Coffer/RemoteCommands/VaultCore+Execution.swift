@@ -5,15 +5,15 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// Carries out accepted orders, and does the work that every opening of a vault begins with.
+/// Carries out accepted commands, and does the work that every opening of a vault begins with.
 extension VaultCore {
-    /// Verifies an order again, under the lock, accepts its counter and carries it out.
+    /// Verifies a command again, under the lock, accepts its counter and carries it out.
     func execute(_ order: VerifiedCommand) throws(CofferError) -> RemoteCommand.Outcome {
         try obey(order).orThrow()
     }
 
     /// Like ``execute(_:)``, but distinguishes a refusal from a failure. If several processes have the same
-    /// order, one carries it out and the others get a replay.
+    /// command, one carries it out and the others get a replay.
     func obey(_ order: VerifiedCommand) throws(CofferError) -> Result<RemoteCommand.Outcome, CommandRefusal> {
         let pending: PendingCommand?
         switch try take(order) {
@@ -32,7 +32,7 @@ extension VaultCore {
 
     private static let replay = CommandRefusal(.orderReplayed, "The order was carried out before.")
 
-    /// Erases what an order was accepted for; returns a replay if that was already done.
+    /// Erases what a command was accepted for; returns a replay if that was already done.
     func finish(
         _ order: PendingCommand, reason: String
     ) throws(CofferError) -> Result<RemoteCommand.Outcome, CommandRefusal> {
@@ -45,7 +45,7 @@ extension VaultCore {
         }
     }
 
-    /// Erases what an order was accepted for, and nothing else; the receipt names the order. May be
+    /// Erases what a command was accepted for, and nothing else; the receipt names the command. May be
     /// repeated after a crash at any point.
     private func erase(_ order: PendingCommand, reason: String) throws(CofferError) -> WipeReceipt {
         var wiper = VaultEraser(home: home, time: time, orderDigest: order.digest)
@@ -60,8 +60,8 @@ extension VaultCore {
         return receipt
     }
 
-    /// Whether an error of ``erase(_:reason:)`` shows that the order was already carried out: the tokens
-    /// were erased, or the vault that the order was for no longer exists.
+    /// Whether an error of ``erase(_:reason:)`` shows that the command was already carried out: the tokens
+    /// were erased, or the vault that the command was for no longer exists.
     private func isDone(_ order: PendingCommand, by error: CofferError) throws(CofferError) -> Bool {
         switch order.scope {
         case .all: return false
@@ -74,14 +74,14 @@ extension VaultCore {
         }
     }
 
-    /// Removes the order from the record, so that a vault that still exists is not erased again.
+    /// Removes the command from the record, so that a vault that still exists is not erased again.
     private func markCompleted(_ order: PendingCommand) throws(CofferError) {
         try changeOrderBook { (book) throws(CofferError) in
             book.pending.removeAll { $0.isOf(order.digest) }
         }
     }
 
-    /// Whether the receipt in a vault directory is that of this order.
+    /// Whether the receipt in a vault directory is that of this command.
     private static func hasReceipt(of order: PendingCommand, in home: VaultDirectory) -> Bool {
         guard let file = try? home.directory.open(VaultEraser.receiptName, .read),
             let bytes = try? file.readAll(limit: 1 << 24),
@@ -95,7 +95,7 @@ extension VaultCore {
 
     // MARK: At each look
 
-    /// Carries out an order that was accepted before a crash. A namespace that is gone is success.
+    /// Carries out a command that was accepted before a crash. A namespace that is gone is success.
     private func resumeInterrupted(_ order: PendingCommand, now: UInt64) throws(CofferError) {
         guard order.scope == .all || order.vaultID != nil || isStillMeant(order, now: now) else {
             return try markCompleted(order)
@@ -104,7 +104,7 @@ extension VaultCore {
         if order.scope == .all { throw CofferError.wiped }
     }
 
-    /// Whether an order that does not name the vault it was accepted for may be carried out. It is checked
+    /// Whether a command that does not name the vault it was accepted for may be carried out. It is checked
     /// again, because another vault may have taken its place.
     private func isStillMeant(_ order: PendingCommand, now: UInt64) -> Bool {
         guard now < order.expires else { return false }
@@ -113,15 +113,15 @@ extension VaultCore {
         return !Self.hasReceipt(of: order, in: inside)
     }
 
-    /// Does the work that opening a vault, and each later check, begins with: carries out orders that a
-    /// crash interrupted, and checks the dead-man's switch. An order that cannot be finished blocks nothing
+    /// Does the work that opening a vault, and each later check, begins with: carries out commands that a
+    /// crash interrupted, and checks the dead-man's switch. A command that cannot be finished blocks nothing
     /// else; each check tries it again.
     ///
     /// A damaged record keeps no vault from opening, because an attacker who can damage it could also remove
-    /// it, and the orders with it. Until it is repaired no order is accepted; see
+    /// it, and the commands with it. Until it is repaired no command is accepted; see
     /// ``Vault/securityChecks()``.
     ///
-    /// - Throws: `wiped` if the vault no longer exists; if an order to erase everything fails, its error.
+    /// - Throws: `wiped` if the vault no longer exists; if a command to erase everything fails, its error.
     func processPendingCommands() throws(CofferError) {
         guard try orderRecordDamage() == nil, let book = try readOrderBook() else { return }
         // This comes before everything that needs the disk.

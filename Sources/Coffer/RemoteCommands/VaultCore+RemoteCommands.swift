@@ -4,19 +4,19 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Verifies and records orders as they arrive.
+/// Verifies and records commands as they arrive.
 ///
-/// An order's counter is on the disk before anything is erased, together with what the order erases. After
-/// a crash between the two, the next opening of the vault carries the order out.
+/// A command's counter is on the disk before anything is erased, together with what the command erases. After
+/// a crash between the two, the next opening of the vault carries the command out.
 extension VaultCore {
-    /// The record of orders; `nil` if the vault has none. Read without the vault directory's lock, because
+    /// The record of commands; `nil` if the vault has none. Read without the vault directory's lock, because
     /// one slot is always intact.
     func readOrderBook() throws(CofferError) -> RemoteCommandRecord? {
         let vault = try home.openVault()
         return try home.mappingMissingFiles { () throws(CofferError) in try orderBook(in: vault)?.book }
     }
 
-    /// Returns the error if the record of orders is permanently unreadable; otherwise `nil`.
+    /// Returns the error if the record of commands is permanently unreadable; otherwise `nil`.
     func orderRecordDamage() throws(CofferError) -> CofferError? {
         do throws(CofferError) {
             _ = try readOrderBook()
@@ -74,7 +74,7 @@ extension VaultCore {
     /// Seconds since 1970 by the machine's clock; 0 for a time before that.
     var wallSeconds: UInt64 { UInt64(clamping: time.wallClock().components.seconds) }
 
-    /// Verifies an order and changes nothing.
+    /// Verifies a command and changes nothing.
     func verify(_ order: SignedCommand) throws(CofferError) -> VerifiedCommand {
         try verificationResult(of: order).orThrow()
     }
@@ -86,7 +86,7 @@ extension VaultCore {
         try verificationResult(of: order, by: readOrderBook() ?? RemoteCommandRecord(time))
     }
 
-    /// A pending order is not verified again: that was done before its counter was accepted.
+    /// A pending command is not verified again: that was done before its counter was accepted.
     private func verificationResult(
         of order: SignedCommand, by book: RemoteCommandRecord
     ) throws(CofferError) -> Result<VerifiedCommand, CommandRefusal> {
@@ -94,8 +94,8 @@ extension VaultCore {
         return try book.rules(vaultID: device.vaultID, now: wallSeconds).verificationResult(of: order)
     }
 
-    /// Verifies an order again, under the lock, and accepts its counter; for an order to erase, returns the
-    /// pending order.
+    /// Verifies a command again, under the lock, and accepts its counter; for a command to erase, returns the
+    /// pending command.
     func take(_ order: VerifiedCommand) throws(CofferError) -> Result<PendingCommand?, CommandRefusal> {
         try changeOrderBook { (book) throws(CofferError) in
             if let pending = book.pending(order.digest) { return .success(pending) }
@@ -120,7 +120,7 @@ extension VaultCore {
         }
     }
 
-    /// The vault that an order of this scope is for, if its id is known. A user without a vault is a
+    /// The vault that a command of this scope is for, if its id is known. A user without a vault is a
     /// refusal, so no counter is accepted.
     private func target(of scope: WipeScope) throws(CofferError) -> Result<VaultID?, CommandRefusal> {
         guard case .user(let name) = scope else { return .success(device.vaultID) }
@@ -133,7 +133,7 @@ extension VaultCore {
             case .notInitialised: return .failure(absent)
             case .wiped: throw error
             case .refused where VaultLocation(path: home.path).parentVault != nil: throw error
-            // The place cannot be inspected now. The order is recorded and tried again, and blocks no
+            // The place cannot be inspected now. The command is recorded and tried again, and blocks no
             // other.
             default: return .success(nil)
             }
@@ -142,7 +142,7 @@ extension VaultCore {
         return .success(inside.ids.first)
     }
 
-    /// Whether an order to erase was accepted and is not finished yet.
+    /// Whether a command to erase was accepted and is not finished yet.
     func isPending(_ order: SignedCommand) -> Bool {
         (try? readOrderBook())?.pending(order.digest) != nil
     }

@@ -94,7 +94,7 @@ struct RemoteCommandRecord: Equatable {
     mutating func take(
         _ order: VerifiedCommand, _ waiting: PendingCommand?, time: VaultClock
     ) throws(CommandRefusal) {
-        let content = order.order
+        let content = order.content
         let issued = CommandEncoding.seconds(content.issued) ?? 0
         switch content.action {
         case .wipe(let scope):

@@ -20,14 +20,14 @@ extension VaultCore {
         case .failure(let refusal): return .failure(refusal)
         case .success(let taken): pending = taken
         }
-        switch order.order.action {
+        switch order.content.action {
         case .wipe: break
         case .contact: return .success(.contactNoted)
         case .pin(let key): return .success(.keyPinned(key))
         case .unpin(let key): return .success(.keyRemoved(key))
         }
         guard let pending else { return .failure(Self.replay) }
-        return try finish(pending, reason: order.order.reason)
+        return try finish(pending, reason: order.content.reason)
     }
 
     private static let replay = CommandRefusal(.orderReplayed, "The order was carried out before.")

@@ -103,14 +103,14 @@ extension VaultCore {
                 return .failure(refusal)
             }
             var pending: PendingCommand?
-            if case .wipe(let scope) = order.order.action {
+            if case .wipe(let scope) = order.content.action {
                 switch try target(of: scope) {
                 case .failure(let refusal): return .failure(refusal)
                 case .success(let vaultID):
                     pending = PendingCommand(order.signed, scope, for: vaultID)
                 }
             }
-            try book.requireRoom(for: order.order.action, pending)
+            try book.requireRoom(for: order.content.action, pending)
             do throws(CommandRefusal) {
                 try book.take(order, pending, time: time)
                 return .success(pending)

@@ -6,7 +6,7 @@ public struct VerifiedCommand: Sendable, Hashable {
     init(_ unverified: SignedCommand) { self.signed = unverified }
 
     /// The contents of the command.
-    public var order: RemoteCommand { signed.content }
+    public var content: RemoteCommand { signed.content }
 
     /// The key that signed it.
     public var signer: AdministratorKey { signed.claimedSigner }

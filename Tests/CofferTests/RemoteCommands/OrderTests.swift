@@ -98,7 +98,7 @@ struct OrderTests {
         #expect(Set(cases.map(\.0.name)).count == 10)
         #expect(try scene.home.everything() == before)
         #expect(try await scene.token())
-        #expect(try await scene.session.verify(SignedCommand.read(good)).order.counter == 6)
+        #expect(try await scene.session.verify(SignedCommand.read(good)).content.counter == 6)
         #expect(try scene.home.everything() == before)
         #expect(await scene.refusal(of: good) == nil)
     }

@@ -7,16 +7,16 @@ import SystemPackage
 /// system, with the lowest passcode cost, and removed when the test ends.
 ///
 /// ```swift
-/// try await TemporaryVault.with(passcode: "2468") { vault in
-///     let session = vault.session
-///     try await session.tokens.put(Token(copying: "secret"), for: id)
-///     vault.clock.advance(by: .seconds(601))
+/// try await TemporaryVault.with(passcode: "2468") { temporary in
+///     let vault = temporary.vault
+///     try await vault.tokens.put(Token(copying: "secret"), for: id)
+///     temporary.clock.advance(by: .seconds(601))
 ///     // The vault is locked now.
 /// }
 /// ```
 public struct TemporaryVault: Sendable {
     /// The open vault, unlocked.
-    public let session: Vault
+    public let vault: Vault
     /// The clock that the vault uses.
     public let clock: TestClock
     /// The location of the vault, to open it again.
@@ -24,8 +24,8 @@ public struct TemporaryVault: Sendable {
     /// The faults between the vault and its keyring, which the test controls.
     public let faults: TestFaults
 
-    private init(session: Vault, clock: TestClock, location: VaultLocation, faults: TestFaults) {
-        self.session = session
+    private init(vault: Vault, clock: TestClock, location: VaultLocation, faults: TestFaults) {
+        self.vault = vault
         self.clock = clock
         self.location = location
         self.faults = faults
@@ -56,24 +56,24 @@ public struct TemporaryVault: Sendable {
         options.cost = .floor
         if service != nil { options.keyring = .secretService }
         let faults = TestFaults()
-        let session = try await Vault.create(
+        let vault = try await Vault.create(
             at: location, options: options, passcode: passcode.map { text in try Passcode(copying: text) },
             clock: clock.source, interaction: .never,
             decoratingStorage: { FaultInjectingStorage(base: $0, faults: faults) })
-        defer { session.close() }
+        defer { vault.close() }
         return try await body(
-            TemporaryVault(session: session, clock: clock, location: location, faults: faults))
+            TemporaryVault(vault: vault, clock: clock, location: location, faults: faults))
     }
 
     /// Opens the same vault again, locked, with the same clock: the view of another process.
     ///
     /// - Parameter interaction: Whether the keyring may prompt the user.
     /// - Returns: The open vault.
-    /// - Throws: As ``Vault/open(at:clock:interaction:)``.
+    /// - Throws: As ``Vault/init(at:clock:interaction:)``.
     public func openAnother(
         interaction: PromptPolicy = .never
     ) async throws(CofferError) -> Vault {
-        try await Vault.open(at: location, clock: clock.source, interaction: interaction)
+        try await Vault(at: location, clock: clock.source, interaction: interaction)
     }
 
     private static var temporaryDirectory: FilePath {

@@ -46,9 +46,9 @@ extension VectorTest {
         if options.skips(test, rounds: rounds) { return .slow }
         guard bits % 8 == 0 else { return .unsupported("unsupported-key-size:\(bits)") }
         do throws(CofferError) {
-            let parameters = try Documented.PBKDF2Parameters(
+            let parameters = try Insecure.PBKDF2CBC.Parameters(
                 digest: digest, salt: salt, rounds: rounds, keySize: bits / 8)
-            let key = try Documented.key(secret: try SecretBytes.copying(password.span), parameters)
+            let key = try Insecure.PBKDF2CBC.key(secret: try SecretBytes.copying(password.span), parameters)
             return documented(key: try key.withSpan { $0.copied() }, message: message, plaintext: plaintext)
         } catch {
             return error.code == .invalidInput
@@ -92,14 +92,17 @@ extension VectorTest {
             return unsupported(
                 "unsupported-key-size:\(key.count * 8)",
                 refusal { () throws(CofferError) in
-                    _ = try Documented.decrypt(message.span, key: try SymmetricKey.copying(key.span))
+                    _ = try Insecure.DocumentedCBC.decrypt(
+                        message.span, key: try SymmetricKey.copying(key.span))
                 },
                 refusal { () throws(CofferError) in
-                    _ = try Documented.encrypt(plaintext.span, key: try SymmetricKey.copying(key.span))
+                    _ = try Insecure.DocumentedCBC.encrypt(
+                        plaintext.span, key: try SymmetricKey.copying(key.span))
                 })
         }
         do throws(CofferError) {
-            let opened = try Documented.decrypt(message.span, key: try SymmetricKey.copying(key.span))
+            let opened = try Insecure.DocumentedCBC.decrypt(
+                message.span, key: try SymmetricKey.copying(key.span))
             guard equal(opened, plaintext) else { return .wrong("it opens to a different plaintext") }
         } catch {
             return notDecrypted(error)

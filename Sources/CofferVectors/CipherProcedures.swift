@@ -111,11 +111,11 @@ private struct AEADCase {
     }
 
     private func seal() throws(CofferError) -> [UInt8] {
-        var aead = try AEAD.prepare(algorithm, key: try SymmetricKey.copying(key.span))
+        var aead = try UnsafeNonceAEAD.prepare(algorithm, key: try SymmetricKey.copying(key.span))
         var output = [UInt8](repeating: 0, count: plaintext.count + AEAD.tagSize)
         var span = output.mutableSpan
         try aead.seal(
-            plaintext.span, choosingNonce: nonce.span, associatedData: associatedData.span, into: &span)
+            plaintext.span, nonce: nonce.span, associatedData: associatedData.span, into: &span)
         return output
     }
 

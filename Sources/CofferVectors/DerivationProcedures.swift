@@ -48,10 +48,10 @@ extension VectorTest {
             case .none:
                 guard hash.isEmpty else { return .unequal }
             case .some(let secret):
-                let computed = try Documented.passcodeHash(of: secret)
+                let computed = try Insecure.DocumentedKey.passcodeHash(of: secret)
                 guard equal(computed, Array(hash.utf8)) else { return .unequal }
             }
-            let key = try Documented.key(uuid: uuid, label: label, passcode: secret)
+            let key = try Insecure.DocumentedKey.key(uuid: uuid, label: label, passcode: secret)
             return try key.withSpan { $0.copied() } == expected ? .agrees : .unequal
         } catch {
             return error.code == .invalidInput
@@ -65,7 +65,7 @@ extension VectorTest {
         let (uuid, passcode) = (try test.text("uuid"), try test.text("passcode"))
         let expected = try test.bytes("passphrase")
         return derived(expected, !uuid.isEmpty) { () throws(CofferError) in
-            try Documented.databasePassphrase(
+            try Insecure.DocumentedKey.databasePassphrase(
                 uuid: SecretBytes.copying(uuid), passcode: SecretBytes.copying(passcode))
         }
     }

@@ -24,8 +24,8 @@ package enum OrderVectors {
         do throws(CofferError) {
             let rules = try rules(of: test)
             let verified = try rules.verify(SignedCommand.read(bytes))
-            guard describes(verified.order, wanted) else { return .wrong("its contents differ") }
-            let written = try verified.order.signed(by: SymmetricKey.copying(seed.span))
+            guard describes(verified.content, wanted) else { return .wrong("its contents differ") }
+            let written = try verified.content.signed(by: SymmetricKey.copying(seed.span))
             return written == bytes ? .agrees : .wrong("encoding it produces different bytes")
         } catch {
             return error.code == .invalidInput

@@ -10,7 +10,7 @@ import TestSupport
 struct DamagedTokenTests {
     /// Damages the sealed metadata of a token inside the token file.
     private func damage(_ service: String, _ account: String, in home: CommandHome) async throws {
-        let session = try await Vault.open(at: VaultLocation(path: FilePath(home.path)))
+        let session = try await Vault(at: VaultLocation(path: FilePath(home.path)))
         let file = TokenFile(device: session.core.device)
         let vault = try session.core.home.openVault()
         var contents = try file.read(in: vault).contents

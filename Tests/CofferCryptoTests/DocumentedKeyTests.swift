@@ -13,10 +13,11 @@ struct DocumentedKeyTests {
             let expected = try #require(HexText.decode(answer.key))
             let key = try SymmetricKey.copying(expected.span)
             let passcode = answer.passcode.isEmpty ? nil : try SecretBytes.copying(answer.passcode)
-            let made = try Documented.key(uuid: answer.uuid, label: answer.label, passcode: passcode)
+            let made = try Insecure.DocumentedKey.key(
+                uuid: answer.uuid, label: answer.label, passcode: passcode)
             let isEqual = made.isEqual(to: key)
             #expect(isEqual)
-            let bytes = try Documented.exposingKey(
+            let bytes = try Insecure.DocumentedKey.exposingKey(
                 uuid: answer.uuid, label: answer.label, passcode: passcode)
             let copied = bytes.exposing { span in span.copied() }
             #expect(copied == expected)
@@ -28,13 +29,13 @@ struct DocumentedKeyTests {
         switch passcode {
         case .none: return ""
         case .some(let passcode):
-            let hash = try Documented.passcodeHash(of: passcode)
+            let hash = try Insecure.DocumentedKey.passcodeHash(of: passcode)
             return hash.exposing { span in String(decoding: span.copied(), as: UTF8.self) }
         }
     }
 
     @Test("A UUID is needed")
     func emptyUUID() throws {
-        #expect(throws: CofferError.self) { _ = try Documented.key(uuid: "", passcode: nil) }
+        #expect(throws: CofferError.self) { _ = try Insecure.DocumentedKey.key(uuid: "", passcode: nil) }
     }
 }

@@ -27,7 +27,7 @@ extension FuzzTarget {
             input += try Ed25519.sign(input.span, seed: seed)
         }
         let order = try SignedCommand.read(input)
-        let again = OrderEncoding.encode(order.content, signer: order.claimedSigner)
+        let again = CommandEncoding.encode(order.content, signer: order.claimedSigner)
         try FuzzFinding.require(
             again == Array(input.dropLast(Ed25519.signatureSize)), "an order has a second encoding")
         let rules = CommandVerifier(

@@ -25,7 +25,7 @@ struct FolderRulesTests {
         "SecretService": ["Coding", "Storage"],
     ]
     private static let cofferCrypto: [String: Set<String>] = [
-        "AEAD": ["KDF", "Keys"], "Documented": ["AEAD", "KDF", "Keys"], "KDF": ["Keys"],
+        "AEAD": ["KDF", "Keys"], "Insecure": ["AEAD", "KDF", "Keys"], "KDF": ["Keys"],
         "Keyset": ["AEAD", "Keys"], "Signing": ["Keys"], "Wrapping": ["KDF", "Keys"],
     ]
     private static let cofferDatabase: [String: Set<String>] = [

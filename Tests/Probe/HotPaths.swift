@@ -16,7 +16,7 @@ enum HotPaths {
         "documented-key": { times in
             let passcode = try SecretBytes.copying("123456")
             let uuid = "0F8FAD5B-D9CB-469F-A165-70867728950E"
-            for _ in 0..<times { _ = try Documented.key(uuid: uuid, passcode: passcode) }
+            for _ in 0..<times { _ = try Insecure.DocumentedKey.key(uuid: uuid, passcode: passcode) }
         },
         "aes-gcm-seal-1KiB": { times in
             var aead = try AEAD.prepare(

@@ -69,7 +69,7 @@ enum PoisonCases {
         "hkdf-sha256": { _ = try HKDF.derive(from: Poison.key(), info: public32.span, count: 64) },
         "documented-key": {
             let uuid = "0F8FAD5B-D9CB-469F-A165-70867728950E"
-            _ = try Documented.key(uuid: uuid, passcode: Poison.secret(8))
+            _ = try Insecure.DocumentedKey.key(uuid: uuid, passcode: Poison.secret(8))
         },
         "hexadecimal": {
             let secret = try Poison.secret()

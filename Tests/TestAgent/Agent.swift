@@ -35,7 +35,7 @@ enum Agent {
 
     /// Stores many tokens, one after another, as fast as it can.
     private static func put(_ location: VaultLocation, prefix: String, count: Int) async throws {
-        let session = try await Vault.open(at: location)
+        let session = try await Vault(at: location)
         try await session.unlock()
         say("ready")
         _ = readLine()
@@ -48,7 +48,7 @@ enum Agent {
 
     /// Refreshes the token of `s` and `a`: says so, and goes on when it is told to.
     private static func refresh(_ location: VaultLocation) async throws {
-        let session = try await Vault.open(at: location)
+        let session = try await Vault(at: location)
         try await session.unlock()
         say("ready")
         let id = try TokenID(service: "s", account: "a")
@@ -63,7 +63,7 @@ enum Agent {
 
     /// Holds a view copy until it is killed or told to end.
     private static func viewAndWait(_ location: VaultLocation, _ id: FileID) async throws {
-        let session = try await Vault.open(at: location)
+        let session = try await Vault(at: location)
         try await session.unlock()
         say("ready")
         try await session.files.withViewCopy(of: id) { path in
@@ -83,7 +83,7 @@ enum Agent {
         let attempts = location.path.appending("vault/attempts").string
         try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: attempts)
         say("ready")
-        let session = try await Vault.open(at: location)
+        let session = try await Vault(at: location)
         for passcode in ["wrong", "correct horse"] {
             do {
                 try await session.unlock(with: Passcode(copying: passcode))

@@ -7,7 +7,7 @@ import SystemPackage
 /// Follows lock sources and tells of each event, while the test looks at this process's memory.
 enum LockFixture {
     static func play(_ location: VaultLocation, systemBus: String, sessionBus: String) async throws {
-        let session = try await Vault.open(at: location)
+        let session = try await Vault(at: location)
         Agent.say("ready")
         let input = try Descriptor.standardInput()
         var sources = LockTriggers()

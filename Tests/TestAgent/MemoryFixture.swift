@@ -9,7 +9,7 @@ import SystemPackage
 /// Secrets come over standard input straight into guarded memory: line 1 the passcode, line 2 the token.
 enum MemoryFixture {
     static func play(_ location: VaultLocation) async throws {
-        let session = try await Vault.open(at: location)
+        let session = try await Vault(at: location)
         Agent.say("ready")
         let input = try Descriptor.standardInput()
         var held: Held? = try Held(

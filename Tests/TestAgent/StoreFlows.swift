@@ -12,12 +12,12 @@ extension SecretFlows {
 
     static let stores: [String: Flow] = [
         "unlock-lock": { held, location in
-            let session = try await Vault.open(at: location)
+            let session = try await Vault(at: location)
             try await session.unlock(with: held.passcode())
             session.lock()
         },
         "wrong-passcode": { held, location in
-            let session = try await Vault.open(at: location)
+            let session = try await Vault(at: location)
             try await expect(.wrongPasscode) { try await session.unlock(with: held.passcode()) }
             session.close()
         },
@@ -84,7 +84,7 @@ extension SecretFlows {
     ]
 
     private static func unlocked(_ location: VaultLocation) async throws -> Vault {
-        let session = try await Vault.open(at: location)
+        let session = try await Vault(at: location)
         try await session.unlock(with: Passcode(copying: passcode))
         return session
     }

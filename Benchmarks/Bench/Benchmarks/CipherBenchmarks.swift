@@ -23,14 +23,14 @@ enum CipherBenchmarks {
 
     private static func gcmSeal(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
         let data = try Material(size: size)
-        var cipher = try AEAD.prepare(.aes256GCM, key: SymmetricKey.copying(data.key.span))
+        var cipher = try UnsafeNonceAEAD.prepare(.aes256GCM, key: SymmetricKey.copying(data.key.span))
         var sealed = [UInt8](repeating: 0, count: size + AEAD.tagSize)
         let peer = try BaselineGCM(key: data.key, nonce: data.nonce, input: data.plaintext, sealing: true)
         func ours(_ count: Int) async throws(CofferError) {
             for _ in 0..<count {
                 var span = sealed.mutableSpan
                 try cipher.seal(
-                    data.plaintext.span, choosingNonce: data.nonce.span, associatedData: Span(),
+                    data.plaintext.span, nonce: data.nonce.span, associatedData: Span(),
                     into: &span)
             }
         }

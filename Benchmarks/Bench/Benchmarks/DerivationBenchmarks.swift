@@ -51,7 +51,7 @@ enum DerivationBenchmarks {
         try await runner.measure(
             "documented-key",
             ours: { (count) async throws(CofferError) in
-                for _ in 0..<count { _ = try Documented.key(uuid: uuid, passcode: passcode) }
+                for _ in 0..<count { _ = try Insecure.DocumentedKey.key(uuid: uuid, passcode: passcode) }
             })
     }
 

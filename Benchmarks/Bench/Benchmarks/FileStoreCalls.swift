@@ -52,7 +52,7 @@ struct FileStoreCalls: Sendable {
             session = try await Vault.create(at: location, passcode: nil)
         } catch {
             guard error.code == .alreadyExists else { throw error }
-            session = try await Vault.open(at: location)
+            session = try await Vault(at: location)
             try await session.unlock()
         }
         let files = session.files

@@ -24,7 +24,7 @@ struct GocryptfsPeer: Sendable {
             peer: Peer(name: "gocryptfs", version: program.version() ?? "unknown"))
         let plaintext = try SecureRandom.bytes(blockSize)
         let nonce = try SecureRandom.bytes(AEAD.Algorithm.aes256GCM.nonceSize)
-        var cipher = try AEAD.prepare(.aes256GCM, key: .random())
+        var cipher = try UnsafeNonceAEAD.prepare(.aes256GCM, key: .random())
         var sealed = [UInt8](repeating: 0, count: blockSize + AEAD.tagSize)
         try await runner.compare(
             benchmark.name, withFiguresOf: found.peer,
@@ -32,7 +32,7 @@ struct GocryptfsPeer: Sendable {
                 for _ in 0..<count {
                     var span = sealed.mutableSpan
                     try cipher.seal(
-                        plaintext.span, choosingNonce: nonce.span, associatedData: Span(), into: &span)
+                        plaintext.span, nonce: nonce.span, associatedData: Span(), into: &span)
                 }
             },
             theirs: found.nanoseconds)

@@ -1,7 +1,7 @@
 public import CofferBase
 import CofferCrypto
 
-/// The public Ed25519 key of an administrator who may send signed orders to a vault, such as to wipe it.
+/// The public Ed25519 key of an administrator who may send signed commands to a vault, such as to wipe it.
 public struct AdministratorKey: Sendable, Hashable, CustomStringConvertible {
     /// The 32 bytes of the public key.
     public let bytes: [UInt8]

@@ -1,14 +1,14 @@
 package import CofferBase
 package import FoundationEssentials
 
-/// Decides whether a vault accepts an order, from its pinned keys, its identity, the counters it has seen
+/// Decides whether a vault accepts a command, from its pinned keys, its identity, the counters it has seen
 /// and the time.
 package struct CommandVerifier {
     let keys: [AdministratorKey]
     let vaultID: UUID
     /// `nil` if the machine has no identity.
     let deviceID: DeviceID?
-    /// The counter of the last order accepted, contacts excluded; 0 for none.
+    /// The counter of the last command accepted, contacts excluded; 0 for none.
     let lastOrder: UInt64
     /// The counter of the last contact accepted; 0 for none.
     let lastContact: UInt64
@@ -32,13 +32,13 @@ package struct CommandVerifier {
         try verificationResult(of: order).orThrow()
     }
 
-    /// Returns a verified order, or a refusal with a separate code for each reason, checked in a fixed
+    /// Returns a verified command, or a refusal with a separate code for each reason, checked in a fixed
     /// order.
     func verificationResult(
         of order: SignedCommand
-    ) throws(CofferError) -> Result<VerifiedCommand, OrderRefusal> {
+    ) throws(CofferError) -> Result<VerifiedCommand, CommandRefusal> {
         let isSigned = keys.contains(order.claimedSigner) ? try order.hasValidSignature() : false
-        do throws(OrderRefusal) {
+        do throws(CommandRefusal) {
             return .success(try verified(order, isSigned: isSigned))
         } catch {
             return .failure(error)
@@ -47,35 +47,35 @@ package struct CommandVerifier {
 
     private func verified(
         _ order: SignedCommand, isSigned: Bool
-    ) throws(OrderRefusal) -> VerifiedCommand {
+    ) throws(CommandRefusal) -> VerifiedCommand {
         let claimed = order.content
         guard keys.contains(order.claimedSigner) else {
-            throw OrderRefusal(.orderUnknownKey, "The order is signed with a key that is not pinned here.")
+            throw CommandRefusal(.orderUnknownKey, "The order is signed with a key that is not pinned here.")
         }
         guard isSigned else {
-            throw OrderRefusal(.orderBadSignature, "The order's signature is not that of the key it names.")
+            throw CommandRefusal(.orderBadSignature, "The order's signature is not that of the key it names.")
         }
         guard matches(by: claimed.target) else {
-            throw OrderRefusal(.orderForeign, "The order is for another vault or another device.")
+            throw CommandRefusal(.orderForeign, "The order is for another vault or another device.")
         }
         guard RemoteCommand.counters.contains(claimed.counter) else {
-            throw OrderRefusal(.orderCounterOutOfRange, "No order may have the counter \(claimed.counter).")
+            throw CommandRefusal(.orderCounterOutOfRange, "No order may have the counter \(claimed.counter).")
         }
         let last = claimed.action == .contact ? lastContact : lastOrder
         guard claimed.counter > last else {
-            throw OrderRefusal(
+            throw CommandRefusal(
                 .orderReplayed, "The order's counter is \(claimed.counter), but \(last) was accepted before.")
         }
-        guard let issued = OrderEncoding.seconds(claimed.issued), issued <= now else {
-            throw OrderRefusal(.orderNotYetValid, "The order is not valid yet by this machine's clock.")
+        guard let issued = CommandEncoding.seconds(claimed.issued), issued <= now else {
+            throw CommandRefusal(.orderNotYetValid, "The order is not valid yet by this machine's clock.")
         }
-        guard let expires = OrderEncoding.seconds(claimed.expires), now < expires else {
-            throw OrderRefusal(.orderExpired, "The order is no longer valid.")
+        guard let expires = CommandEncoding.seconds(claimed.expires), now < expires else {
+            throw CommandRefusal(.orderExpired, "The order is no longer valid.")
         }
         return VerifiedCommand(order)
     }
 
-    private func matches(by target: OrderTarget) -> Bool {
+    private func matches(by target: RemoteCommand.Target) -> Bool {
         switch target {
         case .vault(let id): id == vaultID
         case .device(let id): id == deviceID

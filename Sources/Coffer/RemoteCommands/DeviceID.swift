@@ -3,7 +3,7 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// The identity of a machine, for orders to every vault on it: 16 bytes of an application-specific HMAC of
+/// The identity of a machine, for commands to every vault on it: 16 bytes of an application-specific HMAC of
 /// the machine id, as machine-id(5) asks for.
 ///
 /// Machines that were cloned without a new machine id have the same identity.

@@ -1,11 +1,11 @@
 public import FoundationEssentials
 
-/// A key whose orders a vault accepts.
+/// A key whose commands a vault accepts.
 public struct PinnedKey: Sendable, Hashable {
     /// The key.
     public let key: AdministratorKey
     /// The time at which it was pinned.
     public let pinned: Date
-    /// The owner's name for it; empty for a key that an order pinned.
+    /// The owner's name for it; empty for a key that a command pinned.
     public let label: String
 }

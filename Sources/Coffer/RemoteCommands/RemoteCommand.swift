@@ -2,7 +2,7 @@ public import CofferBase
 public import CofferCrypto
 public import FoundationEssentials
 
-/// An order as an administrator writes it: the recipient, the validity, the action and the reason.
+/// A command as an administrator writes it: the recipient, the validity, the action and the reason.
 ///
 /// ```swift
 /// let order = RemoteCommand(
@@ -14,29 +14,30 @@ public import FoundationEssentials
 /// The recipient reads the bytes as ``SignedCommand``.
 public struct RemoteCommand: Sendable, Hashable {
     /// The action.
-    public let action: OrderAction
+    public let action: RemoteCommand.Action
     /// The recipient.
-    public let target: OrderTarget
-    /// Greater than in every order that the vault has accepted before; contacts have a separate count.
+    public let target: RemoteCommand.Target
+    /// Greater than in every command that the vault has accepted before; contacts have a separate count.
     public let counter: UInt64
-    /// The time of issue, in whole seconds. The order is not valid before it.
+    /// The time of issue, in whole seconds. The command is not valid before it.
     public let issued: Date
-    /// The time from which the order is no longer valid, in whole seconds.
+    /// The time from which the command is no longer valid, in whole seconds.
     public let expires: Date
     /// The reason for the receipt; up to 1024 bytes of UTF-8 without control characters.
     public let reason: String
 
-    /// Creates an order from its parts.
+    /// Creates a command from its parts.
     ///
     /// - Parameters:
     ///   - action: The action.
     ///   - target: The recipient.
-    ///   - counter: 1 to 2^64 - 2, greater than in every order before, such as the time in milliseconds.
+    ///   - counter: 1 to 2^64 - 2, greater than in every command before, such as the time in milliseconds.
     ///   - issued: The time of issue.
-    ///   - expires: The time from which the order is no longer valid.
+    ///   - expires: The time from which the command is no longer valid.
     ///   - reason: The reason for the receipt.
     public init(
-        _ action: OrderAction, for target: OrderTarget, counter: UInt64, issued: Date, expires: Date,
+        _ action: RemoteCommand.Action, for target: RemoteCommand.Target, counter: UInt64, issued: Date,
+        expires: Date,
         reason: String = ""
     ) {
         self.action = action
@@ -47,14 +48,14 @@ public struct RemoteCommand: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// Encodes and signs the order: see the documentation of the formats.
+    /// Encodes and signs the command: see the documentation of the formats.
     ///
     /// - Parameter seed: The private key, 32 bytes.
     /// - Returns: At most ``SignedCommand/maxByteCount`` bytes.
-    /// - Throws: `invalidInput` for a counter, a time, a name or a reason that no order may have.
+    /// - Throws: `invalidInput` for a counter, a time, a name or a reason that no command may have.
     public func signed(by seed: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
         try check()
-        let body = try OrderEncoding.encode(self, signer: AdministratorKey(of: seed))
+        let body = try CommandEncoding.encode(self, signer: AdministratorKey(of: seed))
         return body + (try Ed25519.sign(body.span, seed: seed))
     }
 
@@ -64,24 +65,24 @@ public struct RemoteCommand: Sendable, Hashable {
             throw CofferError(
                 .invalidInput, "The counter of an order must be 1 to \(Self.counters.upperBound).")
         }
-        guard let issued = OrderEncoding.seconds(issued), let expires = OrderEncoding.seconds(expires),
+        guard let issued = CommandEncoding.seconds(issued), let expires = CommandEncoding.seconds(expires),
             issued < expires
         else {
             throw CofferError(
                 .invalidInput,
                 "An order must be issued after 1970, and expire later and before the year 10000.")
         }
-        guard OrderEncoding.isReason(reason) else {
+        guard CommandEncoding.isReason(reason) else {
             throw CofferError(
                 .invalidInput, "A reason must be at most 1024 bytes long, without control characters.")
         }
         guard case .wipe(.user(let name)) = action else { return }
-        guard OrderEncoding.isName(name) else {
+        guard CommandEncoding.isName(name) else {
             throw CofferError(
                 .invalidInput, "The name of a user must be 1 to 256 bytes long, without control characters.")
         }
     }
 
-    /// The valid counters: 0 stands for no order yet, and after the greatest there could be no other.
+    /// The valid counters: 0 stands for no command yet, and after the greatest there could be no other.
     static let counters: ClosedRange<UInt64> = 1...UInt64.max - 1
 }

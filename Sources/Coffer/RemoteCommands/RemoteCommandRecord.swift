@@ -5,27 +5,27 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// A vault's record of orders: pinned keys, counters seen, pending orders, and the dead-man's switch. Two
+/// A vault's record of commands: pinned keys, counters seen, pending commands, and the dead-man's switch. Two
 /// slots updated in place, authenticated under the device key.
 ///
 /// A vault has it from the first pinned key on. Counters belong to the vault, not to a key, so removing a key
-/// and pinning it again does not make an old order valid.
+/// and pinning it again does not make an old command valid.
 ///
-/// Payload: counter of the last order (8) and contact (8), newest time of issue seen (8, seconds), action
+/// Payload: counter of the last command (8) and contact (8), newest time of issue seen (8, seconds), action
 /// of the switch (1: 0 off, 1 lock, 2 wipe), 7 zero, its limit (8, seconds), running time since the last
 /// contact (8, nanoseconds), time since boot at the last check (8), length (4) and boot identifier, number of
-/// keys (2), each: key (32), time of pinning (8, seconds), length (4) and label; length (4) and the order
+/// keys (2), each: key (32), time of pinning (8, seconds), length (4) and label; length (4) and the command
 /// that an earlier release was carrying out, or none. Then, absent in earlier releases: whether there is a
 /// wall time (1), the latest of any check (8, nanoseconds since 1970), number of other boots (1), each:
 /// running time since the last contact (8) and time since boot (8) at its last check, length (4) and boot
-/// identifier; number of pending orders (1), and each: see ``PendingOrder``.
+/// identifier; number of pending commands (1), and each: see ``PendingCommand``.
 struct RemoteCommandRecord: Equatable, RecordPayload {
     static let record = AuthenticatedRecord<RemoteCommandRecord>(
         name: "orders", magic: FileMagic.orderBook, keyLabel: KDFLabel.ordersMAC, slotSize: 4096,
         displayName: "record of orders")
     static let maxKeyCount = 16
     static let maxLabelLength = 64
-    /// The space for pending orders in a slot: two orders with the longest names and reasons, or a dozen.
+    /// The space for pending commands in a slot: two commands with the longest names and reasons, or a dozen.
     private static let maxPendingByteCount = 1536
     private static let maxPendingCount = 64
     /// Errors that mean that the record stays unreadable.
@@ -35,11 +35,11 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
 
     var lastOrder: UInt64 = 0
     var lastContact: UInt64 = 0
-    /// The lower limit of the clock by which orders are verified, whatever the machine's clock shows.
+    /// The lower limit of the clock by which commands are verified, whatever the machine's clock shows.
     var newestIssue: UInt64 = 0
     var keys: [PinnedKey] = []
-    /// Orders to erase whose counters were accepted and that are not carried out yet, the oldest first.
-    var pending: [PendingOrder] = []
+    /// Commands to erase whose counters were accepted and that are not carried out yet, the oldest first.
+    var pending: [PendingCommand] = []
     /// `nil` if the switch is off.
     var contact: DeadManSwitch?
     var heartbeat: HeartbeatClock
@@ -65,7 +65,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         keys.remove(at: index)
     }
 
-    // MARK: Orders
+    // MARK: Commands
 
     func rules(vaultID: VaultID, now: UInt64) throws(CofferError) -> CommandVerifier {
         CommandVerifier(
@@ -73,30 +73,30 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
             lastOrder: lastOrder, lastContact: lastContact, now: max(now, newestIssue))
     }
 
-    /// Throws `busy` if no more orders can be accepted now. That is not a refusal: the order is tried
-    /// again. A contact is always accepted. While an order to erase everything is pending, no other order
+    /// Throws `busy` if no more commands can be accepted now. That is not a refusal: the command is tried
+    /// again. A contact is always accepted. While a command to erase everything is pending, no other command
     /// is.
-    func requireRoom(for action: OrderAction, _ order: PendingOrder?) throws(CofferError) {
+    func requireRoom(for action: RemoteCommand.Action, _ order: PendingCommand?) throws(CofferError) {
         guard action == .contact || !pending.contains(where: { $0.scope == .all }) else {
             throw CofferError(.busy, "Another order is being carried out: open the vault again.")
         }
         guard let order else { return }
         var writer = BinaryWriter()
         for order in pending + [order] { order.encode(to: &writer) }
-        // An order to erase everything replaces all orders that erase less.
+        // A command to erase everything replaces all commands that erase less.
         guard order.scope == .all || writer.bytes.count <= Self.maxPendingByteCount else {
             throw CofferError(
                 .busy, "Earlier orders cannot be finished, and there is no room for another.")
         }
     }
 
-    /// Records that an order was accepted: an order to erase as pending, the others are carried out at
+    /// Records that a command was accepted: a command to erase as pending, the others are carried out at
     /// once.
     mutating func take(
-        _ order: VerifiedCommand, _ waiting: PendingOrder?, clock: VaultClock
-    ) throws(OrderRefusal) {
-        let content = order.order
-        let issued = OrderEncoding.seconds(content.issued) ?? 0
+        _ order: VerifiedCommand, _ waiting: PendingCommand?, clock: VaultClock
+    ) throws(CommandRefusal) {
+        let content = order.content
+        let issued = CommandEncoding.seconds(content.issued) ?? 0
         switch content.action {
         case .wipe(let scope):
             if scope == .all { pending = [] }
@@ -106,7 +106,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
             do throws(CofferError) {
                 try change(content.action, at: issued)
             } catch {
-                throw OrderRefusal(error)
+                throw CommandRefusal(error)
             }
         }
         newestIssue = max(newestIssue, issued)
@@ -117,7 +117,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         }
     }
 
-    private mutating func change(_ action: OrderAction, at issued: UInt64) throws(CofferError) {
+    private mutating func change(_ action: RemoteCommand.Action, at issued: UInt64) throws(CofferError) {
         switch action {
         case .pin(let key): try pin(key, label: "", at: issued)
         case .unpin(let key):
@@ -129,11 +129,11 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         }
     }
 
-    /// The pending order with this digest.
-    func pending(_ digest: String) -> PendingOrder? { pending.first { $0.isOf(digest) } }
+    /// The pending command with this digest.
+    func pending(_ digest: String) -> PendingCommand? { pending.first { $0.isOf(digest) } }
 
-    /// Records that every order to erase tokens is carried out, in a vault whose tokens were erased, under
-    /// the vault directory's lock. A damaged record has no orders.
+    /// Records that every command to erase tokens is carried out, in a vault whose tokens were erased, under
+    /// the vault directory's lock. A damaged record has no commands.
     static func settleTokenOrders(
         of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -175,7 +175,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         writer.append(UInt16(clamping: keys.count))
         for key in keys {
             writer.append(key.key.bytes)
-            writer.append(OrderEncoding.seconds(key.pinned) ?? 0)
+            writer.append(CommandEncoding.seconds(key.pinned) ?? 0)
             writer.appendText(key.label)
         }
         writer.appendLengthPrefixed([])
@@ -203,25 +203,25 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         for _ in 0..<count {
             let key = try AdministratorKey(try reader.take(Ed25519.keySize))
             let pinned = Date(timeIntervalSince1970: Double(try reader.number(UInt64.self)))
-            guard OrderEncoding.seconds(pinned) != nil else { throw reader.corruptError }
+            guard CommandEncoding.seconds(pinned) != nil else { throw reader.corruptError }
             keys.append(PinnedKey(key: key, pinned: pinned, label: try reader.text()))
         }
         try decodePending(from: &reader)
     }
 
-    /// Decodes the last fields. The record of an earlier release has one whole order here, and nothing
+    /// Decodes the last fields. The record of an earlier release has one whole command here, and nothing
     /// after it.
     private mutating func decodePending(from reader: inout BinaryReader) throws(CofferError) {
         let order = try reader.lengthPrefixed(limit: SignedCommand.maxByteCount)
         if !order.isEmpty {
             let read = try? SignedCommand.read(order)
             guard let read, case .wipe(let scope) = read.content.action else { throw reader.corruptError }
-            pending = [PendingOrder(read, scope, for: nil)]
+            pending = [PendingCommand(read, scope, for: nil)]
         }
         guard reader.remaining > 0 else { return }
         try heartbeat.decodeRest(from: &reader)
         let waiting = Int(try reader.take(1)[0])
         guard pending.count + waiting <= Self.maxPendingCount else { throw reader.corruptError }
-        for _ in 0..<waiting { pending.append(try PendingOrder(from: &reader)) }
+        for _ in 0..<waiting { pending.append(try PendingCommand(from: &reader)) }
     }
 }

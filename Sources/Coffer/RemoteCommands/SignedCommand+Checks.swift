@@ -2,10 +2,10 @@ public import CofferBase
 import CofferCrypto
 public import FoundationEssentials
 
-/// Checks of an order that an administrator can make without the vault that it is for.
+/// Checks of a command that an administrator can make without the vault that it is for.
 extension SignedCommand {
     /// Checks the signature, the range of the counter and the time. Checks neither the recipient nor whether
-    /// the order was accepted before.
+    /// the command was accepted before.
     ///
     /// - Parameters:
     ///   - keys: The keys that may have signed it.
@@ -25,18 +25,18 @@ extension SignedCommand {
             }
         let rules = CommandVerifier(
             keys: keys, vaultID: vault, deviceID: device, lastOrder: 0, lastContact: 0,
-            now: OrderEncoding.seconds(date) ?? 0)
+            now: CommandEncoding.seconds(date) ?? 0)
         _ = try rules.verify(self)
     }
 
-    /// Whether a JSON receipt is that of this order: it contains the order's digest, the order is one
+    /// Whether a JSON receipt is that of this command: it contains the command's digest, the command is one
     /// to wipe with the same scope, and, if it is for one whole vault, the receipt has that vault's id.
     ///
     /// A receipt is not authenticated, because the keys that could authenticate it are destroyed. It is as
     /// trustworthy as its source.
     ///
     /// - Parameter receipt: `receipt.json` of the vault directory, or the output of `coffer wipe --json`.
-    /// - Returns: Whether it is this order's receipt.
+    /// - Returns: Whether it is this command's receipt.
     /// - Throws: `invalidInput` if these bytes are not a receipt.
     public func isNamed(inReceipt receipt: [UInt8]) throws(CofferError) -> Bool {
         guard let named = try? JSONDecoder().decode(Named.self, from: Data(receipt)) else {

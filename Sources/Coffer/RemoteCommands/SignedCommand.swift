@@ -2,44 +2,44 @@ public import CofferBase
 import CofferCrypto
 import CofferVault
 
-/// Bytes in the form of a signed order that are not verified yet.
+/// Bytes in the form of a signed command that are not verified yet.
 ///
 /// ``Vault/verify(_:)`` returns a ``VerifiedCommand``, or throws a refusal. The contents may be shown to a
 /// user, but must not be acted on.
 public struct SignedCommand: Sendable, Hashable {
-    /// The maximum size of an order in bytes.
-    public static let maxByteCount = OrderEncoding.maxByteCount
+    /// The maximum size of a command in bytes.
+    public static let maxByteCount = CommandEncoding.maxByteCount
 
     /// The decoded contents.
     public let content: RemoteCommand
-    /// The key that the order names as its signer.
+    /// The key that the command names as its signer.
     public let claimedSigner: AdministratorKey
-    /// SHA-256 of all bytes, in hexadecimal; a receipt identifies the order by it.
+    /// SHA-256 of all bytes, in hexadecimal; a receipt identifies the command by it.
     public let digest: String
-    /// All bytes of the order.
+    /// All bytes of the command.
     let bytes: [UInt8]
 
-    /// Reads an order.
+    /// Reads a command.
     ///
     /// - Parameter bytes: All bytes, with the signature.
-    /// - Returns: The order, unverified.
+    /// - Returns: The command, unverified.
     /// - Throws: `orderTooLong`, `orderUnsupportedVersion`, `orderMalformed`.
     public static func read(_ bytes: [UInt8]) throws(CofferError) -> SignedCommand {
         guard bytes.count <= maxByteCount else {
             throw CofferError(
                 .orderTooLong, "An order must be at most \(maxByteCount) bytes long, not \(bytes.count).")
         }
-        guard bytes.starts(with: Array(FileMagic.order.utf8)), bytes.count > OrderEncoding.headerSize else {
+        guard bytes.starts(with: Array(FileMagic.order.utf8)), bytes.count > CommandEncoding.headerSize else {
             throw malformed
         }
         let version = bytes.span.bigEndian(UInt16.self, at: 8)
-        guard version <= OrderEncoding.version else {
+        guard version <= CommandEncoding.version else {
             throw CofferError(.orderUnsupportedVersion, "The order was made by a newer release.")
         }
-        guard version == OrderEncoding.version, bytes.count > Ed25519.signatureSize else { throw malformed }
+        guard version == CommandEncoding.version, bytes.count > Ed25519.signatureSize else { throw malformed }
         do throws(CofferError) {
             let body = Array(bytes.dropLast(Ed25519.signatureSize))
-            let (order, signer) = try OrderEncoding.decode(body)
+            let (order, signer) = try CommandEncoding.decode(body)
             return SignedCommand(
                 content: order, claimedSigner: signer,
                 digest: HexText.encode(try Digest.sha256.hash(bytes.span)), bytes: bytes)
@@ -49,7 +49,7 @@ public struct SignedCommand: Sendable, Hashable {
         }
     }
 
-    /// The codes for bytes that are not an order; other errors of ``read(_:)`` mean nothing about the bytes.
+    /// The codes for bytes that are not a command; other errors of ``read(_:)`` mean nothing about the bytes.
     static let refusals: Set<CofferError.Code> = [.orderTooLong, .orderUnsupportedVersion, .orderMalformed]
 
     private static var malformed: CofferError {

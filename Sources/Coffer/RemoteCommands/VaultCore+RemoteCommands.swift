@@ -3,19 +3,19 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Verifies and records orders as they arrive.
+/// Verifies and records commands as they arrive.
 ///
-/// An order's counter is on the disk before anything is erased, together with what the order erases. After
-/// a crash between the two, the next opening of the vault carries the order out.
+/// A command's counter is on the disk before anything is erased, together with what the command erases. After
+/// a crash between the two, the next opening of the vault carries the command out.
 extension VaultCore {
-    /// The record of orders; `nil` if the vault has none. Read without the vault directory's lock, because
+    /// The record of commands; `nil` if the vault has none. Read without the vault directory's lock, because
     /// one slot is always intact.
     func readOrderBook() throws(CofferError) -> RemoteCommandRecord? {
         let vault = try home.openVault()
         return try home.mappingMissingFiles { () throws(CofferError) in try orderBook(in: vault)?.payload }
     }
 
-    /// Returns the error if the record of orders is permanently unreadable; otherwise `nil`.
+    /// Returns the error if the record of commands is permanently unreadable; otherwise `nil`.
     func orderRecordDamage() throws(CofferError) -> CofferError? {
         do throws(CofferError) {
             _ = try readOrderBook()
@@ -69,7 +69,7 @@ extension VaultCore {
     /// Seconds since 1970 by the machine's clock; 0 for a time before that.
     var wallSeconds: UInt64 { UInt64(clamping: clock.wallClock().components.seconds) }
 
-    /// Verifies an order and changes nothing.
+    /// Verifies a command and changes nothing.
     func verify(_ order: SignedCommand) throws(CofferError) -> VerifiedCommand {
         try verificationResult(of: order).orThrow()
     }
@@ -77,36 +77,36 @@ extension VaultCore {
     /// Like ``verify(_:)``, but distinguishes a refusal from a failure.
     func verificationResult(
         of order: SignedCommand
-    ) throws(CofferError) -> Result<VerifiedCommand, OrderRefusal> {
+    ) throws(CofferError) -> Result<VerifiedCommand, CommandRefusal> {
         try verificationResult(of: order, by: readOrderBook() ?? RemoteCommandRecord(clock))
     }
 
-    /// A pending order is not verified again: that was done before its counter was accepted.
+    /// A pending command is not verified again: that was done before its counter was accepted.
     private func verificationResult(
         of order: SignedCommand, by book: RemoteCommandRecord
-    ) throws(CofferError) -> Result<VerifiedCommand, OrderRefusal> {
+    ) throws(CofferError) -> Result<VerifiedCommand, CommandRefusal> {
         if book.pending(order.digest) != nil { return .success(VerifiedCommand(order)) }
         return try book.rules(vaultID: device.vaultID, now: wallSeconds).verificationResult(of: order)
     }
 
-    /// Verifies an order again, under the lock, and accepts its counter; for an order to erase, returns the
-    /// pending order.
-    func take(_ order: VerifiedCommand) throws(CofferError) -> Result<PendingOrder?, OrderRefusal> {
+    /// Verifies a command again, under the lock, and accepts its counter; for a command to erase, returns the
+    /// pending command.
+    func take(_ order: VerifiedCommand) throws(CofferError) -> Result<PendingCommand?, CommandRefusal> {
         try changeOrderBook { (book) throws(CofferError) in
             if let pending = book.pending(order.digest) { return .success(pending) }
             if case .failure(let refusal) = try verificationResult(of: order.signed, by: book) {
                 return .failure(refusal)
             }
-            var pending: PendingOrder?
-            if case .wipe(let scope) = order.order.action {
+            var pending: PendingCommand?
+            if case .wipe(let scope) = order.content.action {
                 switch try target(of: scope) {
                 case .failure(let refusal): return .failure(refusal)
                 case .success(let vaultID):
-                    pending = PendingOrder(order.signed, scope, for: vaultID)
+                    pending = PendingCommand(order.signed, scope, for: vaultID)
                 }
             }
-            try book.requireRoom(for: order.order.action, pending)
-            do throws(OrderRefusal) {
+            try book.requireRoom(for: order.content.action, pending)
+            do throws(CommandRefusal) {
                 try book.take(order, pending, clock: clock)
                 return .success(pending)
             } catch {
@@ -115,11 +115,11 @@ extension VaultCore {
         }
     }
 
-    /// The vault that an order of this scope is for, if its id is known. A user without a vault is a
+    /// The vault that a command of this scope is for, if its id is known. A user without a vault is a
     /// refusal, so no counter is accepted.
-    private func target(of scope: WipeScope) throws(CofferError) -> Result<VaultID?, OrderRefusal> {
+    private func target(of scope: WipeScope) throws(CofferError) -> Result<VaultID?, CommandRefusal> {
         guard case .user(let name) = scope else { return .success(device.vaultID) }
-        let absent = OrderRefusal(.absent, "The user in the order has no namespace here.")
+        let absent = CommandRefusal(.absent, "The user in the order has no namespace here.")
         let inside: WipeTarget
         do throws(CofferError) {
             inside = WipeTarget(try VaultEraser(home: home, clock: clock).namespace(of: name))
@@ -128,7 +128,7 @@ extension VaultCore {
             case .notInitialised: return .failure(absent)
             case .wiped: throw error
             case .refused where VaultLocation(path: home.path).parentVault != nil: throw error
-            // The place cannot be inspected now. The order is recorded and tried again, and blocks no
+            // The place cannot be inspected now. The command is recorded and tried again, and blocks no
             // other.
             default: return .success(nil)
             }
@@ -137,7 +137,7 @@ extension VaultCore {
         return .success(inside.ids.first)
     }
 
-    /// Whether an order to erase was accepted and is not finished yet.
+    /// Whether a command to erase was accepted and is not finished yet.
     func isPending(_ order: SignedCommand) -> Bool {
         (try? readOrderBook())?.pending(order.digest) != nil
     }

@@ -5,10 +5,30 @@ public struct PollingRevocationSource: RevocationSource {
     private let body: @Sendable () async throws(CofferError) -> [Revocation]
 
     /// Creates a source that calls `body` at each poll.
-    public init(_ body: @escaping @Sendable () async throws(CofferError) -> [Revocation]) {
-        self.body = body
+    ///
+    /// - Parameter body: Returns the revocations since the last call. It may throw errors of any type:
+    ///   ``poll()`` throws a `CofferError` as it is, `cancelled` for a `CancellationError`, and `inputOutput`
+    ///   with the error's description for another.
+    public init<Failure: Error>(_ body: @escaping @Sendable () async throws(Failure) -> [Revocation]) {
+        self.body = { () async throws(CofferError) in
+            do {
+                return try await body()
+            } catch {
+                throw Self.asCofferError(error)
+            }
+        }
+    }
+
+    private static func asCofferError(_ error: any Error) -> CofferError {
+        switch error {
+        case let error as CofferError: error
+        case is CancellationError: CofferError(.cancelled, "The poll was cancelled.")
+        default: CofferError(.inputOutput, "The poll for revocations failed: \(error)")
+        }
     }
 
     /// Returns the closure's result.
+    ///
+    /// - Throws: An error of the closure, as a `CofferError`.
     public func poll() async throws(CofferError) -> [Revocation] { try await body() }
 }

@@ -3,7 +3,7 @@ public import CofferBase
 /// The outcome of one revocation.
 public enum RevocationOutcome: Sendable {
     /// A signed order was carried out.
-    case carriedOut(OrderOutcome)
+    case carriedOut(RemoteCommand.Outcome)
     /// The grant was revoked, and the policy wiped the vault.
     case wiped(WipeReceipt)
     /// The grant was revoked, and the policy erased the account's data.
@@ -15,7 +15,7 @@ public enum RevocationOutcome: Sendable {
     /// This vault does not accept the order, with the reason; nothing was changed.
     case refused(CofferError)
 
-    init(_ result: Result<OrderOutcome, OrderRefusal>) {
+    init(_ result: Result<RemoteCommand.Outcome, CommandRefusal>) {
         switch result {
         case .success(let outcome): self = .carriedOut(outcome)
         case .failure(let refusal): self = .refused(refusal.reason)

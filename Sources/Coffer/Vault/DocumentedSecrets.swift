@@ -12,8 +12,8 @@ import CofferVault
 ///
 /// ```swift
 /// try await vault.documentedSecrets.createUUID("app")
-/// let key = try await vault.documentedSecrets.withUUID("app") { uuid throws(CofferError) in
-///     try Documented.key(uuid: uuid, passcode: nil)
+/// let key = try await vault.documentedSecrets.withUUID("app") { uuid in
+///     try Insecure.DocumentedKey.key(uuid: uuid, passcode: nil)
 /// }
 /// ```
 public struct DocumentedSecrets: Sendable {
@@ -63,19 +63,19 @@ public struct DocumentedSecrets: Sendable {
     public func createUUID(
         _ name: String, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws(CofferError) {
-        try await keep(Documented.newUUID(), Self.id("uuid", name), protection)
+        try await keep(Insecure.DocumentedKey.newUUID(), Self.id("uuid", name), protection)
     }
 
     /// Calls `body` with the UUID that is stored under a name.
     ///
     /// - Parameters:
     ///   - name: The name of the secret.
-    ///   - body: Receives the UUID.
+    ///   - body: Receives the UUID. It may throw errors of any type.
     /// - Returns: The result of `body`; `nil` if there is no UUID of that name.
     /// - Throws: `locked`, `wiped`, `corrupt`, or whatever `body` throws.
-    public func withUUID<Result: ~Copyable>(
-        _ name: String, _ body: (_ uuid: borrowing SecretBytes) throws(CofferError) -> Result
-    ) async throws(CofferError) -> Result? {
+    public func withUUID<Result: ~Copyable, Failure: Error>(
+        _ name: String, _ body: (_ uuid: borrowing SecretBytes) throws(Failure) -> Result
+    ) async throws -> Result? {
         let id = try Self.id("uuid", name)
         guard let token = try await tokens.get(id)?.token else { return nil }
         return try body(token.secret)
@@ -104,30 +104,30 @@ public struct DocumentedSecrets: Sendable {
                     + "machine's.")
         }
         let salt = try SecureRandom.bytes(16)
-        _ = try Documented.PBKDF2Parameters(digest: digest, salt: salt, rounds: rounds, keySize: keySize)
+        _ = try Insecure.PBKDF2CBC.Parameters(digest: digest, salt: salt, rounds: rounds, keySize: keySize)
         if deviceID == nil { _ = try Self.ownDevice() }
         var attributes = [
             Attribute.digest: try Self.name(of: digest), Attribute.salt: HexText.encode(salt),
             Attribute.rounds: String(rounds), Attribute.keySize: String(keySize),
         ]
         attributes[Attribute.device] = deviceID
-        try await keep(Documented.newRandomString(), Self.id("device", name), protection, attributes)
+        try await keep(Insecure.PBKDF2CBC.newRandomString(), Self.id("device", name), protection, attributes)
     }
 
     /// Calls `body` with the secret of the device scheme, device identifier ‖ random string, and with the
-    /// parameters for deriving the key: see `Documented.key(secret:_:)`.
+    /// parameters for deriving the key: see `Insecure.PBKDF2CBC.key(secret:_:)`.
     ///
     /// - Parameters:
     ///   - name: The name of the secret.
-    ///   - body: Receives the secret and the parameters.
+    ///   - body: Receives the secret and the parameters. It may throw errors of any type.
     /// - Returns: The result of `body`; `nil` if there is no device key of that name.
     /// - Throws: `unsupported` if the machine has no identifier; `locked`, `wiped`, `corrupt`, or whatever
     ///   `body` throws.
-    public func withDeviceSecret<Result: ~Copyable>(
+    public func withDeviceSecret<Result: ~Copyable, Failure: Error>(
         _ name: String,
-        _ body: (_ secret: borrowing SecretBytes, _ parameters: Documented.PBKDF2Parameters)
-            throws(CofferError) -> Result
-    ) async throws(CofferError) -> Result? {
+        _ body: (_ secret: borrowing SecretBytes, _ parameters: Insecure.PBKDF2CBC.Parameters)
+            throws(Failure) -> Result
+    ) async throws -> Result? {
         let id = try Self.id("device", name)
         guard let found = try await tokens.get(id) else { return nil }
         let (token, info) = (found.token, found.info)
@@ -139,12 +139,12 @@ public struct DocumentedSecrets: Sendable {
             device = try Self.ownDevice()
         }
         return try body(
-            Documented.deviceSecret(deviceID: device, randomString: token.secret), parameters)
+            Insecure.PBKDF2CBC.deviceSecret(deviceID: device, randomString: token.secret), parameters)
     }
 
     private static func parameters(
         _ attributes: [String: String]
-    ) throws(CofferError) -> Documented.PBKDF2Parameters {
+    ) throws(CofferError) -> Insecure.PBKDF2CBC.Parameters {
         guard let digest = attributes[Attribute.digest].flatMap({ Digest.named($0) }),
             let salt = attributes[Attribute.salt].flatMap({ HexText.decode($0) }),
             let rounds = attributes[Attribute.rounds].flatMap({ Int($0) }),
@@ -153,7 +153,7 @@ public struct DocumentedSecrets: Sendable {
             throw CofferError(
                 .corrupt, "The parameters of a kept device key are damaged.", remedy: .restoreOrWipeVault)
         }
-        return try Documented.PBKDF2Parameters(
+        return try Insecure.PBKDF2CBC.Parameters(
             digest: digest, salt: salt, rounds: rounds, keySize: keySize)
     }
 

@@ -1,59 +1,59 @@
 public import CofferBase
 import CofferVault
 
-/// Signed orders of an administrator, for this vault.
+/// Signed commands of an administrator, for this vault.
 extension Vault {
-    /// Checks whether this vault would accept an order now. Changes nothing.
+    /// Checks whether this vault would accept a command now. Changes nothing.
     ///
-    /// - Parameter order: The order that was received.
-    /// - Returns: The order to pass to ``execute(_:)``.
+    /// - Parameter command: The command that was received.
+    /// - Returns: The command to pass to ``execute(_:)``.
     /// - Throws: In the order of the checks: `orderUnknownKey`, `orderBadSignature`, `orderForeign`,
     ///   `orderCounterOutOfRange`, `orderReplayed`, `orderNotYetValid`, `orderExpired`; `wiped`, `corrupt`.
-    public func verify(_ order: SignedCommand) async throws(CofferError) -> VerifiedCommand {
+    public func verify(_ command: SignedCommand) async throws(CofferError) -> VerifiedCommand {
         let core = core
-        return try await BlockingExecutor.run { _ throws(CofferError) in try core.verify(order) }
+        return try await BlockingExecutor.run { _ throws(CofferError) in try core.verify(command) }
     }
 
-    /// Carries out an order, locked or unlocked. The order is verified again first: if several processes
-    /// have the same order, one carries it out.
+    /// Carries out a command, locked or unlocked. The command is verified again first: if several processes
+    /// have the same command, one carries it out.
     ///
     /// Its counter, and the vault that it is for, are stored before anything is erased. A crash after that
-    /// does not save that vault: the next process that opens it carries the order out. A vault created in
+    /// does not save that vault: the next process that opens it carries the command out. A vault created in
     /// its place stays.
     ///
-    /// - Parameter order: The order that ``verify(_:)`` returned.
+    /// - Parameter command: The command that ``verify(_:)`` returned.
     /// - Returns: The result.
     /// - Throws: As ``verify(_:)`` and ``wipe(_:reason:)``; `refused`, `alreadyExists`, `absent` for keys;
-    ///   `absent` for a user; `busy` while an order to erase everything, or too many others, are pending.
+    ///   `absent` for a user; `busy` while a command to erase everything, or too many others, are pending.
     @discardableResult
-    public func execute(_ order: VerifiedCommand) async throws(CofferError) -> OrderOutcome {
+    public func execute(_ command: VerifiedCommand) async throws(CofferError) -> RemoteCommand.Outcome {
         let core = core
-        return try await BlockingExecutor.run { _ throws(CofferError) in try core.execute(order) }
+        return try await BlockingExecutor.run { _ throws(CofferError) in try core.execute(command) }
     }
 
-    /// Carries out an order on the vault at `location`, also one that was interrupted.
+    /// Carries out a command on the vault at `location`, also one that was interrupted.
     ///
     /// - Parameters:
-    ///   - order: The order that was received.
+    ///   - command: The command that was received.
     ///   - location: The vault's directory.
     ///   - clock: The clock to use.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
     /// - Returns: The result.
-    /// - Throws: As ``execute(_:)`` and ``open(at:clock:interaction:)``.
+    /// - Throws: As ``execute(_:)`` and ``init(at:clock:interaction:)``.
     public static func execute(
-        _ order: SignedCommand, at location: VaultLocation, clock: VaultClock = .system,
+        _ command: SignedCommand, at location: VaultLocation, clock: VaultClock = .system,
         interaction: PromptPolicy = .never
-    ) async throws(CofferError) -> OrderOutcome {
+    ) async throws(CofferError) -> RemoteCommand.Outcome {
         try await BlockingExecutor.run { _ throws(CofferError) in
             let core = try Vault.openCore(
                 at: location, clock: clock, interaction: interaction, allowingCorruptKeybag: true)
-            return try core.execute(core.verify(order))
+            return try core.execute(core.verify(command))
         }
     }
 
     // MARK: Keys
 
-    /// The keys whose orders this vault accepts, in the order in which they were pinned.
+    /// The keys whose commands this vault accepts, in the order in which they were pinned.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func administratorKeys() async throws(CofferError) -> [PinnedKey] {
@@ -62,7 +62,7 @@ extension Vault {
         }
     }
 
-    /// Accepts orders signed with `key` from now on. Only the owner can do that: the vault must be
+    /// Accepts commands signed with `key` from now on. Only the owner can do that: the vault must be
     /// unlocked.
     ///
     /// - Parameters:
@@ -70,16 +70,15 @@ extension Vault {
     ///   - label: A name for it: up to 64 bytes without control characters.
     /// - Throws: `locked`; `alreadyExists`; `refused` if 16 keys are pinned; `invalidInput` for the label.
     public func pinAdministratorKey(_ key: AdministratorKey, label: String = "") async throws(CofferError) {
-        guard label.utf8.count <= RemoteCommandRecord.maxLabelLength, OrderEncoding.isReason(label) else {
-            throw CofferError(
-                .invalidInput, "A label must be at most 64 bytes long, without control characters.")
+        guard label.utf8.count <= RemoteCommandRecord.maxLabelLength, CommandEncoding.isReason(label) else {
+            throw CofferError(.invalidInput, "A label must have at most 64 bytes and no control characters.")
         }
         try await changeOrderBook { (book, now) throws(CofferError) in
             try book.pin(key, label: label, at: now)
         }
     }
 
-    /// Stops accepting orders signed with `key`. Only the owner can do that: the vault must be unlocked.
+    /// Stops accepting commands signed with `key`. Only the owner can do that: the vault must be unlocked.
     ///
     /// - Throws: `locked`, `absent`.
     public func removeAdministratorKey(_ key: AdministratorKey) async throws(CofferError) {

@@ -161,7 +161,7 @@ extension VaultCore {
         switch try verificationResult(of: order) {
         case .failure(let refusal): return .refused(refusal.reason)
         case .success(let order):
-            guard case .wipe = order.order.action else { return RevocationOutcome(try obey(order)) }
+            guard case .wipe = order.content.action else { return RevocationOutcome(try obey(order)) }
             return try announcing { () throws(CofferError) in RevocationOutcome(try obey(order)) }
         }
     }

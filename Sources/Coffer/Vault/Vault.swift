@@ -12,7 +12,7 @@ package import SystemPackage
 /// and never block the cooperative pool.
 ///
 /// ```swift
-/// let vault = try await Vault.open(at: .default(for: "hello"))
+/// let vault = try await Vault(at: .default(for: "hello"))
 /// try await vault.unlock(with: .readFromTerminal())
 /// try await vault.tokens.put(Token(copying: "…"), for: id)
 /// vault.lock()
@@ -109,25 +109,31 @@ public final class Vault: Sendable {
     ///   - location: The vault's directory.
     ///   - clock: The clock to use.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
-    /// - Returns: The open vault.
     /// - Throws: `notInitialised`, `wiped`, `refused`, `corrupt`, `foreign`, `unsupportedVersion`; for a
     ///   vault in the Secret Service also the errors of ``migrateStorage(to:passcode:)``, and
     ///   `keyringUnavailable` if the service has no device key of this vault.
-    public static func open(
+    public convenience init(
         at location: VaultLocation, clock: VaultClock = .system, interaction: PromptPolicy = .never
-    ) async throws(CofferError) -> Vault {
-        try await BlockingExecutor.run { _ throws(CofferError) in
-            let core: VaultCore
-            do throws(CofferError) {
-                core = try openCore(at: location, clock: clock, interaction: interaction)
-            } catch {
-                try processCommandsWithoutKeybag(after: error, at: location, clock, interaction)
-                throw error
-            }
-            try core.processPendingCommands()
-            _ = try? ViewCopyDirectory.removeStale(vault: core.home.openVault())
-            return Vault(core: core)
+    ) async throws(CofferError) {
+        let core = try await BlockingExecutor.run { _ throws(CofferError) in
+            try Vault.openAndProcessCommands(at: location, clock: clock, interaction: interaction)
         }
+        self.init(core: core)
+    }
+
+    private static func openAndProcessCommands(
+        at location: VaultLocation, clock: VaultClock, interaction: PromptPolicy
+    ) throws(CofferError) -> VaultCore {
+        let core: VaultCore
+        do throws(CofferError) {
+            core = try openCore(at: location, clock: clock, interaction: interaction)
+        } catch {
+            try processCommandsWithoutKeybag(after: error, at: location, clock, interaction)
+            throw error
+        }
+        try core.processPendingCommands()
+        _ = try? ViewCopyDirectory.removeStale(vault: core.home.openVault())
+        return core
     }
 
     /// Has the vault around a namespace carry out its pending orders, so that they act on the vault that

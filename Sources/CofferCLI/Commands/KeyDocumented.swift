@@ -69,7 +69,7 @@ struct KeyDocumented: AsyncParsableCommand {
         }
     }
 
-    private func showStored(_ name: String) async throws(CofferError) {
+    private func showStored(_ name: String) async throws {
         let opened = try await VaultOpener.unlockedKeepingPasscode(global, isNeeded: keyPasscodeFd == nil)
         var passcode = opened.passcode
         if let keyPasscodeFd {
@@ -89,14 +89,14 @@ struct KeyDocumented: AsyncParsableCommand {
         _ uuid: borrowing SecretBytes, _ passcode: Token?
     ) throws(CofferError) {
         guard let passcode, passcode.count > 0 else {
-            let key = try Documented.exposingKey(uuid: uuid, label: label, passcode: nil)
+            let key = try Insecure.DocumentedKey.exposingKey(uuid: uuid, label: label, passcode: nil)
             let hex = try key.exposing { (span) throws(CofferError) in try Encoding.hex(span) }
             let none = [UInt8]()
             return try Output.secrets("passcodeHash", none.span, "key", hex.span, asJSON: global.json)
         }
         let secret = try passcode.copied()
-        let hash = try Documented.passcodeHash(of: secret)
-        let key = try Documented.exposingKey(uuid: uuid, label: label, passcode: secret)
+        let hash = try Insecure.DocumentedKey.passcodeHash(of: secret)
+        let key = try Insecure.DocumentedKey.exposingKey(uuid: uuid, label: label, passcode: secret)
         let hex = try key.exposing { (span) throws(CofferError) in try Encoding.hex(span) }
         try hash.exposing { (hash) throws(CofferError) in
             try Output.secrets("passcodeHash", hash, "key", hex.span, asJSON: global.json)

@@ -110,7 +110,7 @@ struct RemoteWipeCreate: ParsableCommand {
         }
     }
 
-    private func target() throws(CofferError) -> OrderTarget {
+    private func target() throws(CofferError) -> RemoteCommand.Target {
         switch (vault, device) {
         case (let text?, nil):
             guard let id = UUID(uuidString: text) else {
@@ -122,7 +122,7 @@ struct RemoteWipeCreate: ParsableCommand {
         }
     }
 
-    private func orderAction() throws(CofferError) -> OrderAction {
+    private func orderAction() throws(CofferError) -> RemoteCommand.Action {
         guard action == .wipe || scope == nil, [.trustKey, .distrustKey].contains(action) == (key != nil)
         else {
             throw CofferError(

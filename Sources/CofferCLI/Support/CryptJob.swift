@@ -46,11 +46,11 @@ struct CryptJob: ~Copyable {
             guard options.keyHexFd == nil else {
                 throw CofferError(.invalidInput, "pbkdf2-cbc takes a secret from --passcode-fd, not a key.")
             }
-            let parameters = try Documented.PBKDF2Parameters(
+            let parameters = try Insecure.PBKDF2CBC.Parameters(
                 digest: try options.derivation.requiredDigest(), salt: try options.derivation.requiredSalt(),
                 rounds: try options.derivation.requiredRounds(), keySize: options.keySize)
             let secret = try PasscodeInput.readRequired(passcodeFd, prompt: "Secret: ")
-            return try Documented.key(secret: secret, parameters)
+            return try Insecure.PBKDF2CBC.key(secret: secret, parameters)
         }
         guard let number = options.keyHexFd else {
             throw CofferError(.invalidInput, "A key is required. Specify it with --key-hex-fd.")
@@ -68,7 +68,7 @@ struct CryptJob: ~Copyable {
     borrowing func encrypt(_ plaintext: Span<UInt8>) throws(CofferError) -> [UInt8] {
         switch scheme {
         case .documentedCBC, .pbkdf2CBC:
-            guard let iv else { return try Documented.encrypt(plaintext, key: key) }
+            guard let iv else { return try Insecure.DocumentedCBC.encrypt(plaintext, key: key) }
             return try CBC.seal(plaintext, iv: iv.span, key: key)
         case .authenticatedCBC:
             try throwIfIVGiven()
@@ -85,7 +85,7 @@ struct CryptJob: ~Copyable {
     borrowing func decrypt(_ message: Span<UInt8>) throws(CofferError) -> SecretBytes {
         switch scheme {
         case .documentedCBC, .pbkdf2CBC:
-            guard let iv else { return try Documented.decrypt(message, key: key) }
+            guard let iv else { return try Insecure.DocumentedCBC.decrypt(message, key: key) }
             return try CBC.open(message, iv: iv.span, key: key)
         case .authenticatedCBC:
             try throwIfIVGiven()

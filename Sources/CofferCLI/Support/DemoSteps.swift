@@ -118,7 +118,7 @@ struct Demo {
         done("wrong passcode", "refused, and counted on disk before it was tried")
 
         let receipt = try await session.wipe(reason: "demo")
-        try await expect(.wiped) { _ = try await Vault.open(at: home) }
+        try await expect(.wiped) { _ = try await Vault(at: home) }
         let time = receipt.keysDestroyedAfterMilliseconds.map { "within \(Int($0.rounded(.up))) ms" }
         done("wipe", "keys destroyed \(time ?? "in part"); needs activation")
 
@@ -163,10 +163,10 @@ struct Demo {
 
     private func documentedKey(_ vaultID: VaultID) throws -> String {
         let passcode = try SecretBytes.copying("2468")
-        let key = try Documented.key(uuid: vaultID.description, passcode: passcode)
+        let key = try Insecure.DocumentedKey.key(uuid: vaultID.description, passcode: passcode)
         let message = Array("documented".utf8)
-        let sealed = try Documented.encrypt(message.span, key: key)
-        let opened = try Documented.decrypt(sealed.span, key: key)
+        let sealed = try Insecure.DocumentedCBC.encrypt(message.span, key: key)
+        let opened = try Insecure.DocumentedCBC.decrypt(sealed.span, key: key)
         guard opened.exposing({ ConstantTime.equal($0, message.span) }) else {
             throw FailedCheck(message: "The documented scheme cannot decrypt its own ciphertext.")
         }

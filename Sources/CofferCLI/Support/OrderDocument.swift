@@ -2,7 +2,7 @@ import Coffer
 import CofferBase
 import FoundationEssentials
 
-extension OrderAction {
+extension RemoteCommand.Action {
     /// The action as a word: wipe, heartbeat, trust-key or distrust-key.
     var word: String {
         switch self {

@@ -7,7 +7,7 @@ import CofferEngine
 enum VaultOpener {
     /// Opens the vault, locked.
     static func session(_ global: GlobalOptions) async throws(CofferError) -> Vault {
-        let session = try await Vault.open(at: location(global), interaction: global.interaction)
+        let session = try await Vault(at: location(global), interaction: global.interaction)
         session.shareEphemeralTokens()
         return session
     }

@@ -3,9 +3,9 @@ import CofferEngine
 
 /// Authenticated encryption with associated data, with a key schedule reused for many messages.
 ///
-/// `seal` and `open` without a nonce use a random nonce for each message and prepend it: nonce ‖ ciphertext ‖
-/// tag. Tags are always 16 bytes. Every failure to open is the same `notAuthentic`, and no plaintext is
-/// released before the tag has been checked.
+/// `seal` draws a random nonce for each message and prepends it: nonce ‖ ciphertext ‖ tag. Tags are always 16
+/// bytes. Every failure to open is the same `notAuthentic`, and no plaintext is released before the tag has
+/// been checked. Only ``UnsafeNonceAEAD`` seals under nonces that the caller chooses.
 ///
 /// Limits: with the 12-byte nonces of AES-GCM and ChaCha20-Poly1305, seal at most 2^32 messages under one key
 /// (NIST SP 800-38D section 8.3); this type counts them and refuses more. XChaCha20-Poly1305 and XAES-256-GCM
@@ -50,28 +50,13 @@ public struct AEAD: ~Copyable, Sendable {
     /// The tag's size in bytes.
     public static let tagSize = 16
 
-    /// libsodium has no reusable key schedule, so the key itself is kept.
-    private final class ExtendedKey: Sendable {
-        let key: SymmetricKey
-        init(_ key: consuming SymmetricKey) { self.key = key }
-    }
-
-    /// The algorithm.
-    public let algorithm: Algorithm
-    private var cipher: AEADCipher?
-    private var xaes: XAESCipher?
-    private let extended: ExtendedKey?
+    private var cipher: UnsafeNonceAEAD
     private var randomNonces: UInt64 = 0
 
-    private init(
-        _ algorithm: Algorithm, cipher: consuming AEADCipher? = nil, xaes: consuming XAESCipher? = nil,
-        extended: ExtendedKey? = nil
-    ) {
-        self.algorithm = algorithm
-        self.cipher = cipher
-        self.xaes = xaes
-        self.extended = extended
-    }
+    private init(_ cipher: consuming UnsafeNonceAEAD) { self.cipher = cipher }
+
+    /// The algorithm.
+    public var algorithm: Algorithm { cipher.algorithm }
 
     /// Prepares `key` for use.
     ///
@@ -79,14 +64,7 @@ public struct AEAD: ~Copyable, Sendable {
     public static func prepare(_ algorithm: Algorithm, key: borrowing SymmetricKey) throws(CofferError)
         -> AEAD
     {
-        guard key.count == algorithm.keySize else { throw CofferError.wrongKeySize(key.count) }
-        if let engine = algorithm.engine {
-            return AEAD(algorithm, cipher: try AEADCipher.make(engine, key: key.secret.span))
-        }
-        if algorithm == .xaes256GCM {
-            return AEAD(algorithm, xaes: try XAESCipher.make(key: key.secret.span))
-        }
-        return AEAD(algorithm, extended: ExtendedKey(try SymmetricKey.copying(key.secret.span)))
+        AEAD(try UnsafeNonceAEAD.prepare(algorithm, key: key))
     }
 
     /// The number of bytes by which a sealed message with its nonce is longer than the plaintext.
@@ -108,7 +86,7 @@ public struct AEAD: ~Copyable, Sendable {
         var span = sealed.mutableSpan
         span.write(nonce.span, at: 0)
         var body = span._mutatingExtracting(size...)
-        try seal(plaintext, choosingNonce: nonce.span, associatedData: associatedData, into: &body)
+        try cipher.seal(plaintext, nonce: nonce.span, associatedData: associatedData, into: &body)
         return sealed
     }
 
@@ -128,32 +106,6 @@ public struct AEAD: ~Copyable, Sendable {
         return SecretBytes(plaintext)
     }
 
-    /// Seals under a nonce chosen by the caller: ciphertext ‖ tag.
-    ///
-    /// **Dangerous**: reusing a nonce under one key compromises both messages and the key's authentication.
-    /// For protocols that prescribe the nonce, and for test vectors.
-    ///
-    /// - Parameters:
-    ///   - plaintext: The bytes to encrypt; may be empty.
-    ///   - choosingNonce: Exactly the algorithm's nonce size.
-    ///   - associatedData: The bytes to authenticate with the plaintext.
-    ///   - output: Exactly 16 bytes longer than the plaintext.
-    /// - Throws: `invalidInput` for a nonce of the wrong size.
-    public mutating func seal(
-        _ plaintext: Span<UInt8>, choosingNonce: Span<UInt8>, associatedData: Span<UInt8>,
-        into output: inout MutableSpan<UInt8>
-    ) throws(CofferError) {
-        guard let extended else {
-            try xaes?.seal(plaintext, nonce: choosingNonce, associatedData: associatedData, into: &output)
-            try cipher?.seal(plaintext, nonce: choosingNonce, associatedData: associatedData, into: &output)
-            return
-        }
-        try extended.key.withSpan { (key) throws(CofferError) in
-            try XChaChaBinding.seal(
-                plaintext, key: key, nonce: choosingNonce, associatedData: associatedData, into: &output)
-        }
-    }
-
     /// Opens ciphertext ‖ tag.
     ///
     /// - Parameters:
@@ -166,38 +118,6 @@ public struct AEAD: ~Copyable, Sendable {
         _ sealed: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
-        guard let extended else {
-            try xaes?.open(sealed, nonce: nonce, associatedData: associatedData, into: &output)
-            try cipher?.open(sealed, nonce: nonce, associatedData: associatedData, into: &output)
-            return
-        }
-        try extended.key.withSpan { (key) throws(CofferError) in
-            try XChaChaBinding.open(
-                sealed, key: key, nonce: nonce, associatedData: associatedData, into: &output)
-        }
-    }
-
-    /// Replaces the plaintext, which is all of `buffer` except its last 16 bytes, with ciphertext and tag.
-    /// For bulk data; not for XChaCha20-Poly1305. The caller is responsible for the nonce.
-    package mutating func sealInPlace(
-        _ buffer: inout MutableSpan<UInt8>, choosingNonce: Span<UInt8>
-    ) throws(CofferError) {
-        guard extended == nil else {
-            throw CofferError(.unsupported, "XChaCha20-Poly1305 does not work in place.")
-        }
-        try xaes?.sealInPlace(&buffer, nonce: choosingNonce, associatedData: Span())
-        try cipher?.sealInPlace(&buffer, nonce: choosingNonce, associatedData: Span())
-    }
-
-    /// Replaces ciphertext and tag with the plaintext, 16 bytes shorter. For bulk data; not for
-    /// XChaCha20-Poly1305.
-    package mutating func openInPlace(
-        _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>
-    ) throws(CofferError) {
-        guard extended == nil else {
-            throw CofferError(.unsupported, "XChaCha20-Poly1305 does not work in place.")
-        }
-        try xaes?.openInPlace(&buffer, nonce: nonce, associatedData: Span())
-        try cipher?.openInPlace(&buffer, nonce: nonce, associatedData: Span())
+        try cipher.open(sealed, nonce: nonce, associatedData: associatedData, into: &output)
     }
 }

@@ -7,7 +7,7 @@ public import GRDB
 /// keeps.
 ///
 /// ```swift
-/// let databases = VaultDatabases.of(vault)
+/// let databases = VaultDatabases(vault)
 /// let notes = try await databases.pool("notes")
 /// try migrator.migrate(notes)
 /// ```
@@ -50,21 +50,19 @@ public actor VaultDatabases {
     /// The openings in progress.
     private var pendingOpens: [String: Task<Result<Open, any Error>, Never>] = [:]
 
-    private init(_ session: Vault) { files = VaultDatabaseFiles(session) }
-
-    /// Returns the databases of a vault. A lock closes those whose class it evicts; closing or wiping the
+    /// Manages the databases of a vault. A lock closes those whose class it evicts; closing or wiping the
     /// vault closes all.
     ///
-    /// - Parameter session: The vault.
-    /// - Returns: The databases. Two instances for one vault do not know what the other has open.
-    public static func of(_ session: Vault) -> VaultDatabases {
-        let databases = VaultDatabases(session)
-        session.onKeyEviction(while: databases) { [weak databases] _ in
-            guard let databases else { return }
+    /// Two instances for one vault do not know what the other has open.
+    ///
+    /// - Parameter vault: The vault.
+    public init(_ vault: Vault) {
+        files = VaultDatabaseFiles(vault)
+        vault.onKeyEviction(while: self) { [weak self] _ in
+            guard let self else { return }
             // By then the vault may be unlocked and the databases open again: those stay open.
-            Task { await databases.close { $0.isRevoked } }
+            Task { await self.close { $0.isRevoked } }
         }
-        return databases
     }
 
     /// Opens a database for one writer and several readers, creating it if necessary. Returns the same pool

@@ -62,25 +62,23 @@ public struct VaultSoupDatabases: SoupDatabases {
 }
 
 extension SoupStores {
-    /// Returns the stores of a vault. A lock closes them if it evicts their class; closing or wiping the
+    /// Manages the stores of a vault. A lock closes them if it evicts their class; closing or wiping the
     /// vault closes them too.
     ///
     /// - Parameters:
-    ///   - session: The vault.
+    ///   - vault: The vault.
     ///   - protection: The class that determines when the stores can be opened.
     ///   - policy: How a logout, or the revocation of a grant, affects the stores: report it with
     ///     ``apply(_:)``. Stores in the user's namespace are removed with its revoked grant automatically.
     ///   - clock: The clock that supplies dates.
-    /// - Returns: The stores.
-    public static func of(
-        _ session: Vault, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+    public init(
+        _ vault: Vault, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         policy: SoupStorePolicy = SoupStorePolicy(), clock: VaultClock = .system
-    ) -> SoupStores {
-        let stores = SoupStores(
-            VaultSoupDatabases(session, class: protection), policy: policy, clock: clock)
-        session.register(stores)
-        let events = session.events
-        Task.detached { [weak stores] in
+    ) {
+        self.init(VaultSoupDatabases(vault, class: protection), policy: policy, clock: clock)
+        vault.register(self)
+        let events = vault.events
+        Task.detached { [weak stores = self] in
             for await event in events {
                 guard let stores else { return }
                 switch event.kind {
@@ -90,6 +88,5 @@ extension SoupStores {
                 }
             }
         }
-        return stores
     }
 }

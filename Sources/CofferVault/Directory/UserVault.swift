@@ -13,7 +13,7 @@ extension VaultLocation {
     /// check a guess.
     ///
     /// ```swift
-    /// let vault = try await Vault.open(at: location.namespace(of: "ada@example.org"))
+    /// let vault = try await Vault(at: location.namespace(of: "ada@example.org"))
     /// ```
     ///
     /// - Parameter user: 1 to 1024 bytes of UTF-8, compared byte for byte.

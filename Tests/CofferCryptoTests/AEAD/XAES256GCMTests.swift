@@ -16,10 +16,10 @@ struct XAES256GCMTests {
     private func seal(
         _ plaintext: [UInt8], key: [UInt8], nonce: [UInt8], data: [UInt8] = []
     ) throws -> [UInt8] {
-        var aead = try AEAD.prepare(.xaes256GCM, key: try CofferCryptoTests.key(key))
+        var aead = try UnsafeNonceAEAD.prepare(.xaes256GCM, key: try CofferCryptoTests.key(key))
         var sealed = [UInt8](repeating: 0, count: plaintext.count + 16)
         var span = sealed.mutableSpan
-        try aead.seal(plaintext.span, choosingNonce: nonce.span, associatedData: data.span, into: &span)
+        try aead.seal(plaintext.span, nonce: nonce.span, associatedData: data.span, into: &span)
         return sealed
     }
 
@@ -64,12 +64,12 @@ struct XAES256GCMTests {
     @Test("One prepared key serves nonces whose prefixes change and come back")
     func prefixesComeBack() throws {
         let key = [UInt8].counting(32)
-        var aead = try AEAD.prepare(.xaes256GCM, key: try CofferCryptoTests.key(key))
+        var aead = try UnsafeNonceAEAD.prepare(.xaes256GCM, key: try CofferCryptoTests.key(key))
         for prefix in [1, 1, 2, 1, 0, 2] as [UInt8] {
             let nonce = [UInt8](repeating: prefix, count: 12) + .counting(12, from: prefix)
             var sealed = [UInt8](repeating: 0, count: 28)
             var span = sealed.mutableSpan
-            try aead.seal(plaintext.span, choosingNonce: nonce.span, associatedData: Span(), into: &span)
+            try aead.seal(plaintext.span, nonce: nonce.span, associatedData: Span(), into: &span)
             #expect(try sealed == seal(plaintext, key: key, nonce: nonce))
             sealed[3] ^= 1
             var opened = [UInt8](repeating: 0xaa, count: 12)

@@ -9,7 +9,7 @@ import SystemPackage
 enum DatabaseGuide {
     static func vault(_ session: Vault) async throws -> DatabasePool {
         // snippet: vault
-        let databases = VaultDatabases.of(session)
+        let databases = VaultDatabases(session)
         let notes = try await databases.pool("notes")
         // snippet end
         return notes

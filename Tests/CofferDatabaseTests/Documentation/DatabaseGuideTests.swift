@@ -32,10 +32,10 @@ struct DatabaseGuideTests {
     func vault() async throws {
         let scratch = try ScratchDirectory.make()
         let (path, old) = (scratch.path.appending("backup.db"), scratch.path.appending("old.db"))
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let notes = try await DatabaseGuide.vault(vault.session)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let notes = try await DatabaseGuide.vault(temporary.vault)
             _ = try await DatabaseGuide.migrate(notes)
-            let key = try await DatabaseGuide.raw(vault.session)
+            let key = try await DatabaseGuide.raw(temporary.vault)
             try DatabaseGuide.backup(notes, path, key)
             let oldKey = try DatabaseGuide.sqlcipher()
             _ = try await DatabaseGuide.migrate(DatabaseGuide.queue(old, oldKey))
@@ -44,7 +44,7 @@ struct DatabaseGuideTests {
             try await DatabaseGuide.attach(new, key, to: notes)
             #expect(try await notes.read { try String.fetchAll($0, sql: texts).count } == 2)
 
-            let databases = VaultDatabases.of(vault.session)
+            let databases = VaultDatabases(temporary.vault)
             let restored = try await DatabaseGuide.restore(path, key, databases)
             #expect(try await restored.read { try String.fetchAll($0, sql: texts).count } == 1)
         }

@@ -167,8 +167,8 @@ struct AutoVacuumTests {
 
     @Test("A vault's database takes the setting and keeps it when it is opened again")
     func ofAVault() async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let databases = VaultDatabases(temporary.vault)
             let queue = try await databases.queue("notes", configuration: configuration("FULL"))
             try await queue.write { _ = try fill($0, count: 5) }
             await databases.close()

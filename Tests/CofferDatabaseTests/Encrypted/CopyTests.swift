@@ -112,8 +112,8 @@ struct CopyTests {
     @Test("A copy of a vault's database leaves the vault's own what it was")
     func ofAVault() async throws {
         let scratch = try ScratchDirectory.make()
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let databases = VaultDatabases(temporary.vault)
             let queue = try await databases.queue("notes")
             try await queue.write { _ = try fill($0, count: 20) }
             try await queue.vacuum(into: scratch.path(of: "copy.db"))
@@ -129,8 +129,8 @@ struct CopyTests {
         let scene = try DatabaseFixture(keyBytes: .counting(32, from: 99))
         try await scene.queue().write { _ = try fill($0, count: 5) }
         let other = scene.pathText
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let databases = VaultDatabases(temporary.vault)
             for name in ["one", "all"] {
                 let queue = try await databases.queue(name)
                 try await queue.write { _ = try fill($0, count: 20) }

@@ -28,8 +28,8 @@ struct OpeningErrorTests {
         #expect(throws: AppError(number: 7)) {
             try EncryptedDatabase.pool(at: scene.path, key: scene.key(), configuration: configuration)
         }
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let databases = VaultDatabases(temporary.vault)
             await #expect(throws: AppError(number: 7)) {
                 _ = try await databases.pool("notes", configuration: configuration)
             }

@@ -13,9 +13,9 @@ struct SoupFilesTests {
     ) async throws {
         let scratch = try ScratchDirectory.make()
         try scratch.write("video", .counting(200_000))
-        try await TemporaryVault.with { vault in
+        try await TemporaryVault.with { temporary in
             let store = try await SoupStore.people()
-            let files = vault.session.files
+            let files = temporary.vault.files
             try await body(
                 store, SoupFiles(store: store, files: files), files, scratch.path.appending("video"))
         }

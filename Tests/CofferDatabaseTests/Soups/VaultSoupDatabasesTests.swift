@@ -30,15 +30,15 @@ struct VaultSoupDatabasesTests {
 
     @Test("A store outlasts a lock, and needs the passcode to come back")
     func lock() async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let stores = SoupStores.of(vault.session, clock: vault.clock.source)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let stores = SoupStores(temporary.vault, clock: temporary.clock.source)
             let store = try await fill(stores)
-            vault.session.lock()
+            temporary.vault.lock()
             #expect(await isLocked(store))
             #expect(await code { try await stores.store("drafts") } == .locked)
             #expect(await code { try await stores.store("new") } == .locked)
             #expect(try await stores.names() == ["drafts"])
-            try await vault.session.unlock(with: Passcode(copying: "2468"))
+            try await temporary.vault.unlock(with: Passcode(copying: "2468"))
             let again = try await stores.store("drafts")
             #expect(try await again.count(.exact(.string(Self.canary), path: "a"), in: "a") == 1)
         }
@@ -46,14 +46,14 @@ struct VaultSoupDatabasesTests {
 
     @Test("Nothing of the documents stands in the files")
     func canary() async throws {
-        try await TemporaryVault.with { vault in
-            let stores = SoupStores.of(vault.session)
+        try await TemporaryVault.with { temporary in
+            let stores = SoupStores(temporary.vault)
             let store = try await fill(stores)
-            let files = try FileManager.default.subpathsOfDirectory(atPath: vault.location.path.string)
+            let files = try FileManager.default.subpathsOfDirectory(atPath: temporary.location.path.string)
             let databases = files.filter { $0.contains("user-drafts.db") }
             #expect(databases.count > 1)
             for file in databases {
-                let path = vault.location.path.appending(file).string
+                let path = temporary.location.path.appending(file).string
                 let bytes = try #require(FileManager.default.contents(atPath: path))
                 #expect(bytes.range(of: Data(Self.canary.utf8)) == nil, "\(file)")
                 #expect(bytes.range(of: Data("SQLite format".utf8)) == nil, "\(file)")
@@ -64,26 +64,26 @@ struct VaultSoupDatabasesTests {
 
     @Test("A class that stays through a lock keeps its stores open; closing the session closes them")
     func classes() async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let stores = SoupStores.of(vault.session, class: .afterFirstUnlockThisDeviceOnly)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let stores = SoupStores(temporary.vault, class: .afterFirstUnlockThisDeviceOnly)
             let store = try await fill(stores)
-            vault.session.lock()
+            temporary.vault.lock()
             #expect(try await stores.store("other").soupNames().isEmpty)
             #expect(try await store.count(in: "a") == 1)
-            vault.session.close()
+            temporary.vault.close()
             #expect(await isLocked(store))
         }
     }
 
     @Test("A logout destroys user stores with their keys, and global ones stay")
     func logout() async throws {
-        try await TemporaryVault.with { vault in
-            let stores = SoupStores.of(vault.session)
+        try await TemporaryVault.with { temporary in
+            let stores = SoupStores(temporary.vault)
             _ = try await fill(stores)
             _ = try await fill(stores, .global)
-            #expect(try await vault.session.tokens.count() == 2)
+            #expect(try await temporary.vault.tokens.count() == 2)
             try await stores.apply(.logout)
-            #expect(try await vault.session.tokens.count() == 1)
+            #expect(try await temporary.vault.tokens.count() == 1)
             #expect(try await stores.names().isEmpty)
             #expect(try await stores.store("drafts", .global).count(in: "a") == 1)
             #expect(try await !stores.store("drafts").soupExists("a"))
@@ -92,10 +92,10 @@ struct VaultSoupDatabasesTests {
 
     @Test("A store can be destroyed while the vault is locked")
     func destroyWhileLocked() async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let stores = SoupStores.of(vault.session)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let stores = SoupStores(temporary.vault)
             _ = try await fill(stores)
-            vault.session.lock()
+            temporary.vault.lock()
             #expect(try await stores.remove("drafts"))
             #expect(try await !stores.remove("drafts"))
             #expect(try await stores.names().isEmpty)
@@ -104,13 +104,13 @@ struct VaultSoupDatabasesTests {
 
     @Test("Wiping the vault destroys every store")
     func wipe() async throws {
-        try await TemporaryVault.with { vault in
-            let stores = SoupStores.of(vault.session)
+        try await TemporaryVault.with { temporary in
+            let stores = SoupStores(temporary.vault)
             let store = try await fill(stores)
-            _ = try await vault.session.wipe()
+            _ = try await temporary.vault.wipe()
             #expect(await isLocked(store))
             #expect(await code { try await stores.store("drafts") } == .wiped)
-            let left = try FileManager.default.subpathsOfDirectory(atPath: vault.location.path.string)
+            let left = try FileManager.default.subpathsOfDirectory(atPath: temporary.location.path.string)
             #expect(!left.contains { $0.contains("drafts") })
             #expect(try await stores.names().isEmpty)
         }
@@ -118,15 +118,15 @@ struct VaultSoupDatabasesTests {
 
     @Test("A database without its key is an error, and stays as it is")
     func missingKey() async throws {
-        try await TemporaryVault.with { vault in
-            let stores = SoupStores.of(vault.session)
+        try await TemporaryVault.with { temporary in
+            let stores = SoupStores(temporary.vault)
             _ = try await fill(stores)
             await stores.close()
             let id = try TokenID(service: VaultSoupDatabases.keyService, account: "user/drafts", kind: .other)
-            let key = try #require(try await vault.session.tokens.withToken(for: id) { key, _ in key })
-            try await vault.session.tokens.remove(id)
+            let key = try #require(try await temporary.vault.tokens.withToken(for: id) { key, _ in key })
+            try await temporary.vault.tokens.remove(id)
             #expect(await code { try await stores.store("drafts") } == .corrupt)
-            try await vault.session.tokens.putReserved(
+            try await temporary.vault.tokens.putReserved(
                 key, for: id, class: .whenUnlockedThisDeviceOnly)
             #expect(try await stores.store("drafts").count(in: "a") == 1)
         }
@@ -134,10 +134,10 @@ struct VaultSoupDatabasesTests {
 
     @Test("Two sessions on one vault share a store")
     func twoSessions() async throws {
-        try await TemporaryVault.with { vault in
-            let other = try await vault.openAnother()
+        try await TemporaryVault.with { temporary in
+            let other = try await temporary.openAnother()
             try await other.unlock()
-            let (one, two) = (SoupStores.of(vault.session), SoupStores.of(other))
+            let (one, two) = (SoupStores(temporary.vault), SoupStores(other))
             let store = try await fill(one)
             let same = try await two.store("drafts")
             try await same.upsert([["a": "more"]], in: "a")

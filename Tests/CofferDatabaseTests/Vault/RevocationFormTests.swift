@@ -31,25 +31,25 @@ struct RevocationFormTests {
     }
 
     @Test(
-        "A pool opened with VaultDatabases.of(session).pool(…, class: …) in one line is locked",
+        "A pool opened with VaultDatabases(session).pool(…, class: …) in one line is locked",
         arguments: RevocationTests.End.allCases,
         [ProtectionClass.whenUnlockedThisDeviceOnly, .whenUnlocked, .whenPasscodeSetThisDeviceOnly])
     func classes(_ end: RevocationTests.End, _ protection: ProtectionClass) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let pool = try await VaultDatabases.of(vault.session).pool("notes", class: protection)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let pool = try await VaultDatabases(temporary.vault).pool("notes", class: protection)
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x)") }
             #expect(await use(pool) == [nil, nil])
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             #expect(await use(pool) == [.locked, .locked])
         }
     }
 
     @Test("A class that stays through a lock ends with the vault", arguments: RevocationTests.End.allCases)
     func afterFirstUnlock(_ end: RevocationTests.End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let pool = try await VaultDatabases.of(vault.session).pool("notes", class: .afterFirstUnlock)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let pool = try await VaultDatabases(temporary.vault).pool("notes", class: .afterFirstUnlock)
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x)") }
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             #expect(await use(pool) == (end == .lock ? [nil, nil] : [.locked, .locked]))
         }
     }
@@ -58,14 +58,14 @@ struct RevocationFormTests {
         "A store opened with SoupStore.open(on: database) over a vault's pool is locked",
         arguments: RevocationTests.End.allCases)
     func store(_ end: RevocationTests.End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let store = try await SoupStore.open(on: VaultDatabases.of(vault.session).pool("notes"))
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let store = try await SoupStore.open(on: VaultDatabases(temporary.vault).pool("notes"))
             try await store.registerSoup("accounts", indexSpecs: [IndexSpec("Id", .string)])
             try await store.upsert((0..<40).map { ["Id": .string("\($0)")] }, in: "accounts")
             let cursor = try await store.query(.all(), in: "accounts")
             var entries = store.entries(matching: .all(), in: "accounts").makeAsyncIterator()
             #expect(try await entries.next() != nil)
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             #expect(await code { _ = try await store.count(in: "accounts") } == .locked)
             #expect(await code { try await store.upsert([["Id": "new"]], in: "accounts") } == .locked)
             #expect(await code { _ = try await cursor.moveToNextPage() } == .locked)
@@ -77,15 +77,15 @@ struct RevocationFormTests {
 
     @Test("A snapshot and a pool under observation are locked", arguments: RevocationTests.End.allCases)
     func observers(_ end: RevocationTests.End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let pool = try await VaultDatabases.of(vault.session).pool("notes")
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let pool = try await VaultDatabases(temporary.vault).pool("notes")
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
             let snapshot = try pool.makeSnapshot()
             let all = "SELECT x FROM t"
             let observation = ValueObservation.tracking { try String.fetchAll($0, sql: all) }
             var values = observation.values(in: pool).makeAsyncIterator()
             #expect(try await values.next() == ["row"])
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             let read = await failed { _ = try await snapshot.read { try String.fetchOne($0, sql: all) } }
             #expect(read == .locked)
             #expect(await use(pool) == [.locked, .locked])
@@ -95,9 +95,9 @@ struct RevocationFormTests {
     /// The table is larger than the cache, so the cursor reads pages after the end.
     @Test("A cursor in the middle of its rows is locked", arguments: [RevocationTests.End.lock, .close])
     func cursor(_ end: RevocationTests.End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let session = vault.session
-            let queue = try await VaultDatabases.of(session).queue("notes")
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let session = temporary.vault
+            let queue = try await VaultDatabases(session).queue("notes")
             try await queue.writeWithoutTransaction { db in
                 try db.execute(sql: "PRAGMA cache_size = 10; CREATE TABLE t (x)")
                 try db.inTransaction {
@@ -122,7 +122,7 @@ struct RevocationFormTests {
     func printed() throws {
         let known: Set = [
             // RevocationTests.pool and .classes here; .queue; .soups; .databases
-            "VaultDatabases.of(session)", "SoupStores.of(session)", "VaultSoupDatabases(session)",
+            "VaultDatabases(session)", "SoupStores(session)", "VaultSoupDatabases(session)",
             // Here.
             "SoupStore.open(on: database)",
             // Without a vault: nothing ends it but its owner.
@@ -132,7 +132,7 @@ struct RevocationFormTests {
         for path in try Self.documents() {
             let text = try String(contentsOfFile: path, encoding: .utf8)
             let ways =
-                "VaultDatabases.of|SoupStores.of|VaultSoupDatabases|SoupStore.open|"
+                "VaultDatabases|SoupStores|VaultSoupDatabases|SoupStore.open|"
                 + "EncryptedDatabase.pool|EncryptedDatabase.queue"
             let form = try Regex("(?:\(ways))\\([^)`]*\\)")
             for match in text.matches(of: form) { found.insert(String(text[match.range])) }

@@ -61,62 +61,62 @@ struct RevocationTests {
     }
 
     @Test(
-        "A pool opened with VaultDatabases.of(session).pool(…) in one line is locked",
+        "A pool opened with VaultDatabases(session).pool(…) in one line is locked",
         arguments: End.allCases, Owner.allCases)
     func pool(_ end: End, _ owner: Owner) async throws {
         let box = Box()
-        try await TemporaryVault.with(passcode: "2468") { vault in
+        try await TemporaryVault.with(passcode: "2468") { temporary in
             let pool: DatabasePool
             if owner == .kept {
-                let databases = VaultDatabases.of(vault.session)
+                let databases = VaultDatabases(temporary.vault)
                 box.keep(databases)
                 pool = try await databases.pool("notes")
             } else {
-                pool = try await VaultDatabases.of(vault.session).pool("notes")
+                pool = try await VaultDatabases(temporary.vault).pool("notes")
             }
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             await expectLocked(pool)
         }
     }
 
     @Test(
-        "A queue opened with VaultDatabases.of(session).queue(…) in one line is locked",
+        "A queue opened with VaultDatabases(session).queue(…) in one line is locked",
         arguments: End.allCases, Owner.allCases)
     func queue(_ end: End, _ owner: Owner) async throws {
         let box = Box()
-        try await TemporaryVault.with(passcode: "2468") { vault in
+        try await TemporaryVault.with(passcode: "2468") { temporary in
             let queue: DatabaseQueue
             if owner == .kept {
-                let databases = VaultDatabases.of(vault.session)
+                let databases = VaultDatabases(temporary.vault)
                 box.keep(databases)
                 queue = try await databases.queue("notes")
             } else {
-                queue = try await VaultDatabases.of(vault.session).queue("notes")
+                queue = try await VaultDatabases(temporary.vault).queue("notes")
             }
             try await queue.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             await expectLocked(queue)
         }
     }
 
     @Test(
-        "A store opened with SoupStores.of(session).store(…) in one line is locked", arguments: End.allCases,
+        "A store opened with SoupStores(session).store(…) in one line is locked", arguments: End.allCases,
         Owner.allCases)
     func soups(_ end: End, _ owner: Owner) async throws {
         let box = Box()
-        try await TemporaryVault.with(passcode: "2468") { vault in
+        try await TemporaryVault.with(passcode: "2468") { temporary in
             let store: SoupStore
             if owner == .kept {
-                let stores = SoupStores.of(vault.session)
+                let stores = SoupStores(temporary.vault)
                 box.keep(stores)
                 store = try await stores.store("drafts")
             } else {
-                store = try await SoupStores.of(vault.session).store("drafts")
+                store = try await SoupStores(temporary.vault).store("drafts")
             }
             let storage = try await SecureLocalStorage.open(in: store)
             try await storage.setItem("theme", "dark")
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             #expect(await code { _ = try await storage.getItem("theme") } == .locked)
             #expect(await code { try await storage.setItem("theme", "light") } == .locked)
             #expect(await code { _ = try await store.count(in: SecureLocalStorage.defaultSoup) } == .locked)
@@ -127,24 +127,24 @@ struct RevocationTests {
         "A store opened with VaultSoupDatabases(session).open(…) in one line is locked",
         arguments: End.allCases)
     func databases(_ end: End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let writer = try await VaultSoupDatabases(vault.session).open(SoupStoreName("drafts", .user))
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let writer = try await VaultSoupDatabases(temporary.vault).open(SoupStoreName("drafts", .user))
             try await writer.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             await expectLocked(writer)
         }
     }
 
     @Test("A database that ended stays ended; opened again after the unlock it has its rows")
     func again() async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let pool = try await VaultDatabases.of(vault.session).pool("notes")
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let pool = try await VaultDatabases(temporary.vault).pool("notes")
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
-            vault.session.lock()
+            temporary.vault.lock()
             await expectLocked(pool)
-            try await vault.session.unlock(with: Passcode(copying: "2468"))
+            try await temporary.vault.unlock(with: Passcode(copying: "2468"))
             await expectLocked(pool)
-            let again = try await VaultDatabases.of(vault.session).pool("notes")
+            let again = try await VaultDatabases(temporary.vault).pool("notes")
             #expect(try await again.read { try String.fetchOne($0, sql: "SELECT x FROM t") } == "row")
         }
     }
@@ -152,19 +152,19 @@ struct RevocationTests {
     /// The program keeps the pool and nothing else: neither the session nor what opened it.
     @Test("A pool alone keeps its session, and another session's wipe reaches it")
     func poolAlone() async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
+        try await TemporaryVault.with(passcode: "2468") { temporary in
             weak var session: Vault?
             func pool() async throws -> DatabasePool {
-                let own = try await vault.openAnother()
+                let own = try await temporary.openAnother()
                 try await own.unlock(with: Passcode(copying: "2468"))
                 session = own
-                return try await VaultDatabases.of(own).pool("notes")
+                return try await VaultDatabases(own).pool("notes")
             }
             let pool = try await pool()
             #expect(session != nil)
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
             #expect(try await pool.read { try String.fetchOne($0, sql: "SELECT x FROM t") } == "row")
-            _ = try await vault.session.wipe()
+            _ = try await temporary.vault.wipe()
             await expectLocked(pool)
         }
     }

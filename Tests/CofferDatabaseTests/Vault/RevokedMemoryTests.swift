@@ -64,15 +64,15 @@ struct RevokedMemoryTests {
         "A queue and a pool read and write no temporary table after the end", arguments: End.allCases,
         ["FILE", "MEMORY"])
     func queue(_ end: End, storage: String) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let queue = try await VaultDatabases.of(vault.session).queue("notes")
-            let pool = try await VaultDatabases.of(vault.session).pool("others")
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let queue = try await VaultDatabases(temporary.vault).queue("notes")
+            let pool = try await VaultDatabases(temporary.vault).pool("others")
             for writer in [queue as any DatabaseWriter, pool] {
                 try await writer.writeWithoutTransaction {
                     try $0.execute(sql: "PRAGMA temp_store = \(storage); \(Self.make)")
                 }
             }
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             expectLocked(queue)
             expectLocked(pool)
         }
@@ -82,13 +82,13 @@ struct RevokedMemoryTests {
         "A pool and a snapshot read nothing, temporary tables included, after the end",
         arguments: End.allCases)
     func readers(_ end: End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let pool = try await VaultDatabases.of(vault.session).pool("notes")
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let pool = try await VaultDatabases(temporary.vault).pool("notes")
             try await pool.write { try $0.execute(sql: "CREATE TABLE t (x); INSERT INTO t VALUES ('row')") }
             let snapshot = try pool.makeSnapshot()
             try keep(snapshot)
             try keep(pool)
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             // Another reader of the pool does not know the table; it needs the schema for that.
             for sql in ["SELECT x FROM temp.c", "SELECT x FROM t"] {
                 #expect(codes(snapshot, sql) == [.locked, .locked])
@@ -142,11 +142,11 @@ struct RevokedMemoryTests {
         "A compiled statement and a cursor are locked after the end", arguments: End.allCases,
         ["FILE", "MEMORY"])
     func compiled(_ end: End, storage: String) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let queue = try await VaultDatabases.of(vault.session).queue("notes")
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let queue = try await VaultDatabases(temporary.vault).queue("notes")
             let kept = Kept()
             try compile(kept, queue, storage)
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             try await retired(queue)
             expectEnded(kept, queue)
             expectLocked(queue)
@@ -158,12 +158,12 @@ struct RevokedMemoryTests {
         "A compiled statement is locked after the end when its database has no owner",
         arguments: End.allCases, ["FILE", "MEMORY"])
     func unowned(_ end: End, storage: String) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultSoupDatabases(vault.session)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let databases = VaultSoupDatabases(temporary.vault)
             let writer = try await databases.open(SoupStoreName("drafts", .user))
             let kept = Kept()
             try compile(kept, writer, storage)
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             try await retired(writer)
             expectEnded(kept, writer)
             expectLocked(writer)
@@ -174,9 +174,9 @@ struct RevokedMemoryTests {
         "A transaction that the end interrupts reads nothing more, and is left in order",
         arguments: End.allCases)
     func interrupted(_ end: End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let session = vault.session
-            let queue = try await VaultDatabases.of(session).queue("notes")
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let session = temporary.vault
+            let queue = try await VaultDatabases(session).queue("notes")
             try await queue.writeWithoutTransaction { try $0.execute(sql: Self.make) }
             let codes = Mutex<[CofferError.Code?]>([])
             let whole = await codeOf {

@@ -29,12 +29,12 @@ struct RunningStatementTests {
             "SELECT t.x FROM t JOIN t AS u", "SELECT x FROM t UNION ALL SELECT x FROM t",
         ])
     func cursor(_ end: RevocationTests.End, sql: String) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let session = vault.session
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let session = temporary.vault
             let writer: any DatabaseWriter =
                 end == .lock
-                ? try await VaultDatabases.of(session).queue("notes")
-                : try await VaultDatabases.of(session).pool("notes")
+                ? try await VaultDatabases(session).queue("notes")
+                : try await VaultDatabases(session).pool("notes")
             try await writer.writeWithoutTransaction { db in
                 try db.execute(sql: Self.make + "; CREATE TEMP TABLE c AS SELECT x FROM t")
                 let rows = try Row.fetchCursor(db, sql: sql)
@@ -50,9 +50,9 @@ struct RunningStatementTests {
         "The end of the vault stops a query that keeps computing",
         arguments: [RevocationTests.End.lock, .close])
     func query(_ end: RevocationTests.End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let session = vault.session
-            let queue = try await VaultDatabases.of(session).queue("notes")
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let session = temporary.vault
+            let queue = try await VaultDatabases(session).queue("notes")
             try await queue.writeWithoutTransaction { try $0.execute(sql: Self.make) }
             let isEnded = DatabaseFunction("ended", argumentCount: 1) { _ in
                 if end == .lock { session.lock() } else { session.close() }
@@ -82,13 +82,13 @@ struct RunningStatementTests {
 
     @Test("A compiled statement of a snapshot reads nothing more", arguments: RevocationTests.End.allCases)
     func snapshot(_ end: RevocationTests.End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let pool = try await VaultDatabases.of(vault.session).pool("notes")
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let pool = try await VaultDatabases(temporary.vault).pool("notes")
             try await pool.writeWithoutTransaction { try $0.execute(sql: Self.make) }
             let snapshot = try pool.makeSnapshot()
             let kept = Kept()
             try compile(kept, snapshot)
-            try await end.of(vault.session)
+            try await end.of(temporary.vault)
             expectEnded(kept, snapshot)
         }
     }
@@ -112,9 +112,9 @@ struct RunningStatementTests {
         "A compiled statement of an open transaction reads and writes nothing, and the transaction ends",
         arguments: [RevocationTests.End.lock, .close])
     func transaction(_ end: RevocationTests.End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let session = vault.session
-            let queue = try await VaultDatabases.of(session).queue("notes")
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let session = temporary.vault
+            let queue = try await VaultDatabases(session).queue("notes")
             try await queue.writeWithoutTransaction { db in
                 try db.execute(sql: Self.make)
                 let select = try db.makeStatement(sql: "SELECT x FROM t")
@@ -129,7 +129,7 @@ struct RunningStatementTests {
             }
             guard end == .lock else { return }
             try await session.unlock(with: Passcode(copying: "2468"))
-            let again = try await VaultDatabases.of(session).queue("notes")
+            let again = try await VaultDatabases(session).queue("notes")
             #expect(try await again.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 3)
         }
     }
@@ -137,8 +137,8 @@ struct RunningStatementTests {
     @Test("The program's own interruption is no lock, also after a lock interrupted another query")
     func own() async throws {
         try await cursor(.lock, sql: "SELECT x FROM t")
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let queue = try await VaultDatabases.of(vault.session).queue("notes")
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let queue = try await VaultDatabases(temporary.vault).queue("notes")
             let interrupting = DatabaseFunction("interrupting", argumentCount: 1) { _ in
                 queue.interrupt()
                 return 1

@@ -28,14 +28,14 @@ struct VaultDatabasesTests {
 
     @Test("A lock takes back an open database's key at once; the passcode brings the database back")
     func lock() async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let databases = VaultDatabases(temporary.vault)
             let pool = try await databases.pool("notes")
             try await fill(pool)
             #expect(try await databases.pool("notes") === pool)
             let open = try #require(try await databases.info(of: "notes"))
             #expect(open.isOpen && open.isAvailable)
-            vault.session.lock()
+            temporary.vault.lock()
             // Not after a while: the key is gone when the call comes back.
             #expect(await code { _ = try await count(pool) } == .locked)
             #expect(await code { _ = try await databases.pool("notes") } == .locked)
@@ -43,7 +43,7 @@ struct VaultDatabasesTests {
             let info = try #require(try await databases.info(of: "notes"))
             #expect(info.protection == .whenUnlockedThisDeviceOnly && !info.isAvailable)
             #expect(try await databases.names() == ["notes"])
-            try await vault.session.unlock(with: Passcode(copying: "2468"))
+            try await temporary.vault.unlock(with: Passcode(copying: "2468"))
             let again = try await databases.pool("notes")
             #expect(again !== pool)
             #expect(try await count(again) == 1)
@@ -70,14 +70,14 @@ struct VaultDatabasesTests {
 
     @Test("Every use of an ended database is an error", arguments: End.allCases)
     func afterwards(_ end: End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let databases = VaultDatabases(temporary.vault)
             let pool = try await databases.pool("pool")
             let queue = try await databases.queue("queue")
             try await fill(pool)
             try await fill(queue)
-            try await end.of("pool", databases, vault.session)
-            if [.close, .remove].contains(end) { try await end.of("queue", databases, vault.session) }
+            try await end.of("pool", databases, temporary.vault)
+            if [.close, .remove].contains(end) { try await end.of("queue", databases, temporary.vault) }
             await expectLocked(pool)
             await expectLocked(queue)
         }
@@ -104,16 +104,16 @@ struct VaultDatabasesTests {
 
     @Test("A database that the program closed itself is ended like the rest", arguments: End.allCases)
     func closedByTheProgram(_ end: End) async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let databases = VaultDatabases(temporary.vault)
             let pool = try await databases.pool("pool")
             let queue = try await databases.queue("queue")
             try await fill(pool)
             try await fill(queue)
             try pool.close()
             try queue.close()
-            try await end.of("pool", databases, vault.session)
-            if [.close, .remove].contains(end) { try await end.of("queue", databases, vault.session) }
+            try await end.of("pool", databases, temporary.vault)
+            if [.close, .remove].contains(end) { try await end.of("queue", databases, temporary.vault) }
             guard [.close, .closeAll].contains(end) else { return }
             #expect(try await count(await databases.pool("pool")) == 1)
             #expect(try await count(await databases.queue("queue")) == 1)
@@ -122,8 +122,8 @@ struct VaultDatabasesTests {
 
     @Test("A queue or pool that the program closed through GRDB is not returned again, but opened")
     func closedThroughGRDB() async throws {
-        try await TemporaryVault.with { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with { temporary in
+            let databases = VaultDatabases(temporary.vault)
             let pool = try await databases.pool("notes")
             try await fill(pool)
             try pool.close()
@@ -147,12 +147,12 @@ struct VaultDatabasesTests {
 
     @Test("A database that is closed is whole without its write-ahead log")
     func closedIsWhole() async throws {
-        try await TemporaryVault.with { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with { temporary in
+            let databases = VaultDatabases(temporary.vault)
             let pool = try await databases.pool("notes")
             try await fill(pool)
             await databases.close("notes")
-            let folder = vault.location.path.string
+            let folder = temporary.location.path.string
             let log = try #require(
                 try FileManager.default.subpathsOfDirectory(atPath: folder).first { $0.hasSuffix("-wal") })
             let size = try FileManager.default.attributesOfItem(atPath: "\(folder)/\(log)")[.size] as? Int
@@ -164,11 +164,11 @@ struct VaultDatabasesTests {
 
     @Test("A write that a lock meets fails, and what was committed stays")
     func lockDuringWrite() async throws {
-        try await TemporaryVault.with { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with { temporary in
+            let databases = VaultDatabases(temporary.vault)
             let queue = try await databases.queue("notes")
             try await fill(queue)
-            let session = vault.session
+            let session = temporary.vault
             await #expect(throws: (any Error).self) {
                 try await queue.write { db in
                     try db.execute(sql: "INSERT INTO t VALUES ('uncommitted')")
@@ -176,53 +176,53 @@ struct VaultDatabasesTests {
                     try db.execute(sql: "INSERT INTO t SELECT hex(randomblob(9000)) FROM t")
                 }
             }
-            try await vault.session.unlock()
+            try await temporary.vault.unlock()
             #expect(try await count(await databases.queue("notes")) == 1)
         }
     }
 
     @Test("Nothing of the rows stands in the files")
     func canary() async throws {
-        try await TemporaryVault.with { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with { temporary in
+            let databases = VaultDatabases(temporary.vault)
             try await fill(await databases.pool("notes"))
-            let run = try CommandRun.run("grep", ["-rlaF", Self.canary, vault.location.path.string])
+            let run = try CommandRun.run("grep", ["-rlaF", Self.canary, temporary.location.path.string])
             #expect(run.text.isEmpty)
-            let files = try FileManager.default.subpathsOfDirectory(atPath: vault.location.path.string)
+            let files = try FileManager.default.subpathsOfDirectory(atPath: temporary.location.path.string)
             #expect(files.contains { $0.hasSuffix("notes.db") })
         }
     }
 
     @Test("A class that outlasts a lock keeps its database open; closing the session closes it")
     func afterFirstUnlock() async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let databases = VaultDatabases(temporary.vault)
             let queue = try await databases.queue("sync", class: .afterFirstUnlockThisDeviceOnly)
             try await fill(queue)
-            vault.session.lock()
+            temporary.vault.lock()
             #expect(try await count(queue) == 1)
             await databases.close("sync")
             // The class of a database that is there stays, whatever is asked for.
             let again = try await databases.queue("sync", class: .whenUnlocked)
             #expect(try await count(again) == 1)
             #expect(try await databases.info(of: "sync")?.protection == .afterFirstUnlockThisDeviceOnly)
-            vault.session.close()
+            temporary.vault.close()
             #expect(await code { _ = try await count(again) } == .locked)
         }
     }
 
     @Test("A database that needs a passcode is counted and destroyed with it, open or not")
     func requiresPasscode() async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let databases = VaultDatabases(temporary.vault)
             let bound = try await databases.pool("bound", class: .whenPasscodeSetThisDeviceOnly)
             try await fill(bound)
             try await fill(await databases.pool("other"))
-            let doomed = try await vault.session.passcodeDependentItems()
-            #expect(doomed.databases == 1 && doomed.tokens == 0 && doomed.files == 0)
-            let destroyed = try await vault.session.changePasscode(
+            let dependent = try await temporary.vault.passcodeDependentItems()
+            #expect(dependent.databases == 1 && dependent.tokens == 0 && dependent.files == 0)
+            let destroyed = try await temporary.vault.changePasscode(
                 to: nil, current: Passcode(copying: "2468"))
-            #expect(destroyed == doomed)
+            #expect(destroyed == dependent)
             #expect(await code { _ = try await count(bound) } == .locked)
             #expect(try await databases.names() == ["other"])
             #expect(try await count(await databases.pool("other")) == 1)
@@ -236,40 +236,40 @@ struct VaultDatabasesTests {
 
     @Test("Wiping the vault destroys every database")
     func wipe() async throws {
-        try await TemporaryVault.with { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with { temporary in
+            let databases = VaultDatabases(temporary.vault)
             let pool = try await databases.pool("notes")
             try await fill(pool)
-            _ = try await vault.session.wipe()
+            _ = try await temporary.vault.wipe()
             #expect(await code { _ = try await count(pool) } == .locked)
             #expect(await code { _ = try await databases.pool("notes") } == .wiped)
-            let left = try FileManager.default.subpathsOfDirectory(atPath: vault.location.path.string)
+            let left = try FileManager.default.subpathsOfDirectory(atPath: temporary.location.path.string)
             #expect(!left.contains { $0.contains("notes") })
         }
     }
 
     @Test("A database can be destroyed while the vault is locked, and a new one has another key")
     func removeWhileLocked() async throws {
-        try await TemporaryVault.with(passcode: "2468") { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with(passcode: "2468") { temporary in
+            let databases = VaultDatabases(temporary.vault)
             try await fill(await databases.pool("notes"))
-            vault.session.lock()
+            temporary.vault.lock()
             #expect(try await databases.remove("notes"))
             #expect(try await !databases.remove("notes"))
             #expect(try await databases.info(of: "notes") == nil)
-            try await vault.session.unlock(with: Passcode(copying: "2468"))
+            try await temporary.vault.unlock(with: Passcode(copying: "2468"))
             try await fill(await databases.pool("notes"))
         }
     }
 
     @Test("A database without its key is an error, and stays as it is")
     func missingKey() async throws {
-        try await TemporaryVault.with { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with { temporary in
+            let databases = VaultDatabases(temporary.vault)
             try await fill(await databases.queue("notes"))
             await databases.close()
             let id = try TokenID(service: "coffer.soups", account: "database/notes", kind: .other)
-            try await vault.session.tokens.remove(id)
+            try await temporary.vault.tokens.remove(id)
             #expect(await code { _ = try await databases.queue("notes") } == .corrupt)
             #expect(try await databases.info(of: "notes")?.isAvailable == false)
             #expect(try await databases.names() == ["notes"])
@@ -277,8 +277,8 @@ struct VaultDatabasesTests {
     }
 
     /// Cuts the file of a closed database to nothing, or takes it away.
-    private func empty(_ vault: borrowing TemporaryVault, _ name: String, isRemoved: Bool) throws {
-        let folder = vault.location.path.string
+    private func empty(_ temporary: borrowing TemporaryVault, _ name: String, isRemoved: Bool) throws {
+        let folder = temporary.location.path.string
         let file = try #require(
             try FileManager.default.subpathsOfDirectory(atPath: folder).first { $0.hasSuffix(name) })
         try FileManager.default.removeItem(atPath: "\(folder)/\(file)")
@@ -287,8 +287,8 @@ struct VaultDatabasesTests {
 
     @Test("A database that is empty now is damage and no new one", arguments: [true, false], [true, false])
     func shrunk(isRemoved: Bool, isPool: Bool) async throws {
-        try await TemporaryVault.with { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with { temporary in
+            let databases = VaultDatabases(temporary.vault)
             let open = { () async throws -> any DatabaseWriter in
                 isPool ? try await databases.pool("notes") : try await databases.queue("notes")
             }
@@ -299,23 +299,23 @@ struct VaultDatabasesTests {
             await databases.close()
             #expect(try await count(await open()) == 1)
             await databases.close()
-            try empty(vault, "notes.db", isRemoved: isRemoved)
+            try empty(temporary, "notes.db", isRemoved: isRemoved)
             #expect(await code { _ = try await databases.pool("notes") } == .corrupt)
             #expect(await code { _ = try await databases.queue("notes") } == .corrupt)
             #expect(try await databases.remove("notes"))
             try await fill(await open())
-            let stores = SoupStores.of(vault.session)
+            let stores = SoupStores(temporary.vault)
             try await stores.store("drafts").registerSoup("a", indexSpecs: [IndexSpec("a", .string)])
             await stores.close()
-            try empty(vault, "drafts.db", isRemoved: isRemoved)
+            try empty(temporary, "drafts.db", isRemoved: isRemoved)
             #expect(await code { _ = try await stores.store("drafts") } == .corrupt)
         }
     }
 
     @Test("Wrong names and a second way of opening are errors; stores and databases do not meet")
     func refusals() async throws {
-        try await TemporaryVault.with { vault in
-            let databases = VaultDatabases.of(vault.session)
+        try await TemporaryVault.with { temporary in
+            let databases = VaultDatabases(temporary.vault)
             for name in ["", ".x", "a/b", "ä", String(repeating: "a", count: 65)] {
                 #expect(await code { _ = try await databases.pool(name) } == .invalidInput)
             }
@@ -324,7 +324,7 @@ struct VaultDatabasesTests {
             let pools = try await (first, second)
             #expect(pools.0 === pools.1)
             #expect(await code { _ = try await databases.queue("notes") } == .conflict)
-            let stores = SoupStores.of(vault.session)
+            let stores = SoupStores(temporary.vault)
             _ = try await stores.store("notes")
             #expect(try await stores.names() == ["notes"])
             #expect(try await databases.names() == ["notes"])

@@ -9,26 +9,27 @@
     /// nothing erased.
     @Suite("Attempts without their rollback guard", .enabled { await FakeSecretService.isPossible() })
     struct RollbackGuardTests {
-        private func left(_ vault: TemporaryVault) throws -> Int {
-            try vault.session.core.readAttempts().attemptsLeft
+        private func left(_ temporary: TemporaryVault) throws -> Int {
+            try temporary.vault.core.readAttempts().attemptsLeft
         }
 
         @Test("Ten right passcodes that the service refuses to record erase nothing")
         func refused() async throws {
             try await FakeSecretService.with { service in
-                try await TemporaryVault.with(passcode: "correct horse", service: service) { vault in
-                    let session = try await vault.openAnother()
+                try await TemporaryVault.with(passcode: "correct horse", service: service) { temporary in
+                    let session = try await temporary.openAnother()
                     for number in 1...12 {
                         // The first attempt of all makes the item.
                         try await service.injectFault(.createItem, .before, .fails("org.example.Refused"))
                         try await service.injectFault(.setSecret, .before, .fails("org.example.Refused"))
                         #expect(await refusal(of: "correct horse", by: session) != nil, "\(number)")
-                        #expect(try left(vault) == 10)
+                        #expect(try left(temporary) == 10)
                     }
                     try await service.restart()
-                    #expect(await refusal(of: "wrong", by: try await vault.openAnother())?.attemptsLeft == 9)
-                    try await vault.openAnother().unlock(with: Passcode(copying: "correct horse"))
-                    #expect(try left(vault) == 10)
+                    #expect(
+                        await refusal(of: "wrong", by: try await temporary.openAnother())?.attemptsLeft == 9)
+                    try await temporary.openAnother().unlock(with: Passcode(copying: "correct horse"))
+                    #expect(try left(temporary) == 10)
                 }
             }
         }
@@ -36,15 +37,15 @@
         @Test("A locked keyring costs no attempt")
         func locked() async throws {
             try await FakeSecretService.with { service in
-                try await TemporaryVault.with(passcode: "correct horse", service: service) { vault in
-                    let session = try await vault.openAnother()
+                try await TemporaryVault.with(passcode: "correct horse", service: service) { temporary in
+                    let session = try await temporary.openAnother()
                     try await service.lock()
                     for _ in 1...12 {
                         #expect(await refusal(of: "correct horse", by: session)?.code == .keyringLocked)
                     }
                     try await service.lock(false)
                     try await session.unlock(with: Passcode(copying: "correct horse"))
-                    #expect(try left(vault) == 10)
+                    #expect(try left(temporary) == 10)
                 }
             }
         }
@@ -53,11 +54,12 @@
         @Test("Right passcodes between the count and its record erase nothing and open afterwards")
         func died() async throws {
             try await FakeSecretService.with { service in
-                try await TemporaryVault.with(passcode: "correct horse", service: service) { vault in
-                    #expect(await refusal(of: "wrong", by: try await vault.openAnother())?.attemptsLeft == 9)
+                try await TemporaryVault.with(passcode: "correct horse", service: service) { temporary in
+                    #expect(
+                        await refusal(of: "wrong", by: try await temporary.openAnother())?.attemptsLeft == 9)
                     for number in 1...12 {
                         let passcode = number % 2 == 0 ? "wrong \(number)" : "correct horse"
-                        let session = try await vault.openAnother()
+                        let session = try await temporary.openAnother()
                         try await service.injectFault(
                             .setSecret, number % 3 == 0 ? .after : .before, .crashes, afterCalls: 1)
                         let error = await refusal(of: passcode, by: session)
@@ -65,10 +67,10 @@
                         try await service.restart()
                     }
                     // No false alarm: the counter is never behind what the service knows.
-                    let session = try await vault.openAnother()
+                    let session = try await temporary.openAnother()
                     #expect(await refusal(of: "wrong 99", by: session)?.code == .wrongPasscode)
-                    try await vault.openAnother().unlock(with: Passcode(copying: "correct horse"))
-                    #expect(try left(vault) == 10)
+                    try await temporary.openAnother().unlock(with: Passcode(copying: "correct horse"))
+                    #expect(try left(temporary) == 10)
                 }
             }
         }

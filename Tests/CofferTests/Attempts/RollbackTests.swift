@@ -28,7 +28,7 @@ import CofferCrypto
         }
 
         private func attempt(_ passcode: String) async throws -> CofferError? {
-            let session = try await Vault.open(at: location)
+            let session = try await Vault(at: location)
             return await refusal(of: passcode, by: session)
         }
 

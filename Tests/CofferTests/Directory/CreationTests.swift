@@ -66,7 +66,7 @@ struct CreationTests {
         let scratch = try ScratchDirectory.make()
         let location = VaultLocation(path: scratch.path.appending("a/b/c"))
         _ = try await Vault.create(at: location, options: TestHome.options(), passcode: nil)
-        _ = try await Vault.open(at: location)
+        _ = try await Vault(at: location)
         for name in ["a", "a/b", "a/b/c"] {
             let path = scratch.path.appending(name).string
             let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int

@@ -34,7 +34,7 @@ enum GettingStarted {
     /// Needs a terminal: compiled, not run.
     static func unlockFromTerminal(at location: VaultLocation) async throws -> Vault {
         // snippet: open
-        let session = try await Vault.open(at: location)
+        let session = try await Vault(at: location)
         try await session.unlock(with: .readFromTerminal())
         // snippet end
         return session
@@ -129,24 +129,24 @@ enum GettingStarted {
 
     static func testing() async throws {
         // snippet: testing
-        try await TemporaryVault.with(passcode: "2468") { vault in
+        try await TemporaryVault.with(passcode: "2468") { temporary in
             let id = try TokenID(service: "api.example.org", account: "ada")
-            try await vault.session.tokens.put(Token(copying: "secret"), for: id)
-            vault.clock.advance(by: .seconds(601))
-            #expect(!vault.session.isUnlocked)
+            try await temporary.vault.tokens.put(Token(copying: "secret"), for: id)
+            temporary.clock.advance(by: .seconds(601))
+            #expect(!temporary.vault.isUnlocked)
         }
         // snippet end
     }
 
     // snippet: readme
     static func keepAndUse(_ secret: String, at location: VaultLocation, passcode: Passcode) async throws {
-        let session = try await Vault.open(at: location)
-        try await session.unlock(with: passcode)
-        defer { session.lock() }
+        let vault = try await Vault(at: location)
+        try await vault.unlock(with: passcode)
+        defer { vault.lock() }
 
         let id = try TokenID(service: "api.example.org", account: "ada")
-        try await session.tokens.put(Token(copying: secret), for: id)
-        let found = try await session.tokens.get(id)
+        try await vault.tokens.put(Token(copying: secret), for: id)
+        let found = try await vault.tokens.get(id)
         let header = found?.token.exposingString { text in "Bearer " + text }
         assert(header == "Bearer " + secret)
     }

@@ -9,21 +9,21 @@ struct TestingGuide {
     @Test("A vault, a clock and a fault")
     func faults() async throws {
         // snippet: testingFaults
-        try await TemporaryVault.with(passcode: "2468") { vault in
+        try await TemporaryVault.with(passcode: "2468") { temporary in
             let id = try TokenID(service: "api.example.org", account: "ada", kind: .refresh)
-            try await vault.session.tokens.put(Token(copying: "old"), for: id)
+            try await temporary.vault.tokens.put(Token(copying: "old"), for: id)
 
             // The answer to the next change gets lost: it was made all the same.
-            vault.faults.fail(.afterCommit, with: CofferError(.interrupted, "The keyring went away."))
+            temporary.faults.fail(.afterCommit, with: CofferError(.interrupted, "The keyring went away."))
             await #expect(throws: CofferError.self) {
-                try await vault.session.tokens.put(Token(copying: "new"), for: id)
+                try await temporary.vault.tokens.put(Token(copying: "new"), for: id)
             }
-            #expect(try await vault.session.tokens.info(for: id)?.version == 2)
+            #expect(try await temporary.vault.tokens.info(for: id)?.version == 2)
 
             // Another process locks when the user has been away for long.
-            let other = try await vault.openAnother()
+            let other = try await temporary.openAnother()
             try await other.unlock(with: Passcode(copying: "2468"))
-            vault.clock.advance(by: .seconds(601))
+            temporary.clock.advance(by: .seconds(601))
             #expect(!other.isUnlocked)
         }
         // snippet end
@@ -33,15 +33,15 @@ struct TestingGuide {
     func service() async throws {
         // snippet: testingService
         try await FakeSecretService.with { service in
-            try await TemporaryVault.with(service: service) { vault in
+            try await TemporaryVault.with(service: service) { temporary in
                 let id = try TokenID(service: "api.example.org", account: "ada")
-                try await vault.session.tokens.put(Token(copying: "secret"), for: id)
+                try await temporary.vault.tokens.put(Token(copying: "secret"), for: id)
 
                 // The user closes the question for the keyring's password.
                 try await service.lock()
                 try await service.answerPrompts(.dismissed)
                 let asking = await #expect(throws: CofferError.self) {
-                    _ = try await vault.openAnother(interaction: .allowed)
+                    _ = try await temporary.openAnother(interaction: .allowed)
                 }
                 #expect(asking?.code == .promptDismissed)
 
@@ -49,11 +49,11 @@ struct TestingGuide {
                 try await service.lock(false)
                 try await service.injectFault(.getSecret, .before, .crashes)
                 let dead = await #expect(throws: CofferError.self) {
-                    _ = try await vault.session.tokens.withToken(for: id) { token, _ in token.count }
+                    _ = try await temporary.vault.tokens.withToken(for: id) { token, _ in token.count }
                 }
                 #expect(dead?.code == .interrupted)
                 try await service.restart()
-                #expect(try await vault.session.tokens.withToken(for: id) { token, _ in token.count } == 6)
+                #expect(try await temporary.vault.tokens.withToken(for: id) { token, _ in token.count } == 6)
             }
         }
         // snippet end

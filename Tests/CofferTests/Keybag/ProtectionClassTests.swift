@@ -102,8 +102,8 @@ struct ProtectionClassTests {
                 Token(copying: "value"), for: id(protection.name), class: protection)
             _ = try await session.files.add(contentsOf: path, class: protection)
         }
-        let doomed = PasscodeDependentItems(tokens: 1, files: 1, databases: 0)
-        #expect(try await session.passcodeDependentItems() == doomed)
+        let dependent = PasscodeDependentItems(tokens: 1, files: 1, databases: 0)
+        #expect(try await session.passcodeDependentItems() == dependent)
         // Changing it destroys nothing; a wrong one neither.
         try await session.changePasscode(
             to: Passcode(copying: "second one"), current: Passcode(copying: "first one"))
@@ -111,12 +111,12 @@ struct ProtectionClassTests {
             try await session.changePasscode(to: nil, current: Passcode(copying: "first one"))
         }
         #expect(wrong?.code == .wrongPasscode)
-        #expect(try await session.passcodeDependentItems() == doomed)
+        #expect(try await session.passcodeDependentItems() == dependent)
         #expect(try await session.tokens.count() == 5)
 
         let key = try #require(session.core.readKeybag().keys[.whenPasscodeSetThisDeviceOnly])
         let destroyed = try await session.changePasscode(to: nil, current: Passcode(copying: "second one"))
-        #expect(destroyed == doomed)
+        #expect(destroyed == dependent)
         #expect(try !home.read("keybag").contains(Array(key.encoded.suffix(72))))
         #expect(session.core.keys.all[.whenPasscodeSetThisDeviceOnly] == nil)
         for reader in [session, try await home.unlocked()] {

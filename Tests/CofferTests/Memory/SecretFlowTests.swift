@@ -56,7 +56,9 @@ struct SecretFlowTests {
         case "documented-key":
             let uuid = "0F8FAD5B-D9CB-469F-A165-70867728950E"
             let passcode: SecretBytes? = try SecretBytes.copying(secret.span)
-            derived = try Documented.exposingKey(uuid: uuid, passcode: passcode).exposing { $0.copied() }
+            derived = try Insecure.DocumentedKey.exposingKey(uuid: uuid, passcode: passcode).exposing {
+                $0.copied()
+            }
             needles.merge(try hash(held)) { first, _ in first }
         case "passcode-hash":
             derived = []
@@ -83,7 +85,7 @@ struct SecretFlowTests {
     }
 
     private func hash(_ secret: borrowing SecretBytes) throws -> [String: [UInt8]] {
-        windows("the hash", try Documented.passcodeHash(of: secret).exposing { $0.copied() })
+        windows("the hash", try Insecure.DocumentedKey.passcodeHash(of: secret).exposing { $0.copied() })
     }
 
     private func windows(_ name: String, _ bytes: [UInt8]) -> [String: [UInt8]] {

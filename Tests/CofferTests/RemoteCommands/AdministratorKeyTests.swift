@@ -58,7 +58,7 @@ struct AdministratorKeyTests {
         for number in 0..<9 {
             _ = try await scene.home.open(clock: scene.clock.elsewhere(number, earlier: .seconds(9)))
         }
-        let pending = PendingOrder(longest, .user(name), for: scene.session.vaultID)
+        let pending = PendingCommand(longest, .user(name), for: scene.session.vaultID)
         try scene.session.core.changeOrderBook { (book) throws(CofferError) in
             for _ in 0..<2 {
                 try book.requireRoom(for: longest.content.action, pending)

@@ -33,7 +33,8 @@ struct OrderCompanyTests {
         #expect(await scene.refusal(of: stuck) == .refused)
         let key = try Administrator().key
         for (counter, action) in [
-            (UInt64(2), OrderAction.wipe(.user("bob"))), (3, .wipe(.tokens)), (4, .pin(key)), (1, .contact),
+            (UInt64(2), RemoteCommand.Action.wipe(.user("bob"))), (3, .wipe(.tokens)), (4, .pin(key)),
+            (1, .contact),
         ] {
             let bytes = try scene.order(action, counter: counter)
             #expect(await scene.refusal(of: bytes) == nil, "\(action)")
@@ -78,7 +79,7 @@ struct OrderCompanyTests {
         try manager.moveItem(atPath: place + "-elsewhere", toPath: place)
         _ = try await scene.home.open(clock: scene.clock.source)
         #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
-        #expect(await refusal { _ = try await Vault.open(at: ada) }?.code == .wiped)
+        #expect(await refusal { _ = try await Vault(at: ada) }?.code == .wiped)
         #expect(await scene.refusal(of: order) == .orderReplayed)
     }
 
@@ -95,7 +96,7 @@ struct OrderCompanyTests {
             #expect(error?.code == .refused)
         }
         let bob = try scene.home.location.namespace(of: "bob")
-        #expect(await refusal { _ = try await Vault.open(at: bob) }?.code == .wiped)
+        #expect(await refusal { _ = try await Vault(at: bob) }?.code == .wiped)
         try box.write("all.order", scene.order(counter: 3))
         _ = await refusal { try await scene.session.handleRevocations(from: source) }
         #expect(try scene.session.core.home.state()?.isAlive == false)

@@ -30,7 +30,8 @@ struct OrderFixture: Sendable {
 
     /// An order for this vault, signed by its administrator unless told.
     func order(
-        _ action: OrderAction = .wipe(.all), target: OrderTarget? = nil, counter: UInt64 = 1,
+        _ action: RemoteCommand.Action = .wipe(.all), target: RemoteCommand.Target? = nil,
+        counter: UInt64 = 1,
         issued: Date? = nil, expires: Date? = nil, reason: String = "", by signer: Administrator? = nil
     ) throws -> [UInt8] {
         let order = RemoteCommand(
@@ -41,7 +42,7 @@ struct OrderFixture: Sendable {
 
     /// Reads, verifies and executes an order, as a program that receives the bytes does.
     @discardableResult
-    func take(_ bytes: [UInt8], by session: Vault? = nil) async throws -> OrderOutcome {
+    func take(_ bytes: [UInt8], by session: Vault? = nil) async throws -> RemoteCommand.Outcome {
         let session = session ?? self.session
         return try await session.execute(session.verify(SignedCommand.read(bytes)))
     }

@@ -12,7 +12,7 @@ struct OrderFormatTests {
         let scene = try await OrderFixture.make(nil)
         let rules = CommandVerifier(
             keys: [scene.administrator.key], vaultID: scene.session.vaultID.uuid, deviceID: nil, lastOrder: 0,
-            lastContact: 0, now: OrderEncoding.seconds(scene.now) ?? 0)
+            lastContact: 0, now: CommandEncoding.seconds(scene.now) ?? 0)
         let order = try scene.order(.wipe(.user("ada")), counter: 3, reason: "why")
         _ = try rules.verify(SignedCommand.read(order))
         var codes: Set<String> = []
@@ -62,7 +62,7 @@ struct OrderFormatTests {
                 first + 1, "ß"
             ),
             (.pin(administrator.key), .vault(UUID()), 7, first + 0.9, first + 1.1, " "),
-        ] as [(OrderAction, OrderTarget, UInt64, Date, Date, String)] {
+        ] as [(RemoteCommand.Action, RemoteCommand.Target, UInt64, Date, Date, String)] {
             let order = RemoteCommand(
                 action, for: target, counter: counter, issued: issued, expires: expires, reason: reason)
             let bytes = try administrator.sign(order)
@@ -94,7 +94,7 @@ struct OrderFormatTests {
             (.wipe(.all), 1, now, now + 1, "\u{85}"), (.wipe(.user("")), 1, now, now + 1, ""),
             (.wipe(.user(String(long.prefix(129)))), 1, now, now + 1, ""),
             (.wipe(.user("a\0")), 1, now, now + 1, ""),
-        ] as [(OrderAction, UInt64, Date, Date, String)] {
+        ] as [(RemoteCommand.Action, UInt64, Date, Date, String)] {
             let order = RemoteCommand(
                 action, for: .vault(UUID()), counter: counter, issued: issued, expires: expires,
                 reason: reason)

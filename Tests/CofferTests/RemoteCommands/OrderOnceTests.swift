@@ -9,7 +9,7 @@ import TestSupport
 /// An order erases the vault that it was accepted for, and nothing that is created afterwards.
 @Suite("Orders are carried out once")
 struct OrderOnceTests {
-    private func take(_ scene: OrderFixture, _ bytes: [UInt8]) throws -> PendingOrder {
+    private func take(_ scene: OrderFixture, _ bytes: [UInt8]) throws -> PendingCommand {
         let core = scene.session.core
         return try #require(try core.take(core.verify(SignedCommand.read(bytes))).get())
     }
@@ -30,7 +30,7 @@ struct OrderOnceTests {
     }
 
     private func holdsToken(_ location: VaultLocation, _ scene: OrderFixture) async throws -> Bool {
-        let session = try await Vault.open(at: location, clock: scene.clock.source)
+        let session = try await Vault(at: location, clock: scene.clock.source)
         return try await session.tokens.count() == 1
     }
 
@@ -136,7 +136,7 @@ struct OrderOnceTests {
     @Test("An older record of orders, put back after the wipe, erases nothing again")
     func putBack() async throws {
         let (scene, namespace) = try await scene()
-        for (counter, action) in [(UInt64(1), OrderAction.wipe(.tokens)), (2, .wipe(.user("ada")))] {
+        for (counter, action) in [(UInt64(1), RemoteCommand.Action.wipe(.tokens)), (2, .wipe(.user("ada")))] {
             let order = try take(scene, scene.order(action, counter: counter))
             let old = try scene.home.read("orders")
             guard case .success(.wiped) = try scene.session.core.finish(order, reason: "") else {
@@ -156,7 +156,7 @@ struct OrderOnceTests {
     @Test("A scoped order of an earlier release is carried out once, and only while it is valid")
     func earlierRelease() async throws {
         for (action, isExpired, isWiped) in [
-            (OrderAction.wipe(.user("ada")), false, true), (.wipe(.user("ada")), true, false),
+            (RemoteCommand.Action.wipe(.user("ada")), false, true), (.wipe(.user("ada")), true, false),
             (.wipe(.tokens), false, true), (.wipe(.tokens), true, false),
         ] {
             let (scene, namespace) = try await scene()
@@ -168,7 +168,7 @@ struct OrderOnceTests {
             if action == .wipe(.tokens) {
                 #expect(try await scene.token() == !isWiped)
             } else {
-                let error = await refusal { _ = try await Vault.open(at: namespace) }
+                let error = await refusal { _ = try await Vault(at: namespace) }
                 #expect((error == nil) == !isWiped)
                 guard isWiped else { continue }
                 // The same record once more: the receipt of the first time tells.

@@ -19,7 +19,7 @@ struct OrderScopeTests {
     }
 
     private func isAlive(_ location: VaultLocation, _ scene: OrderFixture) async -> Bool {
-        await refusal { _ = try await Vault.open(at: location, clock: scene.clock.source) } == nil
+        await refusal { _ = try await Vault(at: location, clock: scene.clock.source) } == nil
     }
 
     /// As a process leaves it that dies between the counter and the mark of the wipe.
@@ -72,7 +72,7 @@ struct OrderScopeTests {
 
     @Test("The next opening carries out a killed order in its scope and no further")
     func resumed() async throws {
-        for action in [OrderAction.wipe(.tokens), .wipe(.user("ada"))] {
+        for action in [RemoteCommand.Action.wipe(.tokens), .wipe(.user("ada"))] {
             let (scene, namespace) = try await scene()
             try interrupt(scene, scene.order(action))
             #expect(await isAlive(scene.home.location, scene))

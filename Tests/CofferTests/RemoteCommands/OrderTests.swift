@@ -35,7 +35,7 @@ struct OrderTests {
         let scene = try await OrderFixture.make()
         try Data([1, 2, 3]).write(to: URL(filePath: scene.home.path("keybag").string))
         #expect(await refusal { _ = try await scene.home.open() }?.code == .corrupt)
-        func execute(_ bytes: [UInt8]) async throws -> OrderOutcome {
+        func execute(_ bytes: [UInt8]) async throws -> RemoteCommand.Outcome {
             try await Vault.execute(
                 SignedCommand.read(bytes), at: scene.home.location, clock: scene.clock.source)
         }
@@ -71,8 +71,8 @@ struct OrderTests {
         try await scene.session.removeAdministratorKey(stranger.key)
         let before = try scene.home.everything()
         let good = try scene.order(counter: 6)
-        let elsewhere = OrderTarget.vault(UUID())
-        let nowhere = OrderTarget.device(try DeviceID([UInt8](repeating: 3, count: 16)))
+        let elsewhere = RemoteCommand.Target.vault(UUID())
+        let nowhere = RemoteCommand.Target.device(try DeviceID([UInt8](repeating: 3, count: 16)))
         var broken = good
         broken[39] ^= 1
         let forged = Array(good.dropLast(64)) + Array(try stranger.sign(Array(good.dropLast(64))).suffix(64))
@@ -98,7 +98,7 @@ struct OrderTests {
         #expect(Set(cases.map(\.0.name)).count == 10)
         #expect(try scene.home.everything() == before)
         #expect(try await scene.token())
-        #expect(try await scene.session.verify(SignedCommand.read(good)).order.counter == 6)
+        #expect(try await scene.session.verify(SignedCommand.read(good)).content.counter == 6)
         #expect(try scene.home.everything() == before)
         #expect(await scene.refusal(of: good) == nil)
     }

@@ -170,7 +170,7 @@ struct MailboxTests {
         "An order that arrives while the home is disturbed is carried out afterwards",
         arguments: ["lock", "state", "vault"])
     func disturbed(_ name: String) async throws {
-        for action in [OrderAction.wipe(.tokens), .wipe(.user("ada")), .wipe(.all)] {
+        for action in [RemoteCommand.Action.wipe(.tokens), .wipe(.user("ada")), .wipe(.all)] {
             let scene = try await OrderFixture.make(nil)
             _ = try await Vault.create(
                 at: scene.home.location.namespace(of: "ada"), options: TestHome.options(), passcode: nil)

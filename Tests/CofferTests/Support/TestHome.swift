@@ -40,7 +40,7 @@ final class TestHome: Sendable {
     }
 
     func open(clock: VaultClock = .system) async throws -> Vault {
-        try await Vault.open(at: location, clock: clock)
+        try await Vault(at: location, clock: clock)
     }
 
     /// Opens and unlocks.

@@ -38,7 +38,7 @@
                 try await session.tokens.put(Token(copying: Self.value(number)), for: Self.id(number))
             }
             try service.restart()
-            let later = try await Vault.open(at: location)
+            let later = try await Vault(at: location)
             try await later.unlock()
             #expect(try await later.tokens.count() == Self.count + sizes.count)
             #expect(try await later.tokens.list().count == Self.count + sizes.count)

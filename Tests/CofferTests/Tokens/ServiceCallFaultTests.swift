@@ -162,21 +162,22 @@
         @Test("A vault reports changes that other programs made to its items")
         func aVaultSaysWhatOthersDid() async throws {
             try await FakeSecretService.with { service in
-                try await TemporaryVault.with(service: service) { vault in
+                try await TemporaryVault.with(service: service) { temporary in
                     let id = try TokenID(service: "s", account: "a")
-                    try await vault.session.tokens.put(Token(copying: "x"), for: id)
+                    try await temporary.vault.tokens.put(Token(copying: "x"), for: id)
                     try await service.duplicateItems()
                     // A session that has read the item keeps reading it; a change or a new session fails.
-                    #expect(try await vault.session.tokens.info(for: id)?.version == 1)
+                    #expect(try await temporary.vault.tokens.info(for: id)?.version == 1)
                     let error = await refusal {
-                        try await vault.session.tokens.put(Token(copying: "y"), for: id)
+                        try await temporary.vault.tokens.put(Token(copying: "y"), for: id)
                     }
                     #expect(error?.code == .ambiguous && error?.entries.count == 2)
-                    #expect(await refusal { _ = try await vault.openAnother() }?.code == .ambiguous)
+                    #expect(await refusal { _ = try await temporary.openAnother() }?.code == .ambiguous)
                     try await service.removeItems()
-                    #expect(try await vault.session.tokens.info(for: id) == nil)
+                    #expect(try await temporary.vault.tokens.info(for: id) == nil)
                     // Without its device key the vault does not open, and no new one is made for it.
-                    #expect(await refusal { _ = try await vault.openAnother() }?.code == .keyringUnavailable)
+                    #expect(
+                        await refusal { _ = try await temporary.openAnother() }?.code == .keyringUnavailable)
                     #expect(try await service.itemCount() == 0)
                 }
             }

@@ -154,7 +154,7 @@ struct TokenFileTests {
                 atPath: directory.appending(DatabaseKeyNaming.file("user", "drafts")).string, contents: nil)
         }
         // As another process has them: read, and in memory.
-        let other = try await Vault.open(at: location)
+        let other = try await Vault(at: location)
         try await other.unlock()
         #expect(try await other.tokens.withToken(for: id) { token, _ in token.count } == 5)
         let path = location.path.appending("vault").appending("tokens").string
@@ -230,7 +230,7 @@ struct TokenFileTests {
             _ = try await Vault.create(at: location, options: TestHome.options(), passcode: nil)
         }
         #expect(error?.code == .noSpace)
-        #expect(await refusal { _ = try await Vault.open(at: location) }?.code == .notInitialised)
+        #expect(await refusal { _ = try await Vault(at: location) }?.code == .notInitialised)
         extendLifetime(disk)
     }
 }

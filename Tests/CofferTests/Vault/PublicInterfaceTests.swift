@@ -32,6 +32,7 @@ struct PublicInterfaceTests {
             func use(_ id: TokenID, _ error: CofferError, _ secret: borrowing SecretBytes) -> SymmetricKey {
                 SymmetricKey()
             }
+            func use(_ schemes: Insecure.Type) {}
             func use<H>(_ mac: HMAC<H>, _ kdf: HKDF<H>, _ digest: any Digest, _ class: ProtectionClass) {}
             """
         let run = try TypeCheck.run(text, beside: ("Crypto", Self.crypto))
@@ -55,6 +56,10 @@ struct PublicInterfaceTests {
             try await session.files.withDecryptedBytes(of: file) { _ in throw error }
         }
         await #expect(throws: error) { try await session.tokens.refresh(id) { _, _ in throw error } }
+        try await session.documentedSecrets.createUUID("app")
+        await #expect(throws: error) {
+            try await session.documentedSecrets.withUUID("app") { _ -> Void in throw error }
+        }
         let late = await refusal {
             _ = try await session.tokens.refresh(id, deadline: .milliseconds(100)) { _, _ in
                 try await Task.sleep(for: .seconds(1000))
@@ -80,6 +85,16 @@ struct PublicInterfaceTests {
             await refusal { try await session.files.readChunks(of: file) { _ in throw refused } }?.code
                 == .refused)
         #expect(try await session.tokens.get(id)?.info.version == 1)
+    }
+
+    @Test("A poll may fail with an error of the caller's own; it becomes a CofferError")
+    func pollErrors() async throws {
+        let failing = PollingRevocationSource { throw AppError(number: 7) }
+        #expect(await refusal { _ = try await failing.poll() }?.code == .inputOutput)
+        let cancelled = PollingRevocationSource { throw CancellationError() }
+        #expect(await refusal { _ = try await cancelled.poll() }?.code == .cancelled)
+        let refused = PollingRevocationSource { throw CofferError(.refused, "The server refuses.") }
+        #expect(await refusal { _ = try await refused.poll() }?.code == .refused)
     }
 
     @Test("A token leaves as text or as bytes; bytes that are not UTF-8 never leave as text")

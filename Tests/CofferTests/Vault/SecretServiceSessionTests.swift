@@ -29,7 +29,7 @@
         }
 
         private func unlocked() async throws -> Vault {
-            let session = try await Vault.open(at: location)
+            let session = try await Vault(at: location)
             try await session.unlock()
             return session
         }
@@ -66,7 +66,7 @@
             try await session.tokens.put(Token(copying: "x"), for: id)
             let other = try #require(try PrivateKeyring())
             let elsewhere = VaultLocation(path: location.path, sessionBus: other.address)
-            let error = await refusal { _ = try await Vault.open(at: elsewhere) }
+            let error = await refusal { _ = try await Vault(at: elsewhere) }
             #expect(error?.code == .keyringUnavailable)
             // Nothing was made or lost for want of it.
             #expect(try other.items().isEmpty)
@@ -78,13 +78,13 @@
             let session = try await create()
             session.close()
             try service.lock()
-            #expect(await refusal { _ = try await Vault.open(at: location) }?.code == .keyringLocked)
+            #expect(await refusal { _ = try await Vault(at: location) }?.code == .keyringLocked)
             try service.kill()
-            #expect(await refusal { _ = try await Vault.open(at: location) }?.code == .noSecretService)
+            #expect(await refusal { _ = try await Vault(at: location) }?.code == .noSecretService)
             let nowhere = VaultLocation(path: location.path, sessionBus: "unix:path=/nonexistent")
-            #expect(await refusal { _ = try await Vault.open(at: nowhere) }?.code == .noSessionBus)
+            #expect(await refusal { _ = try await Vault(at: nowhere) }?.code == .noSessionBus)
             try service.start()
-            _ = try await Vault.open(at: location)
+            _ = try await Vault(at: location)
         }
 
         @Test("A locked service prevents creation and leaves nothing behind")
@@ -106,9 +106,9 @@
             var bytes = try Encoding.decodeBase64Text(good)
             bytes[bytes.count - 1] ^= 1
             try service.replace(item, by: Encoding.base64Text(bytes))
-            #expect(await refusal { _ = try await Vault.open(at: location) }?.code == .corrupt)
+            #expect(await refusal { _ = try await Vault(at: location) }?.code == .corrupt)
             try service.replace(item, by: good)
-            _ = try await Vault.open(at: location)
+            _ = try await Vault(at: location)
         }
 
         @Test("The security checks rate the keyring and its device key")

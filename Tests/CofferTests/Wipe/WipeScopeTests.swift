@@ -127,7 +127,7 @@ struct WipeScopeTests {
         let receipt = try await session.wipe()
         #expect(receipt.removed["namespaces"] == 1)
         #expect(await refusal { _ = try await ada.tokens.list() }?.code == .wiped)
-        #expect(await refusal { _ = try await Vault.open(at: inside) }?.code == .wiped)
+        #expect(await refusal { _ = try await Vault(at: inside) }?.code == .wiped)
         let left = try home.everything().keys.map { FilePath($0).lastComponent?.string ?? "" }
         #expect(Set(left) == ["lock", "receipt.json", "state"])
         _ = try await home.create("created")
@@ -141,7 +141,7 @@ struct WipeScopeTests {
         _ = try await namespace("ada lovelace", of: home)
         let inside = try home.location.namespace(of: "ada lovelace")
         try VaultStateFile(phase: .wiping, vaultID: session.vaultID).write(in: session.core.home.directory)
-        #expect(await refusal { _ = try await Vault.open(at: inside) }?.code == .wiped)
+        #expect(await refusal { _ = try await Vault(at: inside) }?.code == .wiped)
         #expect(try !home.everything().keys.contains { $0.contains("vault/") })
     }
 }

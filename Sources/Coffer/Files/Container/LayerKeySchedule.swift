@@ -32,7 +32,7 @@ struct LayerKeySchedule: ~Copyable, Sendable {
 
     /// Returns a cipher for this layer's chunks. Each thread needs its own.
     func chunkCipher() throws(CofferError) -> ChunkCipher {
-        ChunkCipher(aead: try AEAD.prepare(suite.algorithm, key: chunkKey), nonceBase: nonceBase)
+        ChunkCipher(aead: try UnsafeNonceAEAD.prepare(suite.algorithm, key: chunkKey), nonceBase: nonceBase)
     }
 
     /// Returns the cipher that seals and opens the inner header.
@@ -41,10 +41,10 @@ struct LayerKeySchedule: ~Copyable, Sendable {
 
 /// Seals and opens the chunks of one layer.
 struct ChunkCipher: ~Copyable, Sendable {
-    private var aead: AEAD
+    private var aead: UnsafeNonceAEAD
     private let nonceBase: [UInt8]
 
-    init(aead: consuming AEAD, nonceBase: [UInt8]) {
+    init(aead: consuming UnsafeNonceAEAD, nonceBase: [UInt8]) {
         self.aead = aead
         self.nonceBase = nonceBase
     }
@@ -60,7 +60,7 @@ struct ChunkCipher: ~Copyable, Sendable {
         _ plaintext: Span<UInt8>, index: Int64, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
         let nonce = nonce(index)
-        try aead.seal(plaintext, choosingNonce: nonce.span, associatedData: Span(), into: &output)
+        try aead.seal(plaintext, nonce: nonce.span, associatedData: Span(), into: &output)
     }
 
     mutating func open(
@@ -72,7 +72,7 @@ struct ChunkCipher: ~Copyable, Sendable {
 
     mutating func sealInPlace(_ buffer: inout MutableSpan<UInt8>, index: Int64) throws(CofferError) {
         let nonce = nonce(index)
-        try aead.sealInPlace(&buffer, choosingNonce: nonce.span)
+        try aead.sealInPlace(&buffer, nonce: nonce.span)
     }
 
     mutating func openInPlace(_ buffer: inout MutableSpan<UInt8>, index: Int64) throws(CofferError) {

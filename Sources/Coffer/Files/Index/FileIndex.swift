@@ -43,8 +43,8 @@ final class FileIndex: Sendable {
     static func behind(_ ids: [FileID]) -> CofferError {
         CofferError(
             .corrupt,
-            "The \(displayName) does not list every container: it is damaged or older than they are, or another "
-                + "program put them there.",
+            "The \(displayName) does not list every container: it is damaged or older than they are, or "
+                + "another program put them there.",
             remedy: .verifyAndReindexFiles, entries: ids.map(\.description))
     }
 

@@ -3,17 +3,17 @@ import CofferCrypto
 import CofferVault
 import FoundationEssentials
 
-/// An order to erase that was accepted but not carried out yet, with the vault it was accepted for. It
+/// A command to erase that was accepted but not carried out yet, with the vault it was accepted for. It
 /// erases that vault, and nothing that was created since.
-struct PendingOrder: Equatable {
-    /// SHA-256 of all bytes of the order, in hexadecimal.
+struct PendingCommand: Equatable {
+    /// SHA-256 of all bytes of the command, in hexadecimal.
     let digest: String
     let scope: WipeScope
     /// The reason for the receipt; at most 255 bytes, the maximum in a tombstone.
     let reason: String
     /// Seconds since 1970.
     let expires: UInt64
-    /// The vault that it was accepted for. `nil` if its id was not known, and for an order that an earlier
+    /// The vault that it was accepted for. `nil` if its id was not known, and for a command that an earlier
     /// release accepted.
     let vaultID: VaultID?
 
@@ -23,11 +23,11 @@ struct PendingOrder: Equatable {
         digest = order.digest
         self.scope = scope
         reason = WipeReason(reason: order.content.reason, orderDigest: nil).reason
-        expires = OrderEncoding.seconds(order.content.expires) ?? 0
+        expires = CommandEncoding.seconds(order.content.expires) ?? 0
         self.vaultID = vaultID == .unknown ? nil : vaultID
     }
 
-    /// Whether this is the order with this digest.
+    /// Whether this is the command with this digest.
     func isOf(_ digest: String) -> Bool { self.digest.hasSameBytes(as: digest) }
 
     // MARK: In the record
@@ -59,7 +59,7 @@ struct PendingOrder: Equatable {
         case 1: scope = .all
         case 2:
             let name = try reader.text()
-            guard OrderEncoding.isName(name) else { throw reader.corruptError }
+            guard CommandEncoding.isName(name) else { throw reader.corruptError }
             scope = .user(name)
         case 3: scope = .tokens
         default: throw reader.corruptError

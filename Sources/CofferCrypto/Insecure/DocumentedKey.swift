@@ -1,7 +1,7 @@
 public import CofferBase
 import CofferEngine
 
-extension Documented {
+extension Insecure.DocumentedKey {
     /// The documented passcode hash: Base64(SHA-256(UTF-8 of the passcode)), 44 ASCII bytes.
     ///
     /// The passcode's bytes are hashed unchanged, without Unicode normalisation.

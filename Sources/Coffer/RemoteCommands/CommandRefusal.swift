@@ -1,8 +1,8 @@
 import CofferBase
 
-/// Why a vault does not accept an order. Only verification creates a refusal. Any other error is a failure,
-/// which means nothing about the order; the order is tried again.
-struct OrderRefusal: Error {
+/// Why a vault does not accept a command. Only verification creates a refusal. Any other error is a failure,
+/// which means nothing about the command; the command is tried again.
+struct CommandRefusal: Error {
     let reason: CofferError
 
     init(_ reason: CofferError) { self.reason = reason }
@@ -10,7 +10,7 @@ struct OrderRefusal: Error {
     init(_ code: CofferError.Code, _ message: String) { reason = CofferError(code, message) }
 }
 
-extension Result where Failure == OrderRefusal {
+extension Result where Failure == CommandRefusal {
     /// Returns the success, or throws the refusal like any other error.
     func orThrow() throws(CofferError) -> Success {
         switch self {

@@ -3,13 +3,13 @@ import CofferCrypto
 import CofferVault
 import FoundationEssentials
 
-/// The encoding of an order without its signature; numbers are big-endian. Every order has exactly one
+/// The encoding of a command without its signature; numbers are big-endian. Every command has exactly one
 /// encoding.
 ///
 /// Magic (8), version (2), action (1), scope (1), kind of target (1), 3 zero, target (16), counter (8),
 /// issued (8), expires (8), signer (32), length (2) and subject, length (2) and reason. The signature (64)
 /// follows.
-enum OrderEncoding {
+enum CommandEncoding {
     static let version: UInt16 = 1
     static let maxNameLength = 256
     static let maxReasonLength = 1024
@@ -56,7 +56,7 @@ enum OrderEncoding {
         return writer.bytes
     }
 
-    private static func parts(of action: OrderAction) -> (UInt8, UInt8, [UInt8]) {
+    private static func parts(of action: RemoteCommand.Action) -> (UInt8, UInt8, [UInt8]) {
         switch action {
         case .wipe(.all): (Tag.wipe, Tag.all, [])
         case .wipe(.user(let name)): (Tag.wipe, Tag.user, Array(name.utf8))
@@ -93,7 +93,7 @@ enum OrderEncoding {
 
     private static func target(
         _ word: UInt8, _ id: [UInt8], _ reader: BinaryReader
-    ) throws(CofferError) -> OrderTarget {
+    ) throws(CofferError) -> RemoteCommand.Target {
         switch word {
         case Tag.vault:
             guard let uuid = UUID(bytes: id) else { throw reader.corruptError }
@@ -105,7 +105,7 @@ enum OrderEncoding {
 
     private static func action(
         _ word: UInt8, scope: UInt8, _ subject: [UInt8], _ reader: BinaryReader
-    ) throws(CofferError) -> OrderAction {
+    ) throws(CofferError) -> RemoteCommand.Action {
         switch (word, scope, subject.count) {
         case (Tag.wipe, Tag.all, 0): return .wipe(.all)
         case (Tag.wipe, Tag.tokens, 0): return .wipe(.tokens)
@@ -132,7 +132,7 @@ enum OrderEncoding {
         text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 
-    /// Whole seconds since 1970; `nil` if an order cannot contain the date.
+    /// Whole seconds since 1970; `nil` if a command cannot contain the date.
     static func seconds(_ date: Date) -> UInt64? {
         let seconds = date.timeIntervalSince1970.rounded(.down)
         guard seconds >= 0, seconds <= Double(lastSecond) else { return nil }

@@ -5,37 +5,37 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// Carries out accepted orders, and does the work that every opening of a vault begins with.
+/// Carries out accepted commands, and does the work that every opening of a vault begins with.
 extension VaultCore {
-    /// Verifies an order again, under the lock, accepts its counter and carries it out.
-    func execute(_ order: VerifiedCommand) throws(CofferError) -> OrderOutcome {
+    /// Verifies a command again, under the lock, accepts its counter and carries it out.
+    func execute(_ order: VerifiedCommand) throws(CofferError) -> RemoteCommand.Outcome {
         try obey(order).orThrow()
     }
 
     /// Like ``execute(_:)``, but distinguishes a refusal from a failure. If several processes have the same
-    /// order, one carries it out and the others get a replay.
-    func obey(_ order: VerifiedCommand) throws(CofferError) -> Result<OrderOutcome, OrderRefusal> {
-        let pending: PendingOrder?
+    /// command, one carries it out and the others get a replay.
+    func obey(_ order: VerifiedCommand) throws(CofferError) -> Result<RemoteCommand.Outcome, CommandRefusal> {
+        let pending: PendingCommand?
         switch try take(order) {
         case .failure(let refusal): return .failure(refusal)
         case .success(let taken): pending = taken
         }
-        switch order.order.action {
+        switch order.content.action {
         case .wipe: break
         case .contact: return .success(.contactNoted)
         case .pin(let key): return .success(.keyPinned(key))
         case .unpin(let key): return .success(.keyRemoved(key))
         }
         guard let pending else { return .failure(Self.replay) }
-        return try finish(pending, reason: order.order.reason)
+        return try finish(pending, reason: order.content.reason)
     }
 
-    private static let replay = OrderRefusal(.orderReplayed, "The order was carried out before.")
+    private static let replay = CommandRefusal(.orderReplayed, "The order was carried out before.")
 
-    /// Erases what an order was accepted for; returns a replay if that was already done.
+    /// Erases what a command was accepted for; returns a replay if that was already done.
     func finish(
-        _ order: PendingOrder, reason: String
-    ) throws(CofferError) -> Result<OrderOutcome, OrderRefusal> {
+        _ order: PendingCommand, reason: String
+    ) throws(CofferError) -> Result<RemoteCommand.Outcome, CommandRefusal> {
         do throws(CofferError) {
             return .success(.wiped(try erase(order, reason: reason)))
         } catch {
@@ -45,9 +45,9 @@ extension VaultCore {
         }
     }
 
-    /// Erases what an order was accepted for, and nothing else; the receipt names the order. May be
+    /// Erases what a command was accepted for, and nothing else; the receipt names the command. May be
     /// repeated after a crash at any point.
-    private func erase(_ order: PendingOrder, reason: String) throws(CofferError) -> WipeReceipt {
+    private func erase(_ order: PendingCommand, reason: String) throws(CofferError) -> WipeReceipt {
         var eraser = VaultEraser(home: home, clock: clock, orderDigest: order.digest)
         eraser.namespaceID = order.vaultID
         eraser.isDue = { [self] () throws(CofferError) in
@@ -60,9 +60,9 @@ extension VaultCore {
         return receipt
     }
 
-    /// Whether an error of ``erase(_:reason:)`` shows that the order was already carried out: the tokens
-    /// were erased, or the vault that the order was for no longer exists.
-    private func isDone(_ order: PendingOrder, by error: CofferError) throws(CofferError) -> Bool {
+    /// Whether an error of ``erase(_:reason:)`` shows that the command was already carried out: the tokens
+    /// were erased, or the vault that the command was for no longer exists.
+    private func isDone(_ order: PendingCommand, by error: CofferError) throws(CofferError) -> Bool {
         switch order.scope {
         case .all: return false
         case .tokens: return error.code == .orderReplayed
@@ -74,15 +74,15 @@ extension VaultCore {
         }
     }
 
-    /// Removes the order from the record, so that a vault that still exists is not erased again.
-    private func markCompleted(_ order: PendingOrder) throws(CofferError) {
+    /// Removes the command from the record, so that a vault that still exists is not erased again.
+    private func markCompleted(_ order: PendingCommand) throws(CofferError) {
         try changeOrderBook { (book) throws(CofferError) in
             book.pending.removeAll { $0.isOf(order.digest) }
         }
     }
 
-    /// Whether the receipt in a vault directory is that of this order.
-    private static func hasReceipt(of order: PendingOrder, in home: VaultDirectory) -> Bool {
+    /// Whether the receipt in a vault directory is that of this command.
+    private static func hasReceipt(of order: PendingCommand, in home: VaultDirectory) -> Bool {
         guard let file = try? home.directory.open(VaultEraser.receiptName, .read),
             let bytes = try? file.readAll(limit: 1 << 24),
             let receipt = try? JSONDecoder().decode(NamedOrder.self, from: Data(bytes)),
@@ -95,8 +95,8 @@ extension VaultCore {
 
     // MARK: At each look
 
-    /// Carries out an order that was accepted before a crash. A namespace that is gone is success.
-    private func resumeInterrupted(_ order: PendingOrder, now: UInt64) throws(CofferError) {
+    /// Carries out a command that was accepted before a crash. A namespace that is gone is success.
+    private func resumeInterrupted(_ order: PendingCommand, now: UInt64) throws(CofferError) {
         guard order.scope == .all || order.vaultID != nil || isStillMeant(order, now: now) else {
             return try markCompleted(order)
         }
@@ -104,24 +104,24 @@ extension VaultCore {
         if order.scope == .all { throw CofferError.wiped }
     }
 
-    /// Whether an order that does not name the vault it was accepted for may be carried out. It is checked
+    /// Whether a command that does not name the vault it was accepted for may be carried out. It is checked
     /// again, because another vault may have taken its place.
-    private func isStillMeant(_ order: PendingOrder, now: UInt64) -> Bool {
+    private func isStillMeant(_ order: PendingCommand, now: UInt64) -> Bool {
         guard now < order.expires else { return false }
         guard case .user(let name) = order.scope else { return true }
         guard let inside = try? VaultEraser(home: home, clock: clock).namespace(of: name) else { return true }
         return !Self.hasReceipt(of: order, in: inside)
     }
 
-    /// Does the work that opening a vault, and each later check, begins with: carries out orders that a
-    /// crash interrupted, and checks the dead-man's switch. An order that cannot be finished blocks nothing
+    /// Does the work that opening a vault, and each later check, begins with: carries out commands that a
+    /// crash interrupted, and checks the dead-man's switch. A command that cannot be finished blocks nothing
     /// else; each check tries it again.
     ///
     /// A damaged record keeps no vault from opening, because an attacker who can damage it could also remove
-    /// it, and the orders with it. Until it is repaired no order is accepted; see
+    /// it, and the commands with it. Until it is repaired no command is accepted; see
     /// ``Vault/securityChecks()``.
     ///
-    /// - Throws: `wiped` if the vault no longer exists; if an order to erase everything fails, its error.
+    /// - Throws: `wiped` if the vault no longer exists; if a command to erase everything fails, its error.
     func processPendingCommands() throws(CofferError) {
         guard try orderRecordDamage() == nil, let book = try readOrderBook() else { return }
         // This comes before everything that needs the disk.

@@ -1,10 +1,9 @@
 public import CofferBase
 import CofferEngine
 
-extension Documented {
-    /// The documented PBKDF2 scheme: an AES key derived from a secret, for ``encrypt(_:key:)`` and
-    /// ``decrypt(_:key:)``. The parameters are stored with the data.
-    public struct PBKDF2Parameters: Sendable, Equatable {
+extension Insecure.PBKDF2CBC {
+    /// The parameters of the derivation, which are stored with the data.
+    public struct Parameters: Sendable, Equatable {
         /// The hash function of the HMAC: SHA-1, SHA-256 or SHA-512.
         public let digest: Digest
         /// The salt; at least 16 random bytes for new data.
@@ -34,16 +33,24 @@ extension Documented {
         }
     }
 
-    /// Derives the AES key from `secret`.
+    /// Derives the AES key from `secret`, for ``Insecure/DocumentedCBC``.
     ///
     /// - Throws: `invalidInput` for parameters out of bounds.
     public static func key(
-        secret: borrowing SecretBytes, _ parameters: PBKDF2Parameters
+        secret: borrowing SecretBytes, _ parameters: Parameters
     ) throws(CofferError) -> SymmetricKey {
         SymmetricKey.adopting(
             try PBKDF2.derive(
                 secret: secret.guarded.span, salt: parameters.salt.span, rounds: parameters.rounds,
                 digest: parameters.digest, count: parameters.keySize))
+    }
+
+    /// A new random string for the device scheme: 32 random bytes in Base64, 44 bytes.
+    ///
+    /// - Throws: `outOfMemory` if no guarded memory is available.
+    public static func newRandomString() throws(CofferError) -> SecretBytes {
+        let random = try GuardedBytes.random(count: 32)
+        return SecretBytes(try Encoding.base64(random.span))
     }
 
     /// The secret of the device scheme: device identifier ‖ random string, both UTF-8.
@@ -52,5 +59,16 @@ extension Documented {
     public static func deviceSecret(deviceID: String, randomString: String) throws(CofferError) -> SecretBytes
     {
         try SecretBytes.copying(deviceID + randomString)
+    }
+
+    /// The secret of the device scheme: device identifier ‖ random string, both UTF-8.
+    ///
+    /// - Throws: `outOfMemory` if no guarded memory is available.
+    public static func deviceSecret(
+        deviceID: String, randomString: borrowing SecretBytes
+    ) throws(CofferError) -> SecretBytes {
+        let deviceID = Array(deviceID.utf8)
+        return SecretBytes(
+            try GuardedBytes.concatenating(deviceID.span, randomString.guarded.span))
     }
 }

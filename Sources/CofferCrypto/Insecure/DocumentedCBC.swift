@@ -1,7 +1,7 @@
 public import CofferBase
 import CofferEngine
 
-extension Documented {
+extension Insecure.DocumentedCBC {
     /// The documented encryption: IV (16 random bytes) ‖ AES-CBC with PKCS#5 padding, under a key of 16 or 32
     /// bytes.
     ///

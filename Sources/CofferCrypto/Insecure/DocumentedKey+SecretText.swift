@@ -1,9 +1,8 @@
 public import CofferBase
 import CofferEngine
 
-/// The same schemes for a UUID or a random string that is never a `String`: its secrecy is the only strength
-/// of these schemes.
-extension Documented {
+/// The same scheme for a UUID that is never a `String`: its secrecy is the scheme's only strength.
+extension Insecure.DocumentedKey {
     /// A new random UUID of version 4 in the documented form: upper case with dashes, 36 bytes.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
@@ -29,14 +28,6 @@ extension Documented {
             span[position + 1] = digit(byte & 15)
             position += 2
         }
-    }
-
-    /// A new random string for the device scheme: 32 random bytes in Base64, 44 bytes.
-    ///
-    /// - Throws: `outOfMemory` if no guarded memory is available.
-    public static func newRandomString() throws(CofferError) -> SecretBytes {
-        let random = try GuardedBytes.random(count: 32)
-        return SecretBytes(try Encoding.base64(random.span))
     }
 
     /// Upper-case hexadecimal without a table look-up or a branch.
@@ -119,17 +110,6 @@ extension Documented {
             if passcode.count > 0 { return try passcodeHash(of: passcode) }
             return try passcodeHash(of: uuid)
         }
-    }
-
-    /// The secret of the device scheme: device identifier ‖ random string, both UTF-8.
-    ///
-    /// - Throws: `outOfMemory` if no guarded memory is available.
-    public static func deviceSecret(
-        deviceID: String, randomString: borrowing SecretBytes
-    ) throws(CofferError) -> SecretBytes {
-        let deviceID = Array(deviceID.utf8)
-        return SecretBytes(
-            try GuardedBytes.concatenating(deviceID.span, randomString.guarded.span))
     }
 
     static var noUUID: CofferError { CofferError(.invalidInput, "The documented key requires a UUID.") }

@@ -1,0 +1,13 @@
+extension RemoteCommand {
+    /// The result of carrying out a command.
+    public enum Outcome: Sendable, Equatable {
+        /// The wipe is complete.
+        case wiped(WipeReceipt)
+        /// The contact was recorded; the dead-man's switch starts again.
+        case contactNoted
+        /// A key was pinned.
+        case keyPinned(AdministratorKey)
+        /// A key was removed.
+        case keyRemoved(AdministratorKey)
+    }
+}

@@ -1,0 +1,113 @@
+public import CofferBase
+import CofferEngine
+
+/// The ciphers of ``AEAD`` under nonces that the caller chooses.
+///
+/// **Dangerous**: reusing a nonce under one key compromises both messages and the key's authentication. For
+/// protocols that prescribe the nonce, and for test vectors; everything else uses ``AEAD``, which draws its
+/// nonces itself. This type counts no messages.
+public struct UnsafeNonceAEAD: ~Copyable, Sendable {
+    /// libsodium has no reusable key schedule, so the key itself is kept.
+    private final class ExtendedKey: Sendable {
+        let key: SymmetricKey
+        init(_ key: consuming SymmetricKey) { self.key = key }
+    }
+
+    /// The algorithm.
+    public let algorithm: AEAD.Algorithm
+    private var cipher: AEADCipher?
+    private var xaes: XAESCipher?
+    private let extended: ExtendedKey?
+
+    private init(
+        _ algorithm: AEAD.Algorithm, cipher: consuming AEADCipher? = nil, xaes: consuming XAESCipher? = nil,
+        extended: ExtendedKey? = nil
+    ) {
+        self.algorithm = algorithm
+        self.cipher = cipher
+        self.xaes = xaes
+        self.extended = extended
+    }
+
+    /// Prepares `key` for use.
+    ///
+    /// - Throws: `invalidInput` for a key of the wrong size.
+    public static func prepare(_ algorithm: AEAD.Algorithm, key: borrowing SymmetricKey) throws(CofferError)
+        -> UnsafeNonceAEAD
+    {
+        guard key.count == algorithm.keySize else { throw CofferError.wrongKeySize(key.count) }
+        if let engine = algorithm.engine {
+            return UnsafeNonceAEAD(algorithm, cipher: try AEADCipher.make(engine, key: key.secret.span))
+        }
+        if algorithm == .xaes256GCM {
+            return UnsafeNonceAEAD(algorithm, xaes: try XAESCipher.make(key: key.secret.span))
+        }
+        return UnsafeNonceAEAD(algorithm, extended: ExtendedKey(try SymmetricKey.copying(key.secret.span)))
+    }
+
+    /// Seals under a nonce chosen by the caller, never used before under this key: ciphertext ‖ tag.
+    ///
+    /// - Parameters:
+    ///   - plaintext: The bytes to encrypt; may be empty.
+    ///   - nonce: Exactly the algorithm's nonce size.
+    ///   - associatedData: The bytes to authenticate with the plaintext.
+    ///   - output: Exactly 16 bytes longer than the plaintext.
+    /// - Throws: `invalidInput` for a nonce of the wrong size.
+    public mutating func seal(
+        _ plaintext: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
+        into output: inout MutableSpan<UInt8>
+    ) throws(CofferError) {
+        guard let extended else {
+            try xaes?.seal(plaintext, nonce: nonce, associatedData: associatedData, into: &output)
+            try cipher?.seal(plaintext, nonce: nonce, associatedData: associatedData, into: &output)
+            return
+        }
+        try extended.key.withSpan { (key) throws(CofferError) in
+            try XChaChaBinding.seal(
+                plaintext, key: key, nonce: nonce, associatedData: associatedData, into: &output)
+        }
+    }
+
+    /// Opens ciphertext ‖ tag.
+    ///
+    /// - Parameters:
+    ///   - sealed: Ciphertext and tag.
+    ///   - nonce: Exactly the algorithm's nonce size.
+    ///   - associatedData: The bytes that were authenticated with the plaintext.
+    ///   - output: Exactly 16 bytes shorter than `sealed`; cleared if opening fails.
+    /// - Throws: `notAuthentic` if the tag is invalid; `invalidInput` for a nonce of the wrong size.
+    public mutating func open(
+        _ sealed: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
+        into output: inout MutableSpan<UInt8>
+    ) throws(CofferError) {
+        guard let extended else {
+            try xaes?.open(sealed, nonce: nonce, associatedData: associatedData, into: &output)
+            try cipher?.open(sealed, nonce: nonce, associatedData: associatedData, into: &output)
+            return
+        }
+        try extended.key.withSpan { (key) throws(CofferError) in
+            try XChaChaBinding.open(
+                sealed, key: key, nonce: nonce, associatedData: associatedData, into: &output)
+        }
+    }
+
+    /// Replaces the plaintext, which is all of `buffer` except its last 16 bytes, with ciphertext and tag.
+    /// For bulk data; not for XChaCha20-Poly1305. The caller is responsible for the nonce.
+    package mutating func sealInPlace(
+        _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>
+    ) throws(CofferError) {
+        guard extended == nil else { throw CofferError(.unsupported, "Not for this algorithm.") }
+        try xaes?.sealInPlace(&buffer, nonce: nonce, associatedData: Span())
+        try cipher?.sealInPlace(&buffer, nonce: nonce, associatedData: Span())
+    }
+
+    /// Replaces ciphertext and tag with the plaintext, 16 bytes shorter. For bulk data; not for
+    /// XChaCha20-Poly1305.
+    package mutating func openInPlace(
+        _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>
+    ) throws(CofferError) {
+        guard extended == nil else { throw CofferError(.unsupported, "Not for this algorithm.") }
+        try xaes?.openInPlace(&buffer, nonce: nonce, associatedData: Span())
+        try cipher?.openInPlace(&buffer, nonce: nonce, associatedData: Span())
+    }
+}

@@ -65,7 +65,7 @@ extension Vault {
     public static func status(at location: VaultLocation) async throws(CofferError) -> VaultStatus {
         let session: Vault
         do throws(CofferError) {
-            session = try await open(at: location)
+            session = try await Vault(at: location)
         } catch {
             switch error.code {
             case .notInitialised: return VaultStatus(.uninitialised)

@@ -23,13 +23,18 @@ struct EarlierVaultTests {
         let scratch: ScratchDirectory
         let location: VaultLocation
 
-        init() throws {
-            scratch = try ScratchDirectory.make()
+        private init(_ scratch: consuming ScratchDirectory) {
+            location = VaultLocation(path: scratch.path.appending("vault"))
+            self.scratch = scratch
+        }
+
+        static func unpacked() throws -> Earlier {
+            let scratch = try ScratchDirectory.make()
             let archive = PackageRoot.path + "Tests/Fixtures/vault-0.1.tar.gz"
             let run = try CommandRun.run(
                 "tar", ["-xzpf", archive, "--no-same-owner", "-C", scratch.path.string])
             try #require(run.code == 0, "\(run.errorText)")
-            location = VaultLocation(path: scratch.path.appending("vault"))
+            return Earlier(scratch)
         }
 
         func unlocked() async throws -> Vault {
@@ -39,7 +44,7 @@ struct EarlierVaultTests {
         }
     }
 
-    private func text(_ vault: Vault, _ service: String, _ account: String, _ kind: TokenID.Kind = .access)
+    private func text(_ vault: Vault, _ service: String, _ account: String, _ kind: TokenKind = .access)
         async throws -> String?
     {
         try await vault.tokens.get(TokenID(service: service, account: account, kind: kind))?.token
@@ -48,7 +53,7 @@ struct EarlierVaultTests {
 
     @Test("Its status is read without the passcode")
     func status() async throws {
-        let earlier = try Earlier()
+        let earlier = try Earlier.unpacked()
         let status = try await Vault.status(at: earlier.location)
         #expect(status.state == .locked && status.hasPasscode && status.keyring == .file)
         #expect(status.vaultID?.description.uppercased() == "B4DDE08A-E38C-4A0F-A762-DD30B51E26EA")
@@ -59,7 +64,7 @@ struct EarlierVaultTests {
 
     @Test("Its attempts go on being counted, and its passcode opens it")
     func attempts() async throws {
-        let earlier = try Earlier()
+        let earlier = try Earlier.unpacked()
         let vault = try await Vault(at: earlier.location)
         let error = try await #require(throws: CofferError.self) {
             try await vault.unlock(with: Passcode(copying: "wrong 654321"))
@@ -78,7 +83,7 @@ struct EarlierVaultTests {
 
     @Test("Its tokens of every class are read, with what describes them, and the pending one is stored")
     func tokens() async throws {
-        let earlier = try Earlier()
+        let earlier = try Earlier.unpacked()
         let vault = try await earlier.unlocked()
         #expect(try await text(vault, "api.example.org", "ada") == "access-1")
         #expect(try await text(vault, "mail.example.org", "bob") == "mail-1")
@@ -106,7 +111,7 @@ struct EarlierVaultTests {
 
     @Test("Its files are read, also the one that a context is bound to, and rewrapped")
     func files() async throws {
-        let earlier = try Earlier()
+        let earlier = try Earlier.unpacked()
         let vault = try await earlier.unlocked()
         let (small, big) = (try FileID(Self.files.small), try FileID(Self.files.big))
         func check() async throws {
@@ -128,7 +133,7 @@ struct EarlierVaultTests {
 
     @Test("Its databases are read: the program's own and that of the soups")
     func databases() async throws {
-        let earlier = try Earlier()
+        let earlier = try Earlier.unpacked()
         let vault = try await earlier.unlocked()
         let notes = try await VaultDatabases(vault).pool("notes")
         let body = try await notes.read { try String.fetchAll($0, sql: "SELECT body FROM note") }
@@ -142,13 +147,13 @@ struct EarlierVaultTests {
 
     @Test("Its administrator's order is carried out: the tokens go, the files stay")
     func order() async throws {
-        let earlier = try Earlier()
+        let earlier = try Earlier.unpacked()
         let vault = try await earlier.unlocked()
         #expect(try await vault.administratorKeys().map(\.label) == ["admin"])
         #expect(try await vault.contactPolicy() == DeadManSwitch(.lock, after: .seconds(3650 * 86_400)))
         let order = try SignedCommand.read(earlier.scratch.read("wipe.order"))
         let verified = try await vault.verify(order)
-        #expect(verified.order.reason == "lost device" && verified.order.counter == 7)
+        #expect(verified.content.reason == "lost device" && verified.content.counter == 7)
         _ = try await vault.execute(verified)
         #expect(try await Vault.status(at: earlier.location).tokens == 0)
         #expect(try await Vault.status(at: earlier.location).files == 2)
@@ -156,7 +161,7 @@ struct EarlierVaultTests {
 
     @Test("Its export is imported, and a new passcode opens everything")
     func export() async throws {
-        let earlier = try Earlier()
+        let earlier = try Earlier.unpacked()
         let target = try ScratchDirectory.make()
         let new = try await Vault.create(
             at: VaultLocation(path: target.path.appending("vault")), passcode: nil)

@@ -4,7 +4,7 @@ extension CofferError {
     /// `default`.
     public struct Remedy: Sendable, Hashable, CaseIterable {
         private enum Kind: String, CaseIterable {
-            case createVault, activateVault, restoreVault, restoreOrWipeVault, useNewerRelease
+            case createVault, returnOrCreateVault, activateVault, restoreVault, restoreOrWipeVault, useNewerRelease
             case restoreKeyring, restoreKeyringOrWipeVault
             case eraseUserVault, removeDirectory, restoreOrRemoveOrders, wipeAgain
             case restoreOrWipeTokens, restoreOrReplaceToken, replaceDamagedTokens, purgeCorruptTokens
@@ -29,6 +29,8 @@ extension CofferError {
 
         /// Create a vault.
         public static let createVault = Remedy(kind: .createVault)
+        /// Put the vault directory back if it was moved away, or else create a vault.
+        public static let returnOrCreateVault = Remedy(kind: .returnOrCreateVault)
         /// Activate the wiped vault again.
         public static let activateVault = Remedy(kind: .activateVault)
         /// Restore the vault directory from a backup.

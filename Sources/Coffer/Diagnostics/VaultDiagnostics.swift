@@ -134,11 +134,19 @@ extension Vault {
     /// Empty unless the record is damaged: most vaults accept no orders.
     fileprivate static func orders(_ damage: CofferError?) -> [SecurityCheck] {
         guard let damage else { return [] }
+        // Removing the record forgets which orders were seen, so only damage is a reason to.
+        let remedy: CofferError.Remedy? =
+            switch damage.code {
+            case .corrupt: .restoreOrRemoveOrders
+            case .unsupportedVersion: .useNewerRelease
+            case .foreign: .restoreVault
+            default: nil
+            }
         return [
             SecurityCheck(
                 "orders", .missing,
                 "The record of orders cannot be read: no signed order is accepted and the dead-man's switch "
-                    + "is off. \(damage.message)", remedy: .restoreOrRemoveOrders)
+                    + "is off. \(damage.message)", remedy: remedy)
         ]
     }
 

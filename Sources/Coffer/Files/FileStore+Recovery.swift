@@ -79,12 +79,15 @@ extension FileStore {
         guard let entry = contents.entries[header.id] else {
             _ = try openContainer(header.id, .read)
             guard !contents.isDamaged else { throw FileIndex.corruptError }
+            guard !contents.removed.contains(header.id) else {
+                throw CofferError(
+                    .corrupt, "\(header.id) was removed, and another program put its container back.",
+                    remedy: .removeOrReindexFile)
+            }
             throw CofferError(
                 .corrupt,
-                contents.removed.contains(header.id)
-                    ? "\(header.id) was removed, and another program put its container back."
-                    : "The container of \(header.id) is not in the index: the index is damaged or older, or "
-                        + "another program put the container there.", remedy: .removeOrReindexFile)
+                "The container of \(header.id) is not in the index: the index is damaged or older, or "
+                    + "another program put the container there.", remedy: .verifyAndReindexFiles)
         }
         guard entry.commitment == header.commitment, entry.generation == header.contentGeneration,
             entry.protection == protection.rawValue

@@ -8,7 +8,7 @@ public struct PollingRevocationSource: RevocationSource {
     ///
     /// - Parameter body: Returns the revocations since the last call. It may throw errors of any type:
     ///   ``poll()`` throws a `CofferError` as it is, `cancelled` for a `CancellationError`, and `inputOutput`
-    ///   with the error's description for another.
+    ///   with the name of the error's type for another, whose own text may hold secrets.
     public init<Failure: Error>(_ body: @escaping @Sendable () async throws(Failure) -> [Revocation]) {
         self.body = { () async throws(CofferError) in
             do {
@@ -23,7 +23,9 @@ public struct PollingRevocationSource: RevocationSource {
         switch error {
         case let error as CofferError: error
         case is CancellationError: CofferError(.cancelled, "The poll was cancelled.")
-        default: CofferError(.inputOutput, "The poll for revocations failed: \(error)")
+        default:
+            CofferError(
+                .inputOutput, "The poll for revocations failed with an error of type \(type(of: error)).")
         }
     }
 

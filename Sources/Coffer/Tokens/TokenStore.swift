@@ -212,7 +212,7 @@ public final class TokenStore: Sendable {
         if let damaged = listing.damaged.first {
             throw CofferError(
                 damaged.code, "A stored token cannot be read: \(damaged.name).",
-                remedy: .restoreOrReplaceToken)
+                remedy: damaged.code == .unsupportedVersion ? .useNewerRelease : .restoreOrReplaceToken)
         }
         return listing.tokens
     }

@@ -151,7 +151,7 @@ public struct DocumentedSecrets: Sendable {
             let keySize = attributes[Attribute.keySize].flatMap({ Int($0) })
         else {
             throw CofferError(
-                .corrupt, "The parameters of a kept device key are damaged.", remedy: .restoreOrWipeVault)
+                .corrupt, "The parameters of a kept device key are damaged.", remedy: .restoreVault)
         }
         return try Insecure.PBKDF2CBC.Parameters(
             digest: digest, salt: salt, rounds: rounds, keySize: keySize)

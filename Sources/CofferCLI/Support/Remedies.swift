@@ -10,14 +10,20 @@ extension CofferError.Remedy {
 
     private static let vaultSentences: [CofferError.Remedy: String] = [
         .createVault: "Create one with coffer init.",
+        .returnOrCreateVault: "If it was moved away, put it back; otherwise create a vault with coffer init.",
         .activateVault: "Activate it again with coffer init.",
         .restoreVault: "Restore the vault directory from a backup.",
-        .restoreOrWipeVault: "Restore the vault directory from a backup, or erase it with coffer wipe --yes.",
+        .restoreOrWipeVault: """
+        Restore the vault directory from a backup, or erase this vault with coffer wipe --yes --home and its \
+        directory.
+        """,
         .useNewerRelease: "Use that release, or restore the vault directory from a backup.",
         .restoreKeyring: "Restore the desktop keyring from a backup.",
-        .restoreKeyringOrWipeVault:
-            "Restore the desktop keyring from a backup, or erase the vault with coffer wipe --yes.",
-        .eraseUserVault: "Erase it with coffer wipe, then try again.",
+        .restoreKeyringOrWipeVault: """
+        Restore the desktop keyring from a backup, or erase this vault with coffer wipe --yes --home and its \
+        directory.
+        """,
+        .eraseUserVault: "Erase it with coffer wipe --yes --home and that directory, then try again.",
         .removeDirectory: """
         If it was a vault, remove the directory yourself. coffer lock --all removes from the kernel \
         keyring the keys that a lock removes; those of the afterFirstUnlock classes stay until a reboot.
@@ -30,7 +36,7 @@ extension CofferError.Remedy {
             "To see what is still there, erase it yourself with coffer wipe --yes --user NAME, or --tokens.",
         .restoreOrWipeTokens: """
         Restore the vault's file tokens from a backup. Without one, erase only the tokens with coffer wipe \
-        --yes --tokens and import an export; the files stay, but the vault's databases are lost with their \
+        --yes --tokens --home and its directory, and import an export; the files stay, but the vault's databases are lost with their \
         keys.
         """,
         .restoreOrReplaceToken: """

@@ -1,4 +1,5 @@
 package import CofferBase
+import CofferCrypto
 package import CofferEngine
 
 /// Evaluates passcodes and counts every attempt before it compares it. Everything here except
@@ -34,33 +35,35 @@ package struct AttemptLimiter {
     package func mustErase(
         after passcode: DerivedPasscode, keybag: Keybag, in vault: borrowing Descriptor
     ) throws(CofferError) -> Bool {
-        let state = try prepare(keybag, in: vault)
+        // Derived once, so that taking a count back does not depend on memory being available.
+        let key = try device.key(AttemptRecord.record.keyLabel)
+        let state = try prepare(keybag, key: key, in: vault)
         let before = state.attempts
         let isAgain = before.isLast(passcode.tag)
         guard before.attemptsLeft > 0 || (isAgain && before.isPending) else { return true }
         guard before.isPending || !isAgain else {
-            _ = try write(before, over: state.record, in: vault)
+            _ = try write(before, over: state.record, key: key, in: vault)
             throw wrong(before)
         }
         var attempts = before.counting(passcode.tag)
-        let counted = try write(attempts, over: state.record, in: vault)
+        let counted = try write(attempts, over: state.record, key: key, in: vault)
         try rollbackGuard?.record(counted.generation)
         let isRight: Bool
         do throws(CofferError) {
             isRight = try keybag.isRight(passcode, vaultID: device.vaultID)
         } catch {
             // The passcode was not compared, so the attempt does not count.
-            _ = try? write(before, over: counted, in: vault)
+            _ = try? write(before, over: counted, key: key, in: vault)
             throw error
         }
         guard isRight else {
             attempts.isPending = false
             // An attempt that cannot be recorded stays pending: the next one compares it again.
-            _ = try? write(attempts, over: counted, in: vault)
+            _ = try? write(attempts, over: counted, key: key, in: vault)
             guard attempts.attemptsLeft > 0 else { return true }
             throw wrong(attempts)
         }
-        _ = try write(AttemptRecord(), over: counted, in: vault)
+        _ = try write(AttemptRecord(), over: counted, key: key, in: vault)
         return false
     }
 
@@ -83,7 +86,7 @@ package struct AttemptLimiter {
     /// Reads the counter, enforces the delay, settles a pending passcode if the keybag has a tag to compare
     /// it with, and sets the time of this attempt.
     private func prepare(
-        _ keybag: Keybag, in vault: borrowing Descriptor
+        _ keybag: Keybag, key: borrowing SymmetricKey, in vault: borrowing Descriptor
     ) throws(CofferError) -> State {
         var record = try AttemptRecord.record.read(device: device, in: vault, repairing: true)
         try rollbackGuard?.verify(record.generation)
@@ -92,7 +95,7 @@ package struct AttemptLimiter {
         let boot = clock.bootIdentifier()
         if attempts.isClockRolledBack(now: now, bootIdentifier: boot) {
             attempts.lastFailure = now
-            record = try write(attempts, over: record, in: vault)
+            record = try write(attempts, over: record, key: key, in: vault)
         }
         // After ten wrong passcodes there is no delay any more.
         if attempts.attemptsLeft > 0 || attempts.isPending { try throwIfTooSoon(attempts) }
@@ -115,8 +118,9 @@ package struct AttemptLimiter {
     }
 
     private func write(
-        _ attempts: AttemptRecord, over record: Record, in vault: borrowing Descriptor
+        _ attempts: AttemptRecord, over record: Record, key: borrowing SymmetricKey,
+        in vault: borrowing Descriptor
     ) throws(CofferError) -> Record {
-        try AttemptRecord.record.update(record, to: attempts, device: device, in: vault)
+        try AttemptRecord.record.update(record, to: attempts, vaultID: device.vaultID, key: key, in: vault)
     }
 }

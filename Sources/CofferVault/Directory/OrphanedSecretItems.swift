@@ -76,7 +76,8 @@ package struct OrphanedSecretItems {
         let noted = try notes()
         guard !noted.isEmpty else { return [] }
         let live = try liveInService()
-        return noted.filter { $0 != live }
+        let away = try movedAway()
+        return noted.filter { $0 != live && $0 != away }
     }
 
     private func hasStaleFile() throws(CofferError) -> Bool {
@@ -92,6 +93,15 @@ package struct OrphanedSecretItems {
         else { return nil }
         let file = try DeviceKeyFile.read(in: home.openVault())
         return file.backend == .secretService ? file.vaultID : nil
+    }
+
+    /// The id of the vault that the state record names as live but whose directory is not there. It may only
+    /// be moved away, as while it is restored from a backup, and needs its device key again.
+    private func movedAway() throws(CofferError) -> VaultID? {
+        guard let state = try home.state(), state.isAlive,
+            try home.directory.status(of: VaultDirectory.vaultName) == nil
+        else { return nil }
+        return state.vaultID
     }
 
     private static func name(_ vaultID: VaultID) -> FilePath { FilePath(prefix + vaultID.description) }

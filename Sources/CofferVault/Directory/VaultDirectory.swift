@@ -160,7 +160,10 @@ package final class VaultDirectory: Sendable {
             return try directory.open(Self.vaultName, [.read, .directory])
         } catch {
             guard error.code == .absent else { throw error }
-            throw Self.missing(path)
+            throw CofferError(
+                .notInitialised,
+                "The vault in \(path) is missing: its creation was interrupted, or it was moved away.",
+                remedy: .returnOrCreateVault)
         }
     }
 

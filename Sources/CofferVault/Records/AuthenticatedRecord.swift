@@ -1,5 +1,5 @@
 package import CofferBase
-import CofferCrypto
+package import CofferCrypto
 package import CofferEngine
 package import SystemPackage
 
@@ -52,7 +52,8 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
     package func create(
         _ payload: Payload, device: DeviceKey, in directory: borrowing Descriptor
     ) throws(CofferError) {
-        let slot = try encodeSlot(payload.encoded, generation: 1, device: device)
+        let slot = try encodeSlot(
+            payload.encoded, generation: 1, vaultID: device.vaultID, key: device.key(keyLabel))
         try DualSlotFile.create(name, in: directory, slot: slot.span)
     }
 
@@ -60,7 +61,8 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
     package func createAtomically(
         _ payload: Payload, device: DeviceKey, in directory: borrowing Descriptor
     ) throws(CofferError) {
-        let slot = try encodeSlot(payload.encoded, generation: 1, device: device)
+        let slot = try encodeSlot(
+            payload.encoded, generation: 1, vaultID: device.vaultID, key: device.key(keyLabel))
         let both = slot + slot
         try directory.replace(name, with: both.span)
     }
@@ -115,26 +117,35 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
     package func update(
         _ old: Contents, to payload: Payload, device: DeviceKey, in directory: borrowing Descriptor
     ) throws(CofferError) -> Contents {
+        try update(old, to: payload, vaultID: device.vaultID, key: device.key(keyLabel), in: directory)
+    }
+
+    /// Replaces `old` with `payload` under the record's key, derived before, for an update that must not fail
+    /// for want of guarded memory.
+    package func update(
+        _ old: Contents, to payload: Payload, vaultID: VaultID, key: borrowing SymmetricKey,
+        in directory: borrowing Descriptor
+    ) throws(CofferError) -> Contents {
         let generation = old.generation + 1
         let bytes = payload.encoded
-        let slot = try encodeSlot(bytes, generation: generation, device: device)
+        let slot = try encodeSlot(bytes, generation: generation, vaultID: vaultID, key: key)
         let file = try DualSlotFile.open(name, in: directory, slotSize: slotSize, writable: true)
         try file.update(slot.span, current: old.slot)
         return Contents(payload: payload, generation: generation, slot: 0, bytes: bytes)
     }
 
     private func encodeSlot(
-        _ payload: [UInt8], generation: UInt64, device: DeviceKey
+        _ payload: [UInt8], generation: UInt64, vaultID: VaultID, key: borrowing SymmetricKey
     ) throws(CofferError) -> [UInt8] {
         var writer = BinaryWriter()
         writer.append(Array(magic.utf8))
         writer.append(UInt16(1))
         writer.pad(to: 16)
         writer.append(generation)
-        writer.append(device.vaultID.bytes)
+        writer.append(vaultID.bytes)
         writer.appendLengthPrefixed(payload)
         writer.pad(to: slotSize - Self.tagSize)
-        let tag = try HMAC.authenticate(writer.bytes.span, key: device.key(keyLabel))
+        let tag = try HMAC.authenticate(writer.bytes.span, key: key)
         return writer.bytes + tag
     }
 

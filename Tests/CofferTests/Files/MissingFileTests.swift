@@ -183,7 +183,7 @@ struct MissingFileTests {
         #expect(listing.files.map(\.id) == [ids[0]] && listing.isIndexBehind && listing.unlisted == [ids[1]])
         let error = await refusal { _ = try await last.files.list() }
         #expect(error?.code == .corrupt && error?.entries == [ids[1].description])
-        #expect(await refusal { try await read(last, ids[1]) }?.remedy == .removeOrReindexFile)
+        #expect(await refusal { try await read(last, ids[1]) }?.remedy == .verifyAndReindexFiles)
         #expect(try await last.status().unlistedFiles == [ids[1]])
         #expect(try await protection("file-index", last)?.message.contains(ids[1].description) == true)
         #expect(try await last.files.verifyAll().orphans == [ids[1]])

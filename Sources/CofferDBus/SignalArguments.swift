@@ -1,6 +1,6 @@
 import CofferBase
 
-/// The part of a bus message that concerns locks: flags, texts and the changed properties.
+/// The arguments of a bus signal that concern locks: Booleans, strings and changed properties.
 package struct SignalArguments: Sendable, Equatable {
     /// The first argument, if it is a Boolean.
     package var flag: Bool?
@@ -40,7 +40,7 @@ package struct BusSignal: Sendable, Equatable {
     }
 }
 
-/// Which signals to listen to; a property that is `nil` matches anything.
+/// A filter for signals; a `nil` property matches any value.
 package struct BusRule: Sendable, Equatable {
     let sender: String?
     let path: String?

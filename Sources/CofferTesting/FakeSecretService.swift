@@ -219,14 +219,14 @@ public final class FakeSecretService: Sendable {
     /// - Parameters:
     ///   - method: The method.
     ///   - moment: The moment in the call.
-    ///   - mishap: The fault.
+    ///   - fault: The fault.
     ///   - calls: The number of calls to let through first.
     /// - Throws: `timedOut` while the service hangs.
     public func injectFault(
-        _ method: Method, _ moment: Moment, _ mishap: Fault, afterCalls calls: Int = 0
+        _ method: Method, _ moment: Moment, _ fault: Fault, afterCalls calls: Int = 0
     ) async throws(CofferError) {
         let word =
-            switch mishap {
+            switch fault {
             case .hangs: "stop"
             case .crashes: "die"
             case .fails(let name): name

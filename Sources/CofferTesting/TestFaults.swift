@@ -4,7 +4,7 @@ import Synchronization
 /// Errors that the keyring of a vault fails with when a test requests them.
 ///
 /// ```swift
-/// vault.faults.fail(.afterCommit, with: CofferError(.interrupted, "The service went away."))
+/// temporary.faults.fail(.afterCommit, with: CofferError(.interrupted, "The service went away."))
 /// ```
 public final class TestFaults: Sendable {
     /// The point at which the fault occurs.
@@ -29,24 +29,24 @@ public final class TestFaults: Sendable {
     /// Makes the next steps of a kind fail.
     ///
     /// - Parameters:
-    ///   - step: The point of failure.
+    ///   - point: The point of failure.
     ///   - error: The error to throw.
     ///   - times: The number of failures; later steps succeed.
-    public func fail(_ step: FaultPoint, with error: CofferError, times: Int = 1) {
-        faults.withLock { $0[step] = Fault(error: error, remaining: times) }
+    public func fail(_ point: FaultPoint, with error: CofferError, times: Int = 1) {
+        faults.withLock { $0[point] = Fault(error: error, remaining: times) }
     }
 
     /// Cancels all remaining faults.
     public func clear() { faults.withLock { $0 = [:] } }
 
     /// Whether the next step of a kind fails.
-    func isPending(_ step: FaultPoint) -> Bool { faults.withLock { ($0[step]?.remaining ?? 0) > 0 } }
+    func isPending(_ point: FaultPoint) -> Bool { faults.withLock { ($0[point]?.remaining ?? 0) > 0 } }
 
     /// Throws the error of a step that is to fail, and counts it.
-    func check(_ step: FaultPoint) throws(CofferError) {
+    func check(_ point: FaultPoint) throws(CofferError) {
         let error: CofferError? = faults.withLock { faults in
-            guard let fault = faults[step], fault.remaining > 0 else { return nil }
-            faults[step]?.remaining -= 1
+            guard let fault = faults[point], fault.remaining > 0 else { return nil }
+            faults[point]?.remaining -= 1
             return fault.error
         }
         if let error { throw error }

@@ -37,7 +37,7 @@ struct WipeProveTests {
                 "keys of the file filekeys", "keys of the file tokens",
             ] { #expect(names.contains(name), "\(name)") }
             let before = try #require(proof["foundBefore"] as? [String: Int])
-            #expect(try #require(before["the home"]) >= 5)
+            #expect(try #require(before["the vault directory"]) >= 5)
             #expect(try #require(before["directories in memory"]) >= 1)
             #expect(try home("token", "list").code == 6)
         }

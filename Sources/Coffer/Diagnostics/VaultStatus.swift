@@ -37,7 +37,8 @@ public struct VaultStatus: Sendable, Equatable {
     public var files = 0
     /// The number of interrupted additions and removals of files that left something in the vault.
     public var unfinishedFiles = 0
-    /// The number of bytes that they left. The next command that lists or changes files removes them.
+    /// The number of bytes left by interrupted additions and removals. The next command that lists or changes
+    /// files removes them.
     public var unfinishedBytes: Int64 = 0
     /// Files whose containers were deleted by another program.
     public var missingFiles: [FileID] = []

@@ -111,7 +111,8 @@ extension FileStore {
             try check()
             if let count = try destroyUnusedKeys() { return count }
             guard Clock.sinceBoot < end else {
-                throw CofferError(.busy, "Files are being added: the old keys stay until the next rewrap.")
+                throw CofferError(
+                    .busy, "Files are being added: the old keys stay until the next key rotation.")
             }
             Clock.sleep(for: .milliseconds(20))
         }

@@ -41,8 +41,9 @@ public final class FileStore: Sendable {
     ///     although it was not created for that.
     ///   - progress: Called from time to time on worker threads.
     /// - Returns: The id of the stored file.
-    /// - Throws: `locked`, `wiped`; `refused` for anything other than a regular file, and for a vault on an
-    ///   external medium; `conflict` if the file changes while it is read, or if the original should be
+    /// - Throws: `locked`, `wiped`; `invalidInput` for a path that does not name a file, or a context that is
+    ///   too long; `refused` for anything other than a regular file, and for a vault on an external medium;
+    ///   `conflict` if the file changes while it is read, or if the original should be
     ///   removed but was changed since or is open for writing. In the latter case it stays beside its sealed
     ///   copy, whose id is in the message. `noSpace`, `readOnly`, `cancelled`.
     public func add(
@@ -54,7 +55,7 @@ public final class FileStore: Sendable {
     ) async throws(CofferError) -> FileID {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             guard let name = path.lastComponent else {
-                throw CofferError(.refused, "\(path) does not name a file.")
+                throw CofferError(.invalidInput, "\(path) does not name a file.")
             }
             guard context.count <= Self.maxContextLength else {
                 throw CofferError(

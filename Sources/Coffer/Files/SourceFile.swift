@@ -15,7 +15,7 @@ package struct SourceFile: ~Copyable {
     /// removed later, before anything is sealed.
     init(_ path: FilePath, _ source: borrowing Descriptor) throws(CofferError) {
         guard let component = path.lastComponent else {
-            throw CofferError(.refused, "\(path) does not name a file.")
+            throw CofferError(.invalidInput, "\(path) does not name a file.")
         }
         let parent = path.removingLastComponent()
         let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
@@ -27,7 +27,10 @@ package struct SourceFile: ~Copyable {
         // A second change within the same tick of the file system's clock would be invisible.
         if !first.isSettled { Clock.sleep(for: .milliseconds(110)) }
         let status = try source.status()
-        guard status == first else { throw CofferError(.conflict, "\(path) is being changed.") }
+        guard status == first else {
+            throw CofferError(
+                .conflict, "\(path) is still being written, so it was not sealed. Try again.")
+        }
         self.path = path
         self.directory = directory
         self.name = name
@@ -93,7 +96,8 @@ package struct SourceFile: ~Copyable {
     }
 
     private var changed: CofferError {
-        CofferError(.conflict, "\(path) was changed or replaced since it was sealed; it was not removed.")
+        CofferError(
+            .conflict, "\(path) has been changed or replaced since it was sealed, so it was not removed.")
     }
 
     /// Returns a name beside the file that a person recognises if a crash leaves it there.

@@ -40,7 +40,7 @@ public final class StoredFileReader: Sendable {
     /// the end of the file. Blocks the calling thread.
     ///
     /// - Parameters:
-    ///   - offset: The first byte to read. There are no bytes past the end.
+    ///   - offset: The offset of the first byte. At or past the end of the file, nothing is read.
     ///   - buffer: The destination. It is cleared if an error is thrown.
     /// - Returns: The number of bytes read.
     /// - Throws: `invalidInput` for a negative offset; `locked`, `wiped`, `corrupt`.

@@ -83,7 +83,7 @@ extension TokenStore {
     private func revoked(_ id: TokenID, _ policy: RevocationPolicy) async throws(CofferError) {
         _ = try await BlockingExecutor.run { [core] _ throws(CofferError) in
             let grant = Revocation.grantRevoked(
-                reason: "a token was taken back by its issuer", of: TokenAccount(id))
+                reason: "the issuer revoked a token", of: TokenAccount(id))
             return try core.handle(grant, onRevocation: policy)
         }
     }

@@ -8,7 +8,7 @@ public import CofferBase
 /// ``Vault/checkHeartbeat()``. If the boot cannot be identified, as without /proc, nothing is erased and the
 /// keys are evicted.
 public struct DeadManSwitch: Sendable, Hashable {
-    /// The action when the time is over.
+    /// The action to take once the limit has passed without a heartbeat.
     public enum Action: String, Sendable, CaseIterable {
         /// Evict every key, at each check, until a contact arrives.
         case lock
@@ -16,7 +16,7 @@ public struct DeadManSwitch: Sendable, Hashable {
         case wipe
     }
 
-    /// The action when the time is over.
+    /// The action to take once the limit has passed without a heartbeat.
     public let action: Action
     /// The time after the last contact, in whole seconds.
     public let limit: Duration
@@ -24,7 +24,7 @@ public struct DeadManSwitch: Sendable, Hashable {
     /// Creates a switch.
     ///
     /// - Parameters:
-    ///   - action: The action when the time is over.
+    ///   - action: The action to take once the limit has passed without a heartbeat.
     ///   - limit: One hour to ten years.
     /// - Throws: `invalidInput` for another limit.
     public init(_ action: Action, after limit: Duration) throws(CofferError) {

@@ -5,10 +5,10 @@ public import FoundationEssentials
 /// A command as an administrator writes it: the recipient, the validity, the action and the reason.
 ///
 /// ```swift
-/// let order = RemoteCommand(
+/// let command = RemoteCommand(
 ///     .wipe(.all), for: .vault(vaultID), counter: 7, issued: Date(), expires: Date() + 86_400,
 ///     reason: "lost on a train")
-/// let bytes = try order.signed(by: seed)
+/// let bytes = try command.signed(by: seed)
 /// ```
 ///
 /// The recipient reads the bytes as ``SignedCommand``.
@@ -17,7 +17,8 @@ public struct RemoteCommand: Sendable, Hashable {
     public let action: RemoteCommand.Action
     /// The recipient.
     public let target: RemoteCommand.Target
-    /// Greater than in every command that the vault has accepted before; contacts have a separate count.
+    /// The command's counter, which must be greater than that of any command the vault has accepted.
+    /// Heartbeats are counted separately.
     public let counter: UInt64
     /// The time of issue, in whole seconds. The command is not valid before it.
     public let issued: Date

@@ -22,8 +22,8 @@ public final class TokenStore: Sendable {
     /// While its class is locked, the value is sealed to the class's public key and is pending until an
     /// unlock, in the order of arrival. Until then only this vault object can read it. If its name has no
     /// value at the unlock, it is stored and marked (``TokenInfo/isStoredWhileLocked``). It replaces a stored
-    /// value if this vault object has read or written that exact value, because it can then prove that it
-    /// continues it. Otherwise it stays pending, and readers get the stored value, until the caller calls
+    /// value only if this vault object has read or written exactly that value, which proves that it saw what
+    /// it replaces. Otherwise it stays pending, and readers get the stored value, until you call
     /// ``accept(_:fingerprint:)`` or ``reject(_:fingerprint:)``. A `precondition` requires an unlocked
     /// vault. If the classes of the stored and of the new value are both unlocked, pending values that this
     /// vault object did not store do not delay the new one.

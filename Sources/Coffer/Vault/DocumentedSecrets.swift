@@ -10,6 +10,8 @@ import CofferVault
 /// A secret is never created because an existing one could not be read. Creating one is a separate call, and
 /// it fails if a secret of that name exists.
 ///
+/// With `import CofferCrypto`:
+///
 /// ```swift
 /// try await vault.documentedSecrets.createUUID("app")
 /// let key = try await vault.documentedSecrets.withUUID("app") { uuid in

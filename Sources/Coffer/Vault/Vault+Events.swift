@@ -1,5 +1,5 @@
 extension Vault {
-    /// The events from now on. When an event is delivered, the keys are already gone.
+    /// A stream of the events that occur from now on. By the time an event is delivered, the keys are gone.
     ///
     /// Each access returns a separate stream, which ends with the vault object. A stream that is not read
     /// keeps the newest 64 events.

@@ -42,7 +42,7 @@ struct RemoteWipeHeartbeat: AsyncParsableCommand {
     private func policy(_ action: Action) throws(CofferError) -> DeadManSwitch? {
         guard action != .off else {
             guard afterDays == nil else {
-                throw CofferError(.invalidInput, "--action off takes no --after-days.")
+                throw CofferError(.invalidInput, "--after-days cannot be used with --action off.")
             }
             return nil
         }

@@ -104,7 +104,7 @@ struct WipeProof {
             // The device key itself, which is not wrapped.
             if name == "device" { memory.add("the device key", bytes.extracting(..<32)) }
         }
-        control.append(("the home", try search.matches(below: home).count))
+        control.append(("the vault directory", try search.matches(below: home).count))
         control.append(("the kernel keyring", try kernelMatches().count))
         control.append(("the memory of this process", try memory.matchesInMemory().count))
     }

@@ -1,4 +1,4 @@
-/// How long a soup keeps entries that are not viewed, as in a feed's cache.
+/// The limits, by age and by number, on the entries that a soup keeps.
 public struct RetentionPolicy: Sendable, Hashable {
     /// Entries last viewed longer ago than this are purged.
     public var maximumAge: Duration

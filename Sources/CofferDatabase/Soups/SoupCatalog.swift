@@ -20,7 +20,8 @@ enum SoupCatalog {
         let found = try Int.fetchOne(db, sql: "SELECT max(format) FROM coffer_soup_store")
         guard found == format else {
             throw CofferError(
-                .unsupportedVersion, "The soups were written in format \(found ?? 0); this is \(format).")
+                .unsupportedVersion,
+                "The soups have format \(found ?? 0); this release reads only format \(format).")
         }
         try db.execute(
             sql: """

@@ -12,7 +12,7 @@ extension SoupStore {
     ///   - externalIDPath: An indexed path with an id of your own: an entry with the same id there is
     ///     replaced.
     /// - Returns: The id.
-    /// - Throws: `invalidInput` for not-a-number and values without a JSON form; otherwise as
+    /// - Throws: `invalidInput` for NaN and infinity, and for values without a JSON form; otherwise as
     ///   ``upsert(_:in:externalIDPath:)``.
     @discardableResult
     public func put(

@@ -19,12 +19,12 @@ public struct VaultSoupDatabases: SoupDatabases {
     /// Manages the databases of a vault.
     ///
     /// - Parameters:
-    ///   - session: The vault, which must be unlocked when a database is opened.
+    ///   - vault: The vault, which must be unlocked when a database is opened.
     ///   - protection: The class that determines when the databases can be opened.
     public init(
-        _ session: Vault, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
+        _ vault: Vault, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) {
-        files = VaultDatabaseFiles(session)
+        files = VaultDatabaseFiles(vault)
         self.protection = protection
     }
 

@@ -1,6 +1,6 @@
 import CLinux
 
-/// Finds bytes in bytes.
+/// Searches a buffer for a sequence of bytes.
 package enum ByteSearch {
     /// Returns the first index of `needle` in `haystack`; `nil` when it does not occur. An empty needle never
     /// occurs.

@@ -80,7 +80,7 @@ extension Descriptor {
         }
     }
 
-    /// Gives an unnamed file its name in this directory; an existing `name` is an error.
+    /// Links an unnamed file into this directory under `name`; an existing `name` is an error.
     package func link(_ file: borrowing Descriptor, as name: FilePath) throws(CofferError) {
         let number = file.raw
         let result = unsafe name.withPlatformString { name in

@@ -26,7 +26,8 @@ package enum CodecFormat: String, Sendable, CaseIterable {
     /// The salt's size: the random part of page 1's plaintext bytes.
     package static let saltSize = 16
 
-    /// Reports whether a salt can belong to a database: `gcm1` has had smaller ones.
+    /// Whether the format accepts a salt of this size. `gcm1` also accepts the 6-byte salts of its first
+    /// header version.
     package func takesSalt(_ salt: [UInt8]) -> Bool {
         salt.count == Self.saltSize || self == .gcm1 && salt.count == GCMHeader.firstSaltSize
     }

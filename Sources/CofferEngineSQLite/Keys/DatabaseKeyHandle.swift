@@ -10,7 +10,7 @@ package final class DatabaseKeyHandle: Sendable {
     let entry: KeyEntry
     private let token: String
 
-    /// The URI parameter that names the key; a file is opened through the shim if its name has it.
+    /// The URI parameter that names the key; a file is opened through the encrypting VFS if its name has it.
     static let tokenParameter = "kref"
 
     private init(entry: KeyEntry, token: String) {
@@ -65,7 +65,7 @@ package final class DatabaseKeyHandle: Sendable {
     /// Returns the key under `token`; `nil` when it never existed or no longer exists.
     static func entry(_ token: String) -> KeyEntry? { entries.withLock { $0[token] } }
 
-    /// The URI that opens the database at the absolute `path` through the shim.
+    /// The URI that opens the database at the absolute `path` through the encrypting VFS.
     package func uri(for path: FilePath) -> String {
         DatabaseAddress.uri(for: path, "vfs=\(EncryptedVFS.name)&\(Self.tokenParameter)=\(token)")
     }
@@ -76,14 +76,14 @@ package final class DatabaseKeyHandle: Sendable {
     /// How the pages are encrypted.
     package var format: CodecFormat { entry.format }
 
-    /// The pragmas that only the shim answers. In order: it returns the format's name; it guards the
-    /// connection; it discards what was derived from a revoked key.
+    /// The pragmas that only the encrypting VFS answers. In order: it returns the format's name; it guards
+    /// the connection; it discards what was derived from a revoked key.
     package static let proofPragma = EncryptedVFS.proofPragma
     package static let guardPragma = EncryptedVFS.guardPragma
     package static let forgetPragma = EncryptedVFS.forgetPragma
 
-    /// The plaintext bytes of the first page, once a part of the database opened or was written; `nil`
-    /// before.
+    /// The plaintext bytes of the first page; `nil` until some part of the database has been authenticated
+    /// or written.
     package var identity: [UInt8]? { entry.provenIdentity }
 
     /// Returns the salt among the plaintext bytes of a `gcm1` database; `nil` for other bytes.

@@ -59,7 +59,8 @@ final class DerivedKeys: Sendable {
             identity: identity, encryption: pages, authentication: authentication, databaseID: databaseID)
     }
 
-    private static let noHeader = CofferError(.internalFailure, "The database has no header of this format.")
+    private static let noHeader = CofferError(
+        .internalFailure, "The first page does not begin with the header of this format.")
 
     /// The key of ``JournalSeal``.
     func journalKey() throws(CofferError) -> GuardedBytes {

@@ -1,9 +1,9 @@
 import CofferBase
 
-/// Which databases a connection through the shim may attach: none that SQLite would open through another VFS.
+/// The rule for ATTACH: only databases that SQLite opens through the encrypting VFS.
 package enum AttachRule {
-    /// The parameters that SQLite documents, and the shim's own token. The VFS `unix` knows further,
-    /// undocumented ones.
+    /// The parameters that SQLite documents, and the token of the encrypting VFS. The VFS `unix` knows
+    /// further, undocumented ones.
     private static let known = [
         "vfs", DatabaseKeyHandle.tokenParameter, "mode", "cache", "immutable", "nolock", "psow",
     ]
@@ -11,12 +11,12 @@ package enum AttachRule {
     /// Reports whether a name may be attached.
     ///
     /// A plain path is opened through the connection's own VFS, which refuses files without a token. A
-    /// database without a name is a temporary one, which the shim encrypts. A URI must name the shim in
-    /// exactly one `vfs` parameter, without encoding. Names that are not understood are refused.
+    /// database without a name is a temporary one, which the encrypting VFS encrypts. A URI must name that
+    /// VFS in exactly one `vfs` parameter, without encoding. Names that are not understood are refused.
     ///
     /// - Parameters:
     ///   - name: The bytes of the name.
-    ///   - vfs: The shim's name.
+    ///   - vfs: The name of the encrypting VFS.
     /// - Returns: Whether it may be attached.
     package static func allows(_ name: [UInt8], vfs: String = EncryptedVFS.name) -> Bool {
         switch DatabaseURI.read(name) {

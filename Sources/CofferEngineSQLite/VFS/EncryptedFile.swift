@@ -1,6 +1,6 @@
 import CSQLite
 
-/// One open file of the shim: its kind, the file below it, and how it is read and written.
+/// One open file of the encrypting VFS: its kind, the file below it, and how it is read and written.
 ///
 /// A `sqlite3_file` belongs to one connection, which uses it from one thread at a time.
 class EncryptedFile {

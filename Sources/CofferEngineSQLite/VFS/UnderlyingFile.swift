@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A file of the VFS below. Its memory follows the shim's own in the block that SQLite allocated.
+/// A file of the VFS below. Its memory follows that of the encrypting VFS in the block that SQLite allocated.
 @safe struct UnderlyingFile {
     let file: UnsafeMutablePointer<sqlite3_file>
 

@@ -6,7 +6,7 @@ package import SystemPackage
 package enum AtomicFile {
     /// Creates a file at `path`, readable only by this user, with the content that `fill` writes.
     ///
-    /// Throws `alreadyExists` if the path exists, and whatever `fill` throws. After an error nothing was
+    /// Throws `alreadyExists` if the path exists, and whatever `fill` throws. If it throws, no file is
     /// created.
     package static func create<Result>(
         at path: FilePath, _ fill: (borrowing Descriptor) throws(CofferError) -> Result

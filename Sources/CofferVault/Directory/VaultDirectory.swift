@@ -6,7 +6,7 @@ package import SystemPackage
 
 /// One vault directory on disk.
 ///
-///     home/            0700, of its owner
+///     directory/       0700, of its owner
 ///       lock           the lock of every process that changes something
 ///       state          alive, being wiped, or wiped
 ///       keyring-…      marks a vault that may have items in the Secret Service

@@ -4,8 +4,8 @@ import SystemPackage
 
 /// How the user's default collection is stored, as far as another program can find out.
 ///
-/// The Secret Service does not report whether a collection has a password. gnome-keyring writes one without a
-/// password as a plain text file, which the file itself reveals.
+/// The Secret Service does not report whether a collection has a password. gnome-keyring stores a
+/// collection without a password as plain text, so its file reveals this.
 package struct SecretCollection {
     package enum Storage { case encrypted, plainText, unknown }
 

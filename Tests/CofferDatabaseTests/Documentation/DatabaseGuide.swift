@@ -7,9 +7,9 @@ import SystemPackage
 
 /// The code of `YourFirstEncryptedDatabase.md`, between markers, as it stands there.
 enum DatabaseGuide {
-    static func vault(_ session: Vault) async throws -> DatabasePool {
+    static func vault(_ vault: Vault) async throws -> DatabasePool {
         // snippet: vault
-        let databases = VaultDatabases(session)
+        let databases = VaultDatabases(vault)
         let notes = try await databases.pool("notes")
         // snippet end
         return notes
@@ -22,12 +22,12 @@ enum DatabaseGuide {
         return key
     }
 
-    static func raw(_ session: Vault) async throws -> DatabaseKey {
+    static func raw(_ vault: Vault) async throws -> DatabaseKey {
         // snippet: raw
         let id = try TokenID(service: "hello", account: "database key")
         let secret = try SecretBytes.random(count: 32)
         let token = try secret.exposing { bytes in try Token(SecretBytes.copying(bytes)) }
-        try await session.tokens.put(token, for: id)
+        try await vault.tokens.put(token, for: id)
 
         let key = try DatabaseKey.raw(secret)
         // snippet end

@@ -122,7 +122,7 @@ struct RevocationFormTests {
     func printed() throws {
         let known: Set = [
             // RevocationTests.pool and .classes here; .queue; .soups; .databases
-            "VaultDatabases(session)", "SoupStores(session)", "VaultSoupDatabases(session)",
+            "VaultDatabases(vault)", "SoupStores(vault)", "VaultSoupDatabases(vault)",
             // Here.
             "SoupStore.open(on: database)",
             // Without a vault: nothing ends it but its owner.

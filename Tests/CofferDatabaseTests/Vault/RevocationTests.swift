@@ -61,7 +61,7 @@ struct RevocationTests {
     }
 
     @Test(
-        "A pool opened with VaultDatabases(session).pool(…) in one line is locked",
+        "A pool opened with VaultDatabases(vault).pool(…) in one line is locked",
         arguments: End.allCases, Owner.allCases)
     func pool(_ end: End, _ owner: Owner) async throws {
         let box = Box()
@@ -81,7 +81,7 @@ struct RevocationTests {
     }
 
     @Test(
-        "A queue opened with VaultDatabases(session).queue(…) in one line is locked",
+        "A queue opened with VaultDatabases(vault).queue(…) in one line is locked",
         arguments: End.allCases, Owner.allCases)
     func queue(_ end: End, _ owner: Owner) async throws {
         let box = Box()
@@ -101,7 +101,7 @@ struct RevocationTests {
     }
 
     @Test(
-        "A store opened with SoupStores(session).store(…) in one line is locked", arguments: End.allCases,
+        "A store opened with SoupStores(vault).store(…) in one line is locked", arguments: End.allCases,
         Owner.allCases)
     func soups(_ end: End, _ owner: Owner) async throws {
         let box = Box()
@@ -124,7 +124,7 @@ struct RevocationTests {
     }
 
     @Test(
-        "A store opened with VaultSoupDatabases(session).open(…) in one line is locked",
+        "A store opened with VaultSoupDatabases(vault).open(…) in one line is locked",
         arguments: End.allCases)
     func databases(_ end: End) async throws {
         try await TemporaryVault.with(passcode: "2468") { temporary in

@@ -26,24 +26,40 @@ enum GettingStarted {
         at location: VaultLocation, options: VaultOptions, passcode: Passcode
     ) async throws -> Vault {
         // snippet: create
-        let session = try await Vault.create(at: location, options: options, passcode: passcode)
+        let vault = try await Vault.create(at: location, options: options, passcode: passcode)
         // snippet end
-        return session
+        return vault
     }
 
     /// Needs a terminal: compiled, not run.
     static func unlockFromTerminal(at location: VaultLocation) async throws -> Vault {
         // snippet: open
-        let session = try await Vault(at: location)
-        try await session.unlock(with: .readFromTerminal())
+        let vault = try await Vault(at: location)
+        try await vault.unlock(with: .readFromTerminal())
         // snippet end
-        return session
+        return vault
     }
 
-    // snippet: unlock
-    static func unlock(_ session: Vault, with passcode: Passcode) async throws -> String {
+    // snippet: openOrCreate
+    static func openOrCreate(
+        at location: VaultLocation, options: VaultOptions, passcode: Passcode
+    ) async throws -> Vault {
+        let vault: Vault
         do throws(CofferError) {
-            try await session.unlock(with: passcode)
+            vault = try await Vault(at: location)
+        } catch {
+            guard error.code == .notInitialised else { throw error }
+            return try await Vault.create(at: location, options: options, passcode: passcode)
+        }
+        try await vault.unlock(with: passcode)
+        return vault
+    }
+    // snippet end
+
+    // snippet: unlock
+    static func unlock(_ vault: Vault, with passcode: Passcode) async throws -> String {
+        do throws(CofferError) {
+            try await vault.unlock(with: passcode)
             return "open"
         } catch {
             switch error.code {
@@ -60,53 +76,92 @@ enum GettingStarted {
     }
     // snippet end
 
-    static func putToken(in session: Vault) async throws -> PutResult {
+    static func putToken(in vault: Vault) async throws -> PutResult {
         // snippet: put
         let id = try TokenID(service: "api.example.org", account: "ada", kind: .refresh)
-        let stored = try await session.tokens.put(
+        let stored = try await vault.tokens.put(
             Token(copying: "the token as the server sent it"), for: id, scopes: ["read"])
         // snippet end
         return stored
     }
 
-    static func useToken(_ id: TokenID, in session: Vault) async throws -> String? {
+    static func useToken(_ id: TokenID, in vault: Vault) async throws -> String? {
         // snippet: use
-        let found = try await session.tokens.get(id)
+        let found = try await vault.tokens.get(id)
         let header = found?.token.exposingString { text in "Bearer " + text }
         // snippet end
         return header
     }
 
-    static func replaceToken(_ id: TokenID, _ stored: PutResult, in session: Vault) async throws {
+    static func copyToken(_ id: TokenID, in vault: Vault) async throws -> [UInt8]? {
+        let found = try await vault.tokens.get(id)
+        // snippet: copy
+        let bytes = found?.token.copyBytes()
+        // snippet end
+        return bytes
+    }
+
+    static func replaceToken(_ id: TokenID, _ stored: PutResult, in vault: Vault) async throws {
         // snippet: replace
         if let version = stored.version {
-            _ = try await session.tokens.put(
+            _ = try await vault.tokens.put(
                 Token(copying: "the token after it"), for: id, precondition: .version(version))
         }
         // snippet end
     }
 
-    static func addFile(_ path: FilePath, to session: Vault) async throws -> FileID {
+    static func refreshToken(
+        _ id: TokenID, in vault: Vault,
+        _ exchange: @escaping @Sendable (_ current: Token) async throws -> Token
+    ) async throws -> RefreshResult? {
+        // snippet: refresh
+        let fresh = try await vault.tokens.refresh(id) { current, _ in
+            RefreshResponse(try await exchange(current))
+        }
+        // snippet end
+        return fresh
+    }
+
+    static func path() -> FilePath {
+        // snippet: path
+        let path: FilePath = "report.pdf"
+        // snippet end
+        return path
+    }
+
+    static func addFile(_ path: FilePath, to vault: Vault) async throws -> FileID {
         // snippet: add
-        let file = try await session.files.add(contentsOf: path) { progress in
+        let file = try await vault.files.add(contentsOf: path) { progress in
             assert(progress.completed <= progress.total)
         }
         // snippet end
         return file
     }
 
-    static func firstBytes(of file: FileID, in session: Vault) async throws -> [UInt8] {
+    static func firstBytes(of file: FileID, in vault: Vault) async throws -> [UInt8] {
         // snippet: read
-        let start = try await session.files.withDecryptedBytes(of: file, range: 0..<4) { bytes in
+        let start = try await vault.files.withDecryptedBytes(of: file, range: 0..<4) { bytes in
             bytes.indices.map { bytes[$0] }
         }
         // snippet end
         return start
     }
 
-    static func view(_ file: FileID, in session: Vault) async throws -> FilePath {
+    static func countBytes(of file: FileID, in vault: Vault) async throws -> Int64 {
+        // snippet: chunks
+        let reader = try await vault.files.reader(for: file)
+        var count: Int64 = 0
+        for try await chunk in reader.chunks {
+            count += Int64(chunk.count)
+        }
+        assert(count == reader.length)
+        // snippet end
+        return count
+    }
+
+    static func view(_ file: FileID, in vault: Vault) async throws -> FilePath {
         // snippet: view
-        let seen = try await session.files.withViewCopy(of: file) { path in
+        let seen = try await vault.files.withViewCopy(of: file) { path in
             // Hand the path to a viewer and wait for its end.
             path
         }
@@ -114,15 +169,15 @@ enum GettingStarted {
         return seen
     }
 
-    static func lock(_ session: Vault) {
+    static func lock(_ vault: Vault) {
         // snippet: lock
-        session.lock()
+        vault.lock()
         // snippet end
     }
 
-    static func wipe(_ session: Vault) async throws -> WipeReceipt {
+    static func wipe(_ vault: Vault) async throws -> WipeReceipt {
         // snippet: wipe
-        let receipt = try await session.wipe(reason: "logged out")
+        let receipt = try await vault.wipe(reason: "logged out")
         // snippet end
         return receipt
     }

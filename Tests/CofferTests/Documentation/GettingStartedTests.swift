@@ -18,41 +18,58 @@ struct GettingStartedTests {
         // Among a thousand other tests, under a sanitizer, this one may wait longer than the example's time.
         options.inactivity = .seconds(86_400)
 
-        let session = try await GettingStarted.create(at: location, options: options, passcode: passcode)
+        let vault = try await GettingStarted.create(at: location, options: options, passcode: passcode)
         let id = try TokenID(service: "api.example.org", account: "ada", kind: .refresh)
-        let stored = try await GettingStarted.putToken(in: session)
+        let stored = try await GettingStarted.putToken(in: vault)
         #expect(stored == .stored(version: 1))
         #expect(
-            try await GettingStarted.useToken(id, in: session) == "Bearer the token as the server sent it")
-        try await GettingStarted.replaceToken(id, stored, in: session)
-        #expect(try await session.tokens.info(for: id)?.version == 2)
+            try await GettingStarted.useToken(id, in: vault) == "Bearer the token as the server sent it")
+        try await GettingStarted.replaceToken(id, stored, in: vault)
+        #expect(try await vault.tokens.info(for: id)?.version == 2)
         let stale = await #expect(throws: CofferError.self) {
-            try await GettingStarted.replaceToken(id, stored, in: session)
+            try await GettingStarted.replaceToken(id, stored, in: vault)
         }
         #expect(stale?.code == .conflict && stale?.currentVersion == 2)
+        let fresh = try await GettingStarted.refreshToken(id, in: vault) { _ in try Token(copying: "fresh") }
+        #expect(fresh?.didRefresh == true && fresh?.info.version == 3)
+        #expect(try await GettingStarted.copyToken(id, in: vault) == Array("fresh".utf8))
 
-        try scratch.write("report.txt", Array("report".utf8))
-        let path = scratch.path.appending("report.txt")
-        let file = try await GettingStarted.addFile(path, to: session)
-        #expect(try await GettingStarted.firstBytes(of: file, in: session) == Array("repo".utf8))
-        let seen = try await GettingStarted.view(file, in: session)
-        #expect(seen.lastComponent == "report.txt")
+        let path = scratch.path.pushing(GettingStarted.path())
+        try scratch.write("report.pdf", Array("report".utf8))
+        let file = try await GettingStarted.addFile(path, to: vault)
+        #expect(try await GettingStarted.firstBytes(of: file, in: vault) == Array("repo".utf8))
+        #expect(try await GettingStarted.countBytes(of: file, in: vault) == 6)
+        let seen = try await GettingStarted.view(file, in: vault)
+        #expect(seen.lastComponent == "report.pdf")
         #expect(!FileManager.default.fileExists(atPath: seen.string))
 
-        GettingStarted.lock(session)
+        GettingStarted.lock(vault)
         let locked = await #expect(throws: CofferError.self) {
-            _ = try await GettingStarted.useToken(id, in: session)
+            _ = try await GettingStarted.useToken(id, in: vault)
         }
         #expect(locked?.code == .locked)
         let wrong = try Passcode(copying: "wrong horse 7")
-        #expect(try await GettingStarted.unlock(session, with: wrong) == "wrong, 9 attempts left")
-        #expect(try await GettingStarted.unlock(session, with: passcode) == "open")
+        #expect(try await GettingStarted.unlock(vault, with: wrong) == "wrong, 9 attempts left")
+        #expect(try await GettingStarted.unlock(vault, with: passcode) == "open")
         try await GettingStarted.keepAndUse("secret", at: location, passcode: passcode)
 
-        let receipt = try await GettingStarted.wipe(session)
+        let receipt = try await GettingStarted.wipe(vault)
         #expect(receipt.reason == "logged out" && receipt.removed["keys"] == 4)
-        #expect(try await GettingStarted.unlock(session, with: passcode) == "erased; make a new vault")
+        #expect(try await GettingStarted.unlock(vault, with: passcode) == "erased; make a new vault")
         #expect(try await Vault.status(at: location).state == .wiped)
+    }
+
+    @Test("An app creates its vault at the first start, and opens it from then on")
+    func openOrCreate() async throws {
+        let scratch = try ScratchDirectory.make()
+        let location = VaultLocation(path: scratch.path.appending("home"))
+        let passcode = try Passcode(copying: "correct horse 7")
+        var options = GettingStarted.options()
+        options.cost = .floor
+        options.inactivity = .seconds(86_400)
+        let first = try await GettingStarted.openOrCreate(at: location, options: options, passcode: passcode)
+        let next = try await GettingStarted.openOrCreate(at: location, options: options, passcode: passcode)
+        #expect(first.vaultID == next.vaultID && next.isUnlocked)
     }
 
     @Test("A consumer's test runs with a vault and a clock of its own")
@@ -62,10 +79,12 @@ struct GettingStartedTests {
         "Each document prints the code that was compiled",
         arguments: [
             "README.md", "Sources/Coffer/Coffer.docc/GettingStarted.md",
-            "Sources/Coffer/Coffer.docc/Testing.md",
+            "Sources/Coffer/Coffer.docc/RemoteCommands.md", "Sources/Coffer/Coffer.docc/Testing.md",
         ])
     func printed(document: String) throws {
-        let files = ["GettingStarted", "TestingGuide"].map { "Tests/CofferTests/Documentation/\($0).swift" }
+        let files = ["GettingStarted", "RemoteCommandGuide", "TestingGuide"].map {
+            "Tests/CofferTests/Documentation/\($0).swift"
+        }
         let snippets = try Snippets.compiled(in: files)
         let blocks = try Snippets.shown(in: document)
         #expect(!blocks.isEmpty, "\(document) shows no compiled code.")
@@ -77,7 +96,8 @@ struct GettingStartedTests {
         }
     }
 
-    @Test("The articles mark every block of Swift", arguments: ["GettingStarted", "Testing"])
+    @Test(
+        "The articles mark every block of Swift", arguments: ["GettingStarted", "RemoteCommands", "Testing"])
     func marked(article: String) throws {
         let path = "Sources/Coffer/Coffer.docc/\(article).md"
         #expect(try Snippets.shown(in: path).count == Snippets.blockCount(in: path))

@@ -112,7 +112,7 @@ struct PendingTokenQueue {
         guard try !isMisplaced() else {
             throw CofferError(
                 .corrupt,
-                "The vault's inbox is not a directory, so it cannot hold tokens.",
+                "Pending tokens cannot be stored, because vault/inbox is not a directory.",
                 remedy: .purgeCorruptTokens)
         }
         if try vault.status(of: Self.directoryName) == nil {

@@ -36,8 +36,8 @@ extension CofferError.Remedy {
             "To see what is still there, erase it yourself with coffer wipe --yes --user NAME, or --tokens.",
         .restoreOrWipeTokens: """
         Restore the vault's file tokens from a backup. Without one, erase only the tokens with coffer wipe \
-        --yes --tokens --home and its directory, and import an export; the files stay, but the vault's databases are lost with their \
-        keys.
+        --yes --tokens --home and its directory, and import an export; the files stay, but the vault's \
+        databases are lost with their keys.
         """,
         .restoreOrReplaceToken: """
         Restore the vault directory from a backup, or remove the token with coffer token remove and store \

@@ -32,7 +32,7 @@ extension FuzzTarget {
             again == Array(input.dropLast(Ed25519.signatureSize)), "an order has a second encoding")
         let rules = CommandVerifier(
             keys: [order.claimedSigner, signer], vaultID: world.device.vaultID.uuid, deviceID: nil,
-            lastOrder: 0, lastContact: 0, now: 1_800_000_000)
+            lastOrder: 0, lastHeartbeat: 0, now: 1_800_000_000)
         _ = try rules.verify(order)
         try FuzzFinding.require(
             isSigned && order.claimedSigner == signer, "an order that nobody signed is taken")

@@ -1,7 +1,7 @@
 import CofferBase
 import CofferVault
 
-/// The running time of the machine since the last contact, as far as it was observed. It is never more than
+/// The running time of the machine since the last heartbeat, as far as it was observed. It is never more than
 /// the time that passed, whatever machines the vault was on and in whatever order.
 ///
 /// Each boot is compared only with its own last check, so two machines that check in turn count no time
@@ -15,7 +15,7 @@ struct HeartbeatClock: Equatable {
         let identifier: [UInt8]
         /// Time since boot.
         let lastLook: Duration
-        /// The time since the contact at that check.
+        /// The time since the heartbeat at that check.
         let elapsed: Duration
 
         /// If the boot's identifier cannot be read, a check may have been in any boot.
@@ -51,8 +51,8 @@ struct HeartbeatClock: Equatable {
             lastLook: clock.bootTime(), elapsed: elapsed)
     }
 
-    /// The time since the contact, including the time since the last check. A clock set back in the same boot
-    /// neither adds nor subtracts time; the end of an earlier boot is not counted.
+    /// The time since the heartbeat, including the time since the last check. A clock set back in the same
+    /// boot neither adds nor subtracts time; the end of an earlier boot is not counted.
     func passed(_ clock: VaultClock) -> Duration {
         let now = Self.boot(clock, elapsed: elapsed)
         let own = boots.filter { $0.identifier == now.identifier }

@@ -17,7 +17,7 @@ public struct RemoteCommand: Sendable, Hashable {
     public let action: RemoteCommand.Action
     /// The recipient.
     public let target: RemoteCommand.Target
-    /// Greater than in every command that the vault has accepted before; contacts have a separate count.
+    /// Greater than in every command that the vault has accepted before; heartbeats have a separate count.
     public let counter: UInt64
     /// The time of issue, in whole seconds. The command is not valid before it.
     public let issued: Date

@@ -22,7 +22,7 @@ extension VaultCore {
         }
         switch order.content.action {
         case .wipe: break
-        case .contact: return .success(.contactNoted)
+        case .heartbeat: return .success(.heartbeatRecorded)
         case .pin(let key): return .success(.keyPinned(key))
         case .unpin(let key): return .success(.keyRemoved(key))
         }
@@ -125,7 +125,7 @@ extension VaultCore {
     func processPendingCommands() throws(CofferError) {
         guard try orderRecordDamage() == nil, let book = try readOrderBook() else { return }
         // This comes before everything that needs the disk.
-        if book.contact?.action == .lock, book.isOverdue(clock) { close(.contactTimeout) }
+        if book.deadManSwitch?.action == .lock, book.isOverdue(clock) { close(.contactTimeout) }
         var failure: CofferError?
         for order in book.pending {
             do throws(CofferError) {
@@ -141,7 +141,7 @@ extension VaultCore {
 
     /// Checks the dead-man's switch. Stores the time if the disk can be written.
     private func applyDeadManSwitch() throws(CofferError) {
-        guard var book = try readOrderBook(), book.contact != nil else { return }
+        guard var book = try readOrderBook(), book.deadManSwitch != nil else { return }
         if book.heartbeat.isStale(clock) {
             do throws(CofferError) {
                 book = try changeOrderBook { (book) throws(CofferError) in
@@ -152,13 +152,13 @@ extension VaultCore {
                 guard error.code != .wiped else { throw error }
             }
         }
-        guard let contact = book.contact, book.isOverdue(clock) else { return }
-        switch contact.action {
+        guard let deadManSwitch = book.deadManSwitch, book.isOverdue(clock) else { return }
+        switch deadManSwitch.action {
         case .lock: close(.contactTimeout)
         case .wipe:
             // A check that may be another machine's erases nothing.
             guard clock.knowsBoot else { return close(.contactTimeout) }
-            let days = contact.limit.components.seconds / 86_400
+            let days = deadManSwitch.limit.components.seconds / 86_400
             _ = try VaultEraser(home: home, clock: clock).wipe(
                 .all, reason: "no contact for \(days) days of running time", by: self)
             throw CofferError.wiped

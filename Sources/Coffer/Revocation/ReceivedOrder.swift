@@ -20,11 +20,11 @@ struct ReceivedOrder {
         return received.map { $0.read == nil ? $0 : next.next()?.order ?? $0 }
     }
 
-    /// Whether it must not overtake an order with a lower counter. A contact has a separate counter, and
+    /// Whether it must not overtake an order with a lower counter. A heartbeat has a separate counter, and
     /// after an order to erase everything there is nothing to wait for.
     var waitsItsTurn: Bool {
         switch read?.content.action {
-        case .contact, .wipe(.all), nil: false
+        case .heartbeat, .wipe(.all), nil: false
         default: true
         }
     }

@@ -90,33 +90,35 @@ extension Vault {
     /// The dead-man's switch; `nil` if it is off, as in every new vault.
     ///
     /// - Throws: `wiped`, `corrupt`.
-    public func contactPolicy() async throws(CofferError) -> DeadManSwitch? {
+    public func deadManSwitch() async throws(CofferError) -> DeadManSwitch? {
         let core = core
-        return try await BlockingExecutor.run { _ throws(CofferError) in try core.readOrderBook()?.contact }
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            try core.readOrderBook()?.deadManSwitch
+        }
     }
 
     /// Sets the dead-man's switch, or switches it off with `nil`. The time starts now.
     ///
-    /// - Throws: `locked`; `refused` while no key is pinned, because then contact would be impossible.
-    public func setContactPolicy(_ policy: DeadManSwitch?) async throws(CofferError) {
+    /// - Throws: `locked`; `refused` while no key is pinned, because then no heartbeat is possible.
+    public func setDeadManSwitch(_ policy: DeadManSwitch?) async throws(CofferError) {
         let clock = core.clock
         try await changeOrderBook { (book, _) throws(CofferError) in
             guard policy == nil || !book.keys.isEmpty else {
                 throw CofferError(
                     .refused, "Pin the key of an administrator first: without one, contact is impossible.")
             }
-            book.contact = policy
+            book.deadManSwitch = policy
             book.heartbeat.restart(clock)
         }
     }
 
-    /// Running time since the last contact; `nil` while the switch is off.
+    /// Running time since the last heartbeat; `nil` while the switch is off.
     ///
     /// - Throws: `wiped`, `corrupt`.
-    public func timeSinceContact() async throws(CofferError) -> Duration? {
+    public func timeSinceHeartbeat() async throws(CofferError) -> Duration? {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in
-            guard let book = try core.readOrderBook(), book.contact != nil else { return nil }
+            guard let book = try core.readOrderBook(), book.deadManSwitch != nil else { return nil }
             return book.heartbeat.passed(core.clock)
         }
     }

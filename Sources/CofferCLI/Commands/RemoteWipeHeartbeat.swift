@@ -33,7 +33,7 @@ struct RemoteWipeHeartbeat: AsyncParsableCommand {
         }
         let policy = try policy(action)
         let session = try await VaultOpener.withPasscode(global) { (session) throws(CofferError) in
-            try await session.setContactPolicy(policy)
+            try await session.setDeadManSwitch(policy)
             return session
         }
         try await show(session)
@@ -53,8 +53,8 @@ struct RemoteWipeHeartbeat: AsyncParsableCommand {
     }
 
     private func show(_ session: Vault) async throws {
-        let policy = try await session.contactPolicy()
-        let passed = try await session.timeSinceContact().map { Int($0.components.seconds) }
+        let policy = try await session.deadManSwitch()
+        let passed = try await session.timeSinceHeartbeat().map { Int($0.components.seconds) }
         guard !global.json else {
             let days = policy.map { JSONDocument.number(Int($0.limit.components.seconds) / 86_400) }
             return try Output.json(

@@ -56,7 +56,7 @@ struct WatchCommand: AsyncParsableCommand {
     /// Whether the dead-man's switch is on. Returns false with a message if the record cannot be read.
     private func hasSwitch(_ session: Vault) async throws(CofferError) -> Bool {
         do throws(CofferError) {
-            return try await session.contactPolicy() != nil
+            return try await session.deadManSwitch() != nil
         } catch {
             guard error.code != .wiped else { throw error }
             Output.message("coffer: orders: \(error.code.name): \(error.advice)")

@@ -23,7 +23,7 @@ struct AdministratorKeyTests {
         let changes: [() async throws -> Void] = [
             { try await scene.session.pinAdministratorKey(other) },
             { try await scene.session.removeAdministratorKey(key) },
-            { try await scene.session.setContactPolicy(nil) },
+            { try await scene.session.setDeadManSwitch(nil) },
         ]
         for change in changes { #expect(await refusal(change)?.code == .locked) }
         #expect(try scene.home.everything() == before)
@@ -123,7 +123,7 @@ struct AdministratorKeyTests {
         var half = sound
         half[100] ^= 1
         try scene.home.write("orders", half)
-        try await scene.take(scene.order(.contact, counter: 1))
+        try await scene.take(scene.order(.heartbeat, counter: 1))
         #expect(
             Array(try scene.home.read("orders").prefix(4096))
                 == Array(try scene.home.read("orders").suffix(4096)))

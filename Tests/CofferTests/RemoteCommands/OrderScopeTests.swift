@@ -66,7 +66,7 @@ struct OrderScopeTests {
         #expect(await isAlive(scene.home.location, scene))
         #expect(try await scene.token())
         #expect(await scene.refusal(of: try scene.order(.wipe(.user("ada")), counter: 2)) == .absent)
-        #expect(await scene.refusal(of: try scene.order(.contact, counter: 2)) == nil)
+        #expect(await scene.refusal(of: try scene.order(.heartbeat, counter: 2)) == nil)
         #expect(await scene.refusal(of: bytes) != nil)
     }
 

@@ -52,7 +52,7 @@ struct ManyOrdersTests {
         }
         #expect(changed.isEmpty && polls == (Self.count * Self.size) / Self.mostBytes + 1)
         // Beside so many names that were judged, a new one is told at once and alone.
-        let late = try scene.order(.contact, counter: 2)
+        let late = try scene.order(.heartbeat, counter: 2)
         try box.write("late.order", late)
         #expect(try await source.poll() == [.order(late)])
     }

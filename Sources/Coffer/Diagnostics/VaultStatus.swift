@@ -105,9 +105,9 @@ extension Vault {
         status.isFileIndexDamaged = condition.indexDamage != nil
         status.isFileKeysRecordDamaged = condition.keysDamage != nil
         let waiting = try await tokens.pendingTokens()
-        status.pendingTokens = waiting.waiting
+        status.pendingTokens = waiting.pending
         status.unconfirmedTokens = waiting.unconfirmed
-        status.corruptTokens = waiting.damaged
+        status.corruptTokens = waiting.corrupt
         return status
     }
 

@@ -14,9 +14,9 @@ import SystemPackage
 /// Payload: counter of the last command (8) and heartbeat (8), newest time of issue seen (8, seconds), action
 /// of the switch (1: 0 off, 1 lock, 2 wipe), 7 zero, its limit (8, seconds), running time since the last
 /// heartbeat (8, nanoseconds), time since boot at the last check (8), length (4) and boot identifier, number
-/// of keys (2), each: key (32), time of pinning (8, seconds), length (4) and label; length (4) and the command
-/// that an earlier release was carrying out, or none. Then, absent in earlier releases: whether there is a
-/// wall time (1), the latest of any check (8, nanoseconds since 1970), number of other boots (1), each:
+/// of keys (2), each: key (32), time of pinning (8, seconds), length (4) and label; length (4) and the
+/// command that an earlier release was carrying out, or none. Then, absent in earlier releases: whether there
+/// is a wall time (1), the latest of any check (8, nanoseconds since 1970), number of other boots (1), each:
 /// running time since the last heartbeat (8) and time since boot (8) at its last check, length (4) and boot
 /// identifier; number of pending commands (1), and each: see ``PendingCommand``.
 struct RemoteCommandRecord: Equatable, RecordPayload {

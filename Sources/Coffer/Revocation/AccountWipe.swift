@@ -30,7 +30,7 @@ extension VaultCore {
         _ name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) -> Bool {
         let waiting =
-            try entries(.waiting, of: name, in: vault) + entries(.unconfirmed, of: name, in: vault)
+            try entries(.pending, of: name, in: vault) + entries(.unconfirmed, of: name, in: vault)
         try inbox.remove(waiting, in: vault)
         var isFound = !waiting.isEmpty
         if try keyring.envelope(name) != nil {

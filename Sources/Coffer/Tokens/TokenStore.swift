@@ -82,7 +82,7 @@ public final class TokenStore: Sendable {
             return try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try core.drainPendingTokens(in: vault)
                 do throws(CofferError) {
-                    let isFirst = try core.entries(.waiting, of: name, in: vault).isEmpty
+                    let isFirst = try core.entries(.pending, of: name, in: vault).isEmpty
                     guard try isFirst ? true : overtakesPending(name) else { throw CofferError.locked }
                     let version = try store(
                         token, name: name, precondition, isEphemeral: isEphemeral, info)
@@ -209,9 +209,9 @@ public final class TokenStore: Sendable {
     ///   unreadable, which ``listing()`` reports separately; `wiped`.
     public func list() async throws(CofferError) -> [TokenInfo] {
         let listing = try await listing()
-        if let damaged = listing.damaged.first {
+        if let corrupt = listing.corrupt.first {
             throw CofferError(
-                damaged.code, "A stored token cannot be read: \(damaged.name).",
+                corrupt.code, "A stored token cannot be read: \(corrupt.name).",
                 remedy: .restoreOrReplaceToken)
         }
         return listing.tokens
@@ -233,13 +233,13 @@ public final class TokenStore: Sendable {
     /// nothing.
     package func removeCounting(
         _ id: TokenID, ifVersion: UInt64? = nil
-    ) async throws(CofferError) -> (wasStored: Bool, waiting: Int)? {
-        try await BlockingExecutor.run { [self] _ throws(CofferError) -> (wasStored: Bool, waiting: Int)? in
+    ) async throws(CofferError) -> (wasStored: Bool, pending: Int)? {
+        try await BlockingExecutor.run { [self] _ throws(CofferError) -> (wasStored: Bool, pending: Int)? in
             let name = try name(of: id)
             return try core.home.withExclusiveVault {
-                (vault) throws(CofferError) -> (wasStored: Bool, waiting: Int)? in
+                (vault) throws(CofferError) -> (wasStored: Bool, pending: Int)? in
                 try core.drainPendingTokens(in: vault)
-                var waiting = try core.entries(.waiting, of: name, in: vault)
+                var waiting = try core.entries(.pending, of: name, in: vault)
                 guard waiting.isEmpty || ifVersion == nil else { throw CofferError.locked }
                 waiting += try core.entries(.unconfirmed, of: name, in: vault)
                 try core.inbox.remove(waiting, in: vault)

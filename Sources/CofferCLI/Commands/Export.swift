@@ -34,7 +34,7 @@ struct ExportCommand: AsyncParsableCommand {
                 .object([
                     ("exported", .number(report.exported)),
                     ("thisDeviceOnly", .number(report.thisDeviceOnly)),
-                    ("damaged", .number(report.damaged.count)),
+                    ("damaged", .number(report.corrupt.count)),
                 ]))
         } else {
             try Output.line(
@@ -42,11 +42,11 @@ struct ExportCommand: AsyncParsableCommand {
                     + "this device."
             )
         }
-        guard let damaged = report.damaged.first else { return }
+        guard let corrupt = report.corrupt.first else { return }
         Output.message(
-            "coffer: the file omits \(Plural.of(report.damaged.count, "stored token")) that cannot be read. "
+            "coffer: the file omits \(Plural.of(report.corrupt.count, "stored token")) that cannot be read. "
                 + "See coffer token list.")
-        throw ExitCode(damaged.code.exitCode)
+        throw ExitCode(corrupt.code.exitCode)
     }
 }
 

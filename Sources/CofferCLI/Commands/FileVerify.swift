@@ -41,7 +41,7 @@ struct FileVerify: AsyncParsableCommand {
 
     private func show(_ report: IntegrityReport) throws {
         let lists = [
-            ("damaged", report.damaged), ("orphans", report.orphans), ("missing", report.missing),
+            ("damaged", report.corrupt), ("orphans", report.orphans), ("missing", report.missing),
             ("contextNeeded", report.contextNeeded),
         ]
         if global.json {
@@ -63,7 +63,7 @@ struct FileVerify: AsyncParsableCommand {
     private static func remedies(_ report: IntegrityReport) -> [String] {
         let restore = CofferError.Remedy.restoreOrRemoveFile.sentence
         var remedies: [String] = []
-        if !report.damaged.isEmpty {
+        if !report.corrupt.isEmpty {
             remedies.append("A damaged file cannot be repaired. \(restore)")
         }
         if !report.orphans.isEmpty {

@@ -44,7 +44,7 @@ struct UnlockCommand: AsyncParsableCommand {
     /// Reports tokens that arrived while locked and are damaged or wait. Errors do not affect the unlock.
     private func reportPendingTokens(_ session: Vault) async {
         guard let waiting = try? await session.tokens.pendingTokens() else { return }
-        CorruptPendingTokens.report(waiting.damaged)
+        CorruptPendingTokens.report(waiting.corrupt)
         guard waiting.unconfirmed > 0 else { return }
         Output.message(
             "coffer: \(Plural.of(waiting.unconfirmed, "token")) that came while locked would replace "

@@ -103,7 +103,7 @@ extension TokenStore {
 
     /// Throws `locked` if there are values that no unlock has sorted yet: the caller may mean one of them.
     private func throwIfUnsorted(_ name: [UInt8], in vault: borrowing Descriptor) throws(CofferError) {
-        guard try core.entries(.waiting, of: name, in: vault).isEmpty else { throw CofferError.locked }
+        guard try core.entries(.pending, of: name, in: vault).isEmpty else { throw CofferError.locked }
     }
 
     private func unconfirmed(

@@ -8,11 +8,11 @@ import SystemPackage
 /// The number of tokens that were stored while locked and are pending.
 public struct PendingTokenCount: Sendable, Equatable {
     /// Tokens that the next unlock examines.
-    public let waiting: Int
+    public let pending: Int
     /// Tokens that would replace a stored value and lack proof that they may: see ``TokenStore/pending()``.
     public internal(set) var unconfirmed = 0
     /// Tokens that are damaged and can no longer be read.
-    public let damaged: Int
+    public let corrupt: Int
 }
 
 extension TokenStore {
@@ -24,9 +24,9 @@ extension TokenStore {
             _ = try core.home.openVault()
             let entries = try core.inbox.entries()
             return PendingTokenCount(
-                waiting: entries.count { $0.state == .waiting },
+                pending: entries.count { $0.state == .pending },
                 unconfirmed: entries.count { $0.state == .unconfirmed },
-                damaged: try core.inbox.damaged(among: entries))
+                corrupt: try core.inbox.damaged(among: entries))
         }
     }
 
@@ -68,7 +68,7 @@ extension VaultCore {
         guard !entries.isEmpty else { return [] }
         let keys = keys.all
         return entries.filter { entry in
-            entry.state == .waiting
+            entry.state == .pending
                 && ProtectionClass(rawValue: entry.rawClass).map { keys[$0] != nil } == true
         }
     }
@@ -77,7 +77,7 @@ extension VaultCore {
     func drainPendingTokens(in vault: borrowing Descriptor) throws(CofferError) {
         guard try !storableEntries().isEmpty else { return }
         var fold = TokenFold(self)
-        for entry in try inbox.entries() where entry.state == .waiting { try fold.take(entry, in: vault) }
+        for entry in try inbox.entries() where entry.state == .pending { try fold.take(entry, in: vault) }
         try fold.finish(in: vault)
     }
 
@@ -96,7 +96,7 @@ extension VaultCore {
     func throwIfPending(_ name: [UInt8]) throws(CofferError) {
         guard try !inbox.entries().isEmpty else { return }
         let waits = try home.withExclusiveVault { (vault) throws(CofferError) in
-            try !entries(.waiting, of: name, in: vault).isEmpty
+            try !entries(.pending, of: name, in: vault).isEmpty
         }
         if waits { throw CofferError.locked }
     }

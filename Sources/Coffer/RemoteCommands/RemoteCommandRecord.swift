@@ -134,7 +134,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
 
     /// Records that every command to erase tokens is carried out, in a vault whose tokens were erased, under
     /// the vault directory's lock. A damaged record has no commands.
-    static func settleTokenOrders(
+    static func markTokenCommandsCompleted(
         of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) {
         guard try vault.status(of: record.name) != nil else { return }

@@ -54,9 +54,9 @@ struct MailboxTests {
             (self.box, self.step) = (box, step)
         }
 
-        var repeatsUnsettled: Bool { box.repeatsUnsettled }
+        var repeatsUnhandled: Bool { box.repeatsUnhandled }
 
-        func settled(_ revocation: Revocation) async { await box.settled(revocation) }
+        func didHandle(_ revocation: Revocation) async { await box.didHandle(revocation) }
 
         func poll() async throws(CofferError) -> [Revocation] {
             let number = count.withLock { count in
@@ -237,7 +237,7 @@ struct MailboxTests {
         #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
     }
 
-    @Test("The newest settled orders are remembered in a bounded memory")
+    @Test("The newest handled orders are remembered in a bounded memory")
     func bounded() throws {
         var digests = NewestDigests(limit: 100)
         let all = (0..<1000).map { [UInt8($0 / 256), UInt8($0 % 256)] }
@@ -248,7 +248,7 @@ struct MailboxTests {
         }
     }
 
-    @Test("A changed file is delivered again; a settled order under another name is not")
+    @Test("A changed file is delivered again; a handled order under another name is not")
     func changed() async throws {
         let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
@@ -257,7 +257,7 @@ struct MailboxTests {
         let second = try scene.order(.heartbeat, counter: 2)
         try box.write("a.order", first)
         #expect(try await source.poll() == [.order(first)])
-        await source.settled(.order(first))
+        await source.didHandle(.order(first))
         #expect(try await source.poll().isEmpty)
         try box.write("a.order", second)
         try box.write("b.order", first)

@@ -91,7 +91,7 @@ package enum OrderVectors {
             return CommandVerifier(
                 keys: stride(from: 0, to: pinned.count, by: Ed25519.keySize).compactMap {
                     try? AdministratorKey(Array(pinned[$0..<$0 + Ed25519.keySize]))
-                }, vaultID: vaultID, deviceID: try? DeviceID(device), lastOrder: counters[0],
+                }, vaultID: vaultID, deviceID: try? DeviceID(device), lastCommand: counters[0],
                 lastHeartbeat: counters[1], now: UInt64(max(0, now)))
         } catch {
             throw CofferError(.invalidInput, error.reason)

@@ -263,7 +263,7 @@ extension VaultCore {
                 Vault.damagedTokens(try inbox.damaged(among: inbox.entries()))
             }
             + Vault.checked("orders") { () throws(CofferError) in
-                let pending = (try? readOrderBook())?.pending.count ?? 0
+                let pending = (try? readRemoteCommandRecord())?.pending.count ?? 0
                 return Vault.orders(try orderRecordDamage()) + Vault.unfinishedOrders(pending)
             }
     }

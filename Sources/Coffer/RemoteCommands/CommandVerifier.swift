@@ -9,20 +9,20 @@ package struct CommandVerifier {
     /// `nil` if the machine has no identity.
     let deviceID: DeviceID?
     /// The counter of the last command accepted, heartbeats excluded; 0 for none.
-    let lastOrder: UInt64
+    let lastCommand: UInt64
     /// The counter of the last heartbeat accepted; 0 for none.
     let lastHeartbeat: UInt64
     /// Seconds since 1970.
     let now: UInt64
 
     package init(
-        keys: [AdministratorKey], vaultID: UUID, deviceID: DeviceID?, lastOrder: UInt64,
+        keys: [AdministratorKey], vaultID: UUID, deviceID: DeviceID?, lastCommand: UInt64,
         lastHeartbeat: UInt64, now: UInt64
     ) {
         self.keys = keys
         self.vaultID = vaultID
         self.deviceID = deviceID
-        self.lastOrder = lastOrder
+        self.lastCommand = lastCommand
         self.lastHeartbeat = lastHeartbeat
         self.now = now
     }
@@ -61,7 +61,7 @@ package struct CommandVerifier {
         guard RemoteCommand.counters.contains(claimed.counter) else {
             throw CommandRefusal(.orderCounterOutOfRange, "No order may have the counter \(claimed.counter).")
         }
-        let last = claimed.action == .heartbeat ? lastHeartbeat : lastOrder
+        let last = claimed.action == .heartbeat ? lastHeartbeat : lastCommand
         guard claimed.counter > last else {
             throw CommandRefusal(
                 .orderReplayed, "The order's counter is \(claimed.counter), but \(last) was accepted before.")

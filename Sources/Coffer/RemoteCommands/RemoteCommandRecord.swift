@@ -33,7 +33,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         .corrupt, .foreign, .unsupportedVersion, .refused, .permissionDenied,
     ]
 
-    var lastOrder: UInt64 = 0
+    var lastCommand: UInt64 = 0
     var lastHeartbeat: UInt64 = 0
     /// The lower limit of the clock by which commands are verified, whatever the machine's clock shows.
     var newestIssue: UInt64 = 0
@@ -70,7 +70,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
     func rules(vaultID: VaultID, now: UInt64) throws(CofferError) -> CommandVerifier {
         CommandVerifier(
             keys: keys.map(\.key), vaultID: vaultID.uuid, deviceID: try DeviceID.current(),
-            lastOrder: lastOrder, lastHeartbeat: lastHeartbeat, now: max(now, newestIssue))
+            lastCommand: lastCommand, lastHeartbeat: lastHeartbeat, now: max(now, newestIssue))
     }
 
     /// Throws `busy` if no more commands can be accepted now. That is not a refusal: the command is tried
@@ -113,7 +113,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         if content.action == .heartbeat {
             lastHeartbeat = content.counter
         } else {
-            lastOrder = content.counter
+            lastCommand = content.counter
         }
     }
 
@@ -145,10 +145,10 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
             guard lastingDamage.contains(error.code) else { throw error }
             return
         }
-        var book = stored.payload
-        guard book.pending.contains(where: { $0.scope == .tokens }) else { return }
-        book.pending.removeAll { $0.scope == .tokens }
-        try record.update(stored, to: book, device: device, in: vault)
+        var payload = stored.payload
+        guard payload.pending.contains(where: { $0.scope == .tokens }) else { return }
+        payload.pending.removeAll { $0.scope == .tokens }
+        try record.update(stored, to: payload, device: device, in: vault)
     }
 
     /// Whether the time without a heartbeat is over.
@@ -160,7 +160,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
     // MARK: In the record
 
     func encode(to writer: inout BinaryWriter) {
-        writer.append(lastOrder)
+        writer.append(lastCommand)
         writer.append(lastHeartbeat)
         writer.append(newestIssue)
         let action: UInt8 =
@@ -185,7 +185,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
     }
 
     init(from reader: inout BinaryReader) throws(CofferError) {
-        lastOrder = try reader.number()
+        lastCommand = try reader.number()
         lastHeartbeat = try reader.number()
         newestIssue = try reader.number()
         let action = try reader.take(8)[0]

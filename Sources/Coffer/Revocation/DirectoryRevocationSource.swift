@@ -101,7 +101,7 @@ public final class DirectoryRevocationSource: RevocationSource {
     ) throws(CofferError) -> [Revocation] {
         memory.round += 1
         var files: [FileKey: KnownFile] = [:]
-        var orders: [(order: ReceivedOrder, name: [UInt8])] = []
+        var orders: [(order: ReceivedCommand, name: [UInt8])] = []
         var told: Set<[UInt8]> = []
         var remaining = Self.maxByteCount
         for var candidate in candidates where !isCancelled() {
@@ -116,11 +116,11 @@ public final class DirectoryRevocationSource: RevocationSource {
             if candidate.isSettled { files[candidate.key] = candidate.known }
             guard !memory.handled.contains(digest), told.insert(digest).inserted else { continue }
             remaining -= bytes.count
-            orders.append((ReceivedOrder(bytes), FileNameBytes.of(candidate.name)))
+            orders.append((ReceivedCommand(bytes), FileNameBytes.of(candidate.name)))
         }
         memory.files = files
         orders.sort { $0.name.lexicographicallyPrecedes($1.name) }
-        return ReceivedOrder.inSequence(orders.map(\.order)).map { .order($0.bytes) }
+        return ReceivedCommand.inSequence(orders.map(\.order)).map { .order($0.bytes) }
     }
 
     /// Reads at most one byte more than an order may have; `nil` if it is not a readable regular file.

@@ -11,8 +11,8 @@ public protocol RevocationSource: Sendable {
     func poll() async throws(CofferError) -> [Revocation]
 
     /// Whether the next ``poll()`` reports revocations again that were not passed to ``didHandle(_:)``. If
-    /// not, which is the default, ``Vault/followRevocations(from:every:onRevocation:_:)`` keeps them and tries
-    /// them again.
+    /// not, which is the default, ``Vault/followRevocations(from:every:onRevocation:_:)`` keeps them and
+    /// tries them again.
     var repeatsUnhandled: Bool { get }
 
     /// Called with each revocation whose outcome is final, so it need not be reported again. The default

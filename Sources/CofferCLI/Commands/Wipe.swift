@@ -49,7 +49,7 @@ struct WipeCommand: AsyncParsableCommand {
     var order: String?
 
     func run() async throws {
-        if let order { return try await printReceiptIfPossible(executeOrder(order)) }
+        if let order { return try await printReceiptIfPossible(executeCommand(order)) }
         guard yes else {
             throw CofferError(.invalidInput, "This erases the vault for good. Confirm with --yes.")
         }
@@ -144,7 +144,7 @@ struct WipeCommand: AsyncParsableCommand {
         for place in receipt.unverified { try Output.line("  \(place.printable)") }
     }
 
-    private func executeOrder(_ order: String) async throws(CofferError) -> WipeReceipt {
+    private func executeCommand(_ order: String) async throws(CofferError) -> WipeReceipt {
         guard !yes, !tokens, !prove, user == nil else {
             throw CofferError(.invalidInput, "The order determines what to erase. Specify --order alone.")
         }

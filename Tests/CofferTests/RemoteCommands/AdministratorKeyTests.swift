@@ -59,16 +59,16 @@ struct AdministratorKeyTests {
             _ = try await scene.home.open(clock: scene.clock.elsewhere(number, earlier: .seconds(9)))
         }
         let pending = PendingCommand(longest, .user(name), for: scene.session.vaultID)
-        try scene.session.core.changeOrderBook { (book) throws(CofferError) in
+        try scene.session.core.changeRemoteCommandRecord { (record) throws(CofferError) in
             for _ in 0..<2 {
-                try book.requireRoom(for: longest.content.action, pending)
-                book.pending.append(pending)
+                try record.requireRoom(for: longest.content.action, pending)
+                record.pending.append(pending)
             }
         }
-        #expect(try scene.session.core.readOrderBook()?.pending(longest.digest) == pending)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending(longest.digest) == pending)
         let more = await refusal {
-            try scene.session.core.changeOrderBook { (book) throws(CofferError) in
-                try book.requireRoom(for: longest.content.action, pending)
+            try scene.session.core.changeRemoteCommandRecord { (record) throws(CofferError) in
+                try record.requireRoom(for: longest.content.action, pending)
             }
         }
         #expect(more?.code == .busy)

@@ -195,7 +195,7 @@ struct DeadManSwitchTests {
         scene.clock.advance(by: Self.day)
         #expect(await open(scene) == nil)
         let old = scene.oldRecord(switchedTo: 2, days: 10, elapsed: Self.day)
-        try scene.session.core.rewriteOrderBook { _ in old }
+        try scene.session.core.rewriteRemoteCommandRecord { _ in old }
         #expect(try await scene.session.timeSinceHeartbeat() == Self.day)
         #expect(try await scene.session.administratorKeys().map(\.key) == [scene.administrator.key])
         // It does not say when the last look was: another boot counts from its first look on.

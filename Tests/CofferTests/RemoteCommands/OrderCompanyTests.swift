@@ -44,10 +44,10 @@ struct OrderCompanyTests {
         try await session.checkHeartbeat()
         #expect(try await session.securityChecks().contains { $0.name == "unfinished-orders" })
         #expect(await scene.refusal(of: stuck) == .refused)
-        #expect(try scene.session.core.readOrderBook()?.pending.count == 1)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending.count == 1)
         try manager.removeItem(atPath: link)
         let again = try await scene.home.open(clock: scene.clock.source)
-        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending.isEmpty == true)
         #expect(try await !again.securityChecks().contains { $0.name == "unfinished-orders" })
         #expect(await scene.refusal(of: stuck) == .orderReplayed)
     }
@@ -74,11 +74,11 @@ struct OrderCompanyTests {
         let source = PollingRevocationSource { () throws(CofferError) in [.order(order), .order(other)] }
         _ = await refusal { try await scene.session.handleRevocations(from: source) }
         #expect(await scene.refusal(of: other) == .orderReplayed)
-        #expect(try scene.session.core.readOrderBook()?.pending.count == 1)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending.count == 1)
         try manager.removeItem(atPath: place)
         try manager.moveItem(atPath: place + "-elsewhere", toPath: place)
         _ = try await scene.home.open(clock: scene.clock.source)
-        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending.isEmpty == true)
         #expect(await refusal { _ = try await Vault(at: ada) }?.code == .wiped)
         #expect(await scene.refusal(of: order) == .orderReplayed)
     }
@@ -169,7 +169,7 @@ struct OrderCompanyTests {
         #expect(await scene.refusal(of: try scene.order(.heartbeat)) == nil)
         try manager.removeItem(atPath: link)
         _ = try await scene.home.open(clock: scene.clock.source)
-        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending.isEmpty == true)
         guard case .wiped = try await scene.take(scene.order(counter: counter)) else {
             Issue.record("no receipt")
             return

@@ -11,8 +11,8 @@ struct OrderFormatTests {
     func damage() async throws {
         let scene = try await OrderFixture.make(nil)
         let rules = CommandVerifier(
-            keys: [scene.administrator.key], vaultID: scene.session.vaultID.uuid, deviceID: nil, lastOrder: 0,
-            lastHeartbeat: 0, now: CommandEncoding.seconds(scene.now) ?? 0)
+            keys: [scene.administrator.key], vaultID: scene.session.vaultID.uuid, deviceID: nil,
+            lastCommand: 0, lastHeartbeat: 0, now: CommandEncoding.seconds(scene.now) ?? 0)
         let order = try scene.order(.wipe(.user("ada")), counter: 3, reason: "why")
         _ = try rules.verify(SignedCommand.read(order))
         var codes: Set<String> = []

@@ -1,5 +1,5 @@
 /// The bytes of an order with their unverified contents, which only determine the sequence of verification.
-struct ReceivedOrder {
+struct ReceivedCommand {
     let bytes: [UInt8]
     /// `nil` for bytes that are not an order.
     let read: SignedCommand?
@@ -11,7 +11,7 @@ struct ReceivedOrder {
 
     /// Sorts the orders by their counters: of two valid ones the lower comes first, otherwise the other
     /// would make it a replay. Bytes that are not an order keep their place.
-    static func inSequence(_ received: [ReceivedOrder]) -> [ReceivedOrder] {
+    static func inSequence(_ received: [ReceivedCommand]) -> [ReceivedCommand] {
         var orders = received.enumerated().compactMap { place, order in
             order.read.map { (counter: $0.content.counter, place: place, order: order) }
         }

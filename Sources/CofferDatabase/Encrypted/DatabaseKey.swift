@@ -131,7 +131,7 @@ public struct DatabaseKey: ~Copyable, Sendable {
     }
 
     /// Registers the key with the VFS.
-    func lease(
+    func handle(
         reserve: Int? = nil, recovers: Bool = false, trace: AccessTrace? = nil
     ) throws(CofferError) -> DatabaseKeyHandle {
         try DatabaseKeyHandle.register(

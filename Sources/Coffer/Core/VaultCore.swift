@@ -16,7 +16,7 @@ final class VaultCore: Sendable {
     /// The storage of the sealed tokens that the vault directory records.
     let activeStorage: ActiveStorage
     /// The same storage, decorated if a test asked for that. Envelopes are read and changed through it.
-    let keyring: any ItemStorage
+    let storage: any ItemStorage
     /// The tokens that are never written to the storage.
     let ephemeralTokens: EphemeralTokens
     /// Proofs, kept past a lock, that a value continues the stored one.
@@ -52,7 +52,7 @@ final class VaultCore: Sendable {
         self.actions = actions
         let activeStorage = ActiveStorage(home: home, device: device)
         self.activeStorage = activeStorage
-        keyring = decorate(activeStorage)
+        storage = decorate(activeStorage)
         let vault = try home.openVault()
         let inactivity = try home.mappingMissingFiles { () throws(CofferError) in
             do throws(CofferError) {

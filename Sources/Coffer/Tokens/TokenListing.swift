@@ -17,7 +17,7 @@ extension TokenStore {
     public func listing() async throws(CofferError) -> TokenListing {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.drainPendingTokens()
-            let stored = try keyring.readableEnvelopes()
+            let stored = try storage.readableEnvelopes()
             var all = stored.envelopes.mapValues { StoredEnvelope(bytes: $0, isEphemeral: false) }
             for (name, bytes) in try core.ephemeralTokens.envelopes() {
                 let volatile = StoredEnvelope(bytes: bytes, isEphemeral: true)

@@ -188,7 +188,7 @@ struct PendingTokenTests {
             id: try id(), version: nil, protection: .whenUnlockedThisDeviceOnly, stored: Date(), expires: nil,
             scopes: [], attributes: [:])
         let vault = try core.home.openVault()
-        try core.inbox.add(in: vault) { (number) throws(CofferError) in
+        try core.pendingTokens.add(in: vault) { (number) throws(CofferError) in
             try PendingToken.seal(
                 Token(copying: "forged"), info: info, tokenKey: SecretBytes.random(count: 32), number: number,
                 at: PendingToken.Place(

@@ -54,7 +54,7 @@ struct ProvenanceTests {
         let info = TokenInfo(
             id: id, version: nil, protection: protection, stored: Date(), expires: nil, scopes: [],
             attributes: [:])
-        try core.inbox.add(in: core.home.openVault()) { (number) throws(CofferError) in
+        try core.pendingTokens.add(in: core.home.openVault()) { (number) throws(CofferError) in
             try PendingToken.seal(
                 Token(copying: "planted"), info: info, tokenKey: SecretBytes.random(count: 32),
                 number: number,

@@ -79,7 +79,7 @@ extension TokenStore {
 
     /// Returns the envelopes that are exportable, the number that are not, and the unreadable tokens.
     private func exportable(_ only: [TokenID]?) throws(CofferError) -> Exportable {
-        let stored = try keyring.readableEnvelopes()
+        let stored = try storage.readableEnvelopes()
         var wanted = stored.envelopes
         var corrupt = stored.damaged.map { UnreadableToken(name: $0, code: .corrupt) }
         if let only {
@@ -158,7 +158,7 @@ extension TokenStore {
         var report = TokenImportReport()
         var changes: [[UInt8]: StorageChange] = [:]
         var corrupt: [UnreadableToken] = []
-        let waiting = try core.inbox.entries().contains { $0.state == .pending }
+        let waiting = try core.pendingTokens.entries().contains { $0.state == .pending }
         // An older pending value would later replace the imported one.
         guard !waiting else { throw CofferError.locked }
         try export.forEachToken { (info, token) throws(CofferError) in
@@ -190,7 +190,7 @@ extension TokenStore {
             changes[name] = .put(envelope.encoded)
         }
         guard !changes.isEmpty else { return report }
-        try keyring.apply(changes)
+        try storage.apply(changes)
         try core.ephemeralTokens.apply(changes.mapValues { _ in .remove })
         return report
     }

@@ -77,7 +77,7 @@ final class VaultCore: Sendable {
         let (tickets, ownPending) = (tickets, ownPending)
         // Weak, because the tokens reference the class key store, and that references the broadcaster.
         events.observe { [weak ephemeralTokens] event in
-            if event.kind.dropsKeys { ephemeralTokens?.clear() }
+            if event.kind.evictsKeys { ephemeralTokens?.clear() }
             guard event.kind == .closed || event.kind == .wiped else { return }
             tickets.clear()
             ownPending.clear()

@@ -55,7 +55,7 @@ package struct CommandVerifier {
         guard isSigned else {
             throw CommandRefusal(.orderBadSignature, "The order's signature is not that of the key it names.")
         }
-        guard matches(by: claimed.target) else {
+        guard matches(claimed.target) else {
             throw CommandRefusal(.orderForeign, "The order is for another vault or another device.")
         }
         guard RemoteCommand.counters.contains(claimed.counter) else {
@@ -75,7 +75,7 @@ package struct CommandVerifier {
         return VerifiedCommand(order)
     }
 
-    private func matches(by target: RemoteCommand.Target) -> Bool {
+    private func matches(_ target: RemoteCommand.Target) -> Bool {
         switch target {
         case .vault(let id): id == vaultID
         case .device(let id): id == deviceID

@@ -44,11 +44,11 @@ struct DoctorCommand: AsyncParsableCommand {
             let status = source.isListening ? "ok" : "missing"
             try line(status, "lock source \(source.source.rawValue)", source.message)
         }
-        for (protection, guarantees) in report.classes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+        for (protection, assurances) in report.classes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             try Output.line("class \(protection.name)")
-            for guarantee in guarantees {
-                let title = "\(guarantee.promise.rawValue): \(guarantee.strength.rawValue)"
-                let text = advice(guarantee.reason, guarantee.remedy)
+            for assurance in assurances {
+                let title = "\(assurance.promise.rawValue): \(assurance.strength.rawValue)"
+                let text = advice(assurance.reason, assurance.remedy)
                 try Output.line(String(repeating: " ", count: 10) + "\(title). \(text)")
             }
         }
@@ -97,10 +97,10 @@ struct DoctorCommand: AsyncParsableCommand {
                 (
                     "classes",
                     .list(
-                        classes.map { protection, guarantees in
+                        classes.map { protection, assurances in
                             .object([
                                 ("class", .text(protection.name)),
-                                ("guarantees", .list(guarantees.map(\.document))),
+                                ("guarantees", .list(assurances.map(\.document))),
                             ])
                         })
                 ),

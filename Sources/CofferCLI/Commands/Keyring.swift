@@ -23,7 +23,7 @@ struct KeyringCommand: ParsableCommand {
         @OptionGroup var global: GlobalOptions
 
         @Option(help: "The destination: file is the embedded keyring, secret-service the desktop keyring.")
-        var to: KeyringWord
+        var to: KeyringArgument
 
         func run() async throws {
             let session = try await VaultOpener.session(global)
@@ -71,7 +71,7 @@ struct KeyringCommand: ParsableCommand {
     }
 
     /// The destinations on the command line.
-    enum KeyringWord: String, CaseIterable, ExpressibleByArgument {
+    enum KeyringArgument: String, CaseIterable, ExpressibleByArgument {
         case file
         case secretService = "secret-service"
 

@@ -63,9 +63,9 @@ extension Vault {
     ///
     /// - Throws: `refused`, `corrupt`, `foreign`, `unsupportedVersion` if the vault cannot be inspected.
     public static func status(at location: VaultLocation) async throws(CofferError) -> VaultStatus {
-        let session: Vault
+        let vault: Vault
         do throws(CofferError) {
-            session = try await Vault(at: location)
+            vault = try await Vault(at: location)
         } catch {
             switch error.code {
             case .notInitialised: return VaultStatus(.uninitialised)
@@ -73,8 +73,8 @@ extension Vault {
             default: throw error
             }
         }
-        session.shareEphemeralTokens()
-        return try await session.status()
+        vault.shareEphemeralTokens()
+        return try await vault.status()
     }
 
     /// The status of this vault.

@@ -26,9 +26,9 @@ struct ExportCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try FilePathArgument.path(file)
         // The passcode comes first if both are lines of standard input.
-        let session = try await VaultOpener.unlocked(global)
+        let vault = try await VaultOpener.unlocked(global)
         let secret = try passphrase.new()
-        let report = try await session.tokens.export(to: path, passphrase: secret)
+        let report = try await vault.tokens.export(to: path, passphrase: secret)
         if global.json {
             try Output.json(
                 .object([

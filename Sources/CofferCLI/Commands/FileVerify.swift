@@ -28,9 +28,9 @@ struct FileVerify: AsyncParsableCommand {
             throw CofferError(.invalidInput, "Specify the id of a file, or --all.")
         }
         let one = try id.map { text throws(CofferError) in try FileID(text) }
-        let session = try await VaultOpener.unlocked(global)
-        guard let one else { return try show(try await session.files.verifyAll()) }
-        try await session.files.verify(
+        let vault = try await VaultOpener.unlocked(global)
+        guard let one else { return try show(try await vault.files.verifyAll()) }
+        try await vault.files.verify(
             one, context: FileArgument.bytes(ofContext: context), progress: ProgressBar("verifying").report)
         if global.json {
             try Output.json(.object([("id", .text(one.description)), ("authentic", .flag(true))]))
@@ -90,8 +90,8 @@ struct FileReindex: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let session = try await VaultOpener.unlocked(global)
-        let unreadable = try await session.files.reindex()
+        let vault = try await VaultOpener.unlocked(global)
+        let unreadable = try await vault.files.reindex()
         if global.json {
             try Output.json(.object([("unreadable", .list(unreadable.map { .text($0.description) }))]))
         } else {

@@ -74,8 +74,8 @@ struct TokenRemove: AsyncParsableCommand {
 
     func run() async throws {
         let id = try name.id()
-        let session = try await VaultOpener.unlocked(global)
-        guard let removed = try await session.tokens.removeCounting(id, ifVersion: ifVersion) else {
+        let vault = try await VaultOpener.unlocked(global)
+        guard let removed = try await vault.tokens.removeCounting(id, ifVersion: ifVersion) else {
             throw CofferError(.absent, "There is no such token.")
         }
         if removed.pending > 0 {

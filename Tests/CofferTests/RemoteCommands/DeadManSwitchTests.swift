@@ -207,7 +207,7 @@ struct DeadManSwitchTests {
     }
 
     @Test("A boot clock that runs backwards subtracts nothing and stops nothing")
-    func setBack() async throws {
+    func clockRunsBackwards() async throws {
         let scene = try await scene(.wipe, days: 10)
         scene.clock.advance(by: Self.day * 9)
         #expect(await open(scene) == nil)

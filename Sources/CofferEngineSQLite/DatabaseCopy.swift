@@ -10,38 +10,39 @@ package import SystemPackage
 package struct DatabaseCopy: ~Copyable {
     private let path: FilePath
     private let source: Connection
-    private let lease: DatabaseKeyHandle?
+    private let keyHandle: DatabaseKeyHandle?
     /// The copy that is read instead of a source that cannot be recovered in place.
     private let recovery: RecoveryCopy?
     /// The bytes that the source reserves at the end of each page.
     package let reserve: Int
 
-    /// Opens the database to copy from; without a lease, a plain one.
+    /// Opens the database to copy from; without a key handle, a plain one.
     ///
     /// - Parameters:
     ///   - path: The database.
-    ///   - lease: Its key.
+    ///   - keyHandle: Its key.
     ///   - folder: Where an encrypted database may be copied to when a crash interrupted its last transaction
     ///     and it cannot be rolled back in place; `nil` throws an error in that case.
     /// - Returns: The open database.
     /// - Throws: `absent`, `notAuthentic` and the other errors of opening a database.
     package static func open(
-        _ path: FilePath, _ lease: DatabaseKeyHandle?, workingIn folder: FilePath? = nil
+        _ path: FilePath, _ keyHandle: DatabaseKeyHandle?, workingIn folder: FilePath? = nil
     ) throws(CofferError) -> DatabaseCopy {
-        let flags = lease?.format.isReadOnly == true ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
-        let source = try Connection.open(path, flags, lease)
+        let flags = keyHandle?.format.isReadOnly == true ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
+        let source = try Connection.open(path, flags, keyHandle)
         let result = source.status(of: probe)
-        guard result == SQLITE_READONLY_ROLLBACK_CODE, let lease, let folder, let main = source.mainFile
+        guard result == SQLITE_READONLY_ROLLBACK_CODE, let keyHandle, let folder, let main = source.mainFile
         else {
             guard result == SQLITE_OK else { throw source.failure(result) }
             return DatabaseCopy(
-                path: path, source: source, lease: lease, recovery: nil, reserve: try source.reserve(-1))
+                path: path, source: source, keyHandle: keyHandle, recovery: nil,
+                reserve: try source.reserve(-1))
         }
         let recovery = try RecoveryCopy.make(of: CopySource(main), in: folder)
-        let copy = try Connection.open(recovery.path, SQLITE_OPEN_READWRITE, lease)
+        let copy = try Connection.open(recovery.path, SQLITE_OPEN_READWRITE, keyHandle)
         try copy.run(probe)
         return DatabaseCopy(
-            path: path, source: copy, lease: lease, recovery: recovery, reserve: try copy.reserve(-1))
+            path: path, source: copy, keyHandle: keyHandle, recovery: recovery, reserve: try copy.reserve(-1))
     }
 
     private static let probe = "SELECT count(*) FROM sqlite_schema"
@@ -56,7 +57,7 @@ package struct DatabaseCopy: ~Copyable {
         try source.run("COMMIT")
     }
 
-    /// Writes the whole database to a new file, checked and flushed; without a lease, in plaintext.
+    /// Writes the whole database to a new file, checked and flushed; without a key handle, in plaintext.
     ///
     /// Until it is complete, the file is in a directory of its own: a file left by a killed process is not
     /// taken for a database and blocks no name.
@@ -112,14 +113,14 @@ package struct DatabaseCopy: ~Copyable {
         if let target {
             // The geometry of an empty database is pinned except for this statement.
             target.entry.isUnpinned = true
-            lease?.entry.isUnpinned = true
+            keyHandle?.entry.isUnpinned = true
             // The order matters: setting the page size resets the reserve that was requested.
             try source.run("PRAGMA page_size = \(target.entry.format.pageSize)")
             _ = try source.reserve(max(reserve, target.entry.format.reserve))
         }
         defer {
             target?.entry.isUnpinned = false
-            lease?.entry.isUnpinned = false
+            keyHandle?.entry.isUnpinned = false
         }
         try source.run("VACUUM main INTO '\(Connection.uri(for: path, target))'")
         let copy = try Connection.open(path, SQLITE_OPEN_READWRITE, target)
@@ -133,29 +134,29 @@ package struct DatabaseCopy: ~Copyable {
 @safe private final class Connection {
     private let handle: OpaquePointer
     private let path: FilePath
-    private let lease: DatabaseKeyHandle?
+    private let keyHandle: DatabaseKeyHandle?
 
-    private init(_ handle: OpaquePointer, _ path: FilePath, _ lease: DatabaseKeyHandle?) {
+    private init(_ handle: OpaquePointer, _ path: FilePath, _ keyHandle: DatabaseKeyHandle?) {
         unsafe self.handle = handle
         self.path = path
-        self.lease = lease
+        self.keyHandle = keyHandle
     }
 
     deinit { unsafe sqlite3_close_v2(handle) }
 
     /// Returns the URI by which SQLite opens a database: under its key, or as a plain one.
-    static func uri(for path: FilePath, _ lease: DatabaseKeyHandle?) -> String {
-        lease?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
+    static func uri(for path: FilePath, _ keyHandle: DatabaseKeyHandle?) -> String {
+        keyHandle?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
     }
 
     static func open(
-        _ path: FilePath, _ flags: Int32, _ lease: DatabaseKeyHandle?
+        _ path: FilePath, _ flags: Int32, _ keyHandle: DatabaseKeyHandle?
     ) throws(CofferError) -> Connection {
         var handle: OpaquePointer?
         let result = unsafe sqlite3_open_v2(
-            uri(for: path, lease), &handle, flags | SQLITE_OPEN_URI, nil)
+            uri(for: path, keyHandle), &handle, flags | SQLITE_OPEN_URI, nil)
         guard let handle = unsafe handle else { throw SQLiteFailure.error(result, "out of memory") }
-        let connection = unsafe Connection(handle, path, lease)
+        let connection = unsafe Connection(handle, path, keyHandle)
         unsafe sqlite3_extended_result_codes(handle, 1)
         unsafe sqlite3_busy_timeout(handle, 10_000)
         unsafe sqlite3_progress_handler(
@@ -167,15 +168,15 @@ package struct DatabaseCopy: ~Copyable {
     func failure(_ result: Int32) -> CofferError {
         let message = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? ""
         if result & 0xff == SQLITE_CANTOPEN, let reason = UnopenedFile.error(at: path) { return reason }
-        if result == SQLITE_NOTADB, lease == nil {
+        if result == SQLITE_NOTADB, keyHandle == nil {
             return CofferError(
                 .foreign, "\(path) is not a plain database: it is encrypted, or not a database.")
         }
-        if result == SQLITE_NOTADB, lease?.diagnosis == .plain {
+        if result == SQLITE_NOTADB, keyHandle?.diagnosis == .plain {
             return CofferError(
                 .refused, "\(path) is a plain database.", remedy: .convertPlainDatabase)
         }
-        return SQLiteFailure.error(result, message, opening: lease)
+        return SQLiteFailure.error(result, message, opening: keyHandle)
     }
 
     /// Runs a statement; returns SQLite's extended code.

@@ -8,10 +8,10 @@ package enum SQLiteFailure {
     /// - Parameters:
     ///   - code: The extended result code.
     ///   - message: SQLite's message. It can quote the statement, so pass it to the caller only.
-    ///   - lease: The handle that the database was opened with, if opening it failed.
+    ///   - handle: The handle that the database was opened with, if opening it failed.
     /// - Returns: The error.
     package static func error(
-        _ code: Int32, _ message: String, opening lease: DatabaseKeyHandle? = nil
+        _ code: Int32, _ message: String, opening handle: DatabaseKeyHandle? = nil
     ) -> CofferError {
         switch code {
         case SQLITE_IOERR_DATA_CODE:
@@ -40,7 +40,7 @@ package enum SQLiteFailure {
         default: break
         }
         switch code & 0xff {
-        case SQLITE_NOTADB: return notADatabase(lease?.diagnosis)
+        case SQLITE_NOTADB: return notADatabase(handle?.diagnosis)
         case SQLITE_CORRUPT: return CofferError(.corrupt, "The database is damaged: \(message).")
         case SQLITE_FULL: return CofferError(.noSpace, "The disk is full.")
         case SQLITE_BUSY, SQLITE_LOCKED:
@@ -55,7 +55,7 @@ package enum SQLiteFailure {
         case SQLITE_ABORT:
             return CofferError(
                 .cancelled, "The transaction was rolled back because a statement in it was interrupted.")
-        case SQLITE_CANTOPEN where lease?.diagnosis == .noMemory: return notADatabase(.noMemory)
+        case SQLITE_CANTOPEN where handle?.diagnosis == .noMemory: return notADatabase(.noMemory)
         case SQLITE_CANTOPEN: return CofferError(.inputOutput, "The database cannot be opened.")
         case SQLITE_IOERR: return CofferError(.inputOutput, "The database cannot be read or written.")
         case SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE, SQLITE_TOOBIG:
@@ -65,8 +65,8 @@ package enum SQLiteFailure {
     }
 
     /// Returns why opening was refused for a file that begins in plaintext.
-    package static func notEncrypted(_ lease: DatabaseKeyHandle) -> CofferError {
-        notADatabase(lease.diagnosis ?? .plain)
+    package static func notEncrypted(_ handle: DatabaseKeyHandle) -> CofferError {
+        notADatabase(handle.diagnosis ?? .plain)
     }
 
     private static func notADatabase(_ diagnosis: OpenDiagnosis?) -> CofferError {

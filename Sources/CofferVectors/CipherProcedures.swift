@@ -34,11 +34,11 @@ extension VectorTest {
             return unsupported(
                 "unsupported-key-size:\(key.count * 8)",
                 refusal { () throws(CofferError) in
-                    _ = try AuthenticatedCBC.make(key: try SymmetricKey.copying(key.span))
+                    _ = try AuthenticatedCBC.prepare(key: try SymmetricKey.copying(key.span))
                 })
         }
         do throws(CofferError) {
-            var scheme = try AuthenticatedCBC.make(key: try SymmetricKey.copying(key.span))
+            var scheme = try AuthenticatedCBC.prepare(key: try SymmetricKey.copying(key.span))
             // The IV is the message's first 16 bytes, so no other size can be passed to the library for
             // opening.
             guard iv.count == AuthenticatedCBC.ivSize else {

@@ -87,11 +87,11 @@ extension VectorTest {
             return unsupported(
                 "unsupported-key-size:\(key.count * 8)",
                 refusal { () throws(CofferError) in
-                    _ = try SIV.make(key: try SymmetricKey.copying(key.span))
+                    _ = try SIV.prepare(key: try SymmetricKey.copying(key.span))
                 })
         }
         do throws(CofferError) {
-            var scheme = try SIV.make(key: try SymmetricKey.copying(key.span))
+            var scheme = try SIV.prepare(key: try SymmetricKey.copying(key.span))
             let opened = try scheme.open(sealed.span, associatedData: strings)
             guard equal(opened, plaintext) else { return .wrong("it opens to a different plaintext") }
             let again = try scheme.seal(plaintext.span, associatedData: strings)
@@ -111,11 +111,11 @@ extension VectorTest {
                 return unsupported(
                     "unsupported-key-size:\(key.count * 8)",
                     refusal { () throws(CofferError) in
-                        _ = try JOSECBC.make(algorithm, key: try SymmetricKey.copying(key.span))
+                        _ = try JOSECBC.prepare(algorithm, key: try SymmetricKey.copying(key.span))
                     })
             }
             do throws(CofferError) {
-                var scheme = try JOSECBC.make(algorithm, key: try SymmetricKey.copying(key.span))
+                var scheme = try JOSECBC.prepare(algorithm, key: try SymmetricKey.copying(key.span))
                 let opened = try scheme.open(
                     ciphertext.span, tag: tag.span, iv: iv.span, associatedData: aad.span)
                 guard equal(opened, plaintext) else { return .wrong("it opens to a different plaintext") }

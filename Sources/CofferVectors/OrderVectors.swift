@@ -59,7 +59,7 @@ package enum OrderVectors {
             case .wipe(.all): (1, 1, [])
             case .wipe(.user(let name)): (1, 2, Array(name.utf8))
             case .wipe(.tokens): (1, 3, [])
-            case .contact: (2, 0, [])
+            case .heartbeat: (2, 0, [])
             case .pin(let key): (3, 0, key.bytes)
             case .unpin(let key): (4, 0, key.bytes)
             }
@@ -91,8 +91,8 @@ package enum OrderVectors {
             return CommandVerifier(
                 keys: stride(from: 0, to: pinned.count, by: Ed25519.keySize).compactMap {
                     try? AdministratorKey(Array(pinned[$0..<$0 + Ed25519.keySize]))
-                }, vaultID: vaultID, deviceID: try? DeviceID(device), lastOrder: counters[0],
-                lastContact: counters[1], now: UInt64(max(0, now)))
+                }, vaultID: vaultID, deviceID: try? DeviceID(device), lastCommand: counters[0],
+                lastHeartbeat: counters[1], now: UInt64(max(0, now)))
         } catch {
             throw CofferError(.invalidInput, error.reason)
         }

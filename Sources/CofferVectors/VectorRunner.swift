@@ -117,13 +117,13 @@ package struct VectorRunner: Sendable {
         }
         do throws(MalformedVector) {
             try test.checkDeclaredSizes()
-            return judge(try procedure.run(test, options), expectation, test.expectedError)
+            return evaluate(try procedure.run(test, options), expectation, test.expectedError)
         } catch {
             return .failed(error.reason)
         }
     }
 
-    private func judge(
+    private func evaluate(
         _ observation: VectorResult, _ expectation: VectorCase.Expectation, _ expectedError: String?
     ) -> VectorReport.Verdict {
         switch (observation, expectation) {

@@ -175,12 +175,12 @@ struct RemoteCommandTests {
     func doors() throws {
         let scene = try Fixture()
         let wipe = try scene.order("w")
-        let contact = try scene.order("c", "--action", "heartbeat")
+        let heartbeat = try scene.order("c", "--action", "heartbeat")
         #expect(try scene.home("remote-wipe", "apply", wipe).code == 64)
-        #expect(try scene.wipe(contact).code == 64)
-        #expect(try scene.home.run(["remote-wipe", "apply", contact], passcode: "").code == 0)
+        #expect(try scene.wipe(heartbeat).code == 64)
+        #expect(try scene.home.run(["remote-wipe", "apply", heartbeat], passcode: "").code == 0)
         #expect(
-            try scene.home.run(["remote-wipe", "apply", contact, "--json"], passcode: "").errorCode
+            try scene.home.run(["remote-wipe", "apply", heartbeat, "--json"], passcode: "").errorCode
                 == "orderReplayed")
         let piped = try scene.home.run(
             ["wipe", "--order", "-", "--json"], passcode: "",
@@ -254,7 +254,7 @@ struct RemoteCommandTests {
     }
 
     @Test("The dead-man's switch is off, is set by the owner, and says how it stands")
-    func contact() throws {
+    func heartbeat() throws {
         let scene = try Fixture()
         func show() throws -> [String: Any] {
             try scene.home.run(["remote-wipe", "heartbeat", "--json"], passcode: "").json

@@ -101,8 +101,8 @@ struct ViewTests {
         #expect(!isThere(copy) && !isThere("/proc/\(viewer)"))
     }
 
-    @Test("After a kill the copy is reaped, once; a living one is not")
-    func reap() throws {
+    @Test("After a kill the copy is pruned, once; a living one is not")
+    func pruneViews() throws {
         let (home, id) = try make()
         let (living, _, livingCopy) = try start(home, id)
         let (killed, viewer, killedCopy) = try start(home, id)
@@ -132,10 +132,10 @@ struct ViewTests {
         kill(viewer, SIGKILL)
         #expect(helper.end() == 128 + SIGKILL)
         // No process here is the viewer's parent, so only the lease shows that it ended.
-        var reaped = "0\n"
+        var pruned = "0\n"
         let end = Date(timeIntervalSinceNow: 300)
-        while reaped == "0\n", Date() < end { reaped = try home("file", "prune-views").text }
-        #expect(reaped == "1\n" && !isThere(copy))
+        while pruned == "0\n", Date() < end { pruned = try home("file", "prune-views").text }
+        #expect(pruned == "1\n" && !isThere(copy))
     }
 
     @Test("--wait waits for a viewer that went on in the background")

@@ -26,9 +26,9 @@ struct ForkAgent {
     private static let writes = 3
 
     func run() throws {
-        let lease = try DatabaseKeyHandle.register(format, secret: GuardedBytes.copying(key.span))
+        let handle = try DatabaseKeyHandle.register(format, secret: GuardedBytes.copying(key.span))
         let sql = "CREATE TABLE t (x); INSERT INTO t VALUES (zeroblob(20000))"
-        guard let probe = FileAccessProbe.open(lease.uri(for: path), .main, after: sql) else {
+        guard let probe = FileAccessProbe.open(handle.uri(for: path), .main, after: sql) else {
             throw CofferError(.internalFailure, "The database does not open.")
         }
         // Anything that is fetched ahead is there now.
@@ -52,7 +52,7 @@ struct ForkAgent {
             let nonce = bytes[tail..<tail + (format == .gcm1 ? 24 : 16)]
             DatabaseAgent.say("nonce " + nonce.map { String(UInt16($0) + 256, radix: 16) }.joined())
         }
-        withExtendedLifetime(lease) {}
+        withExtendedLifetime(handle) {}
     }
 
     private func seal(_ probe: FileAccessProbe, page: Int) throws {

@@ -51,10 +51,10 @@ enum TemporaryAgent {
     /// Takes the file of a temporary database, through the shim or plain.
     static func run(_ agent: DatabaseAgent, isEncrypted: Bool) throws {
         let key = try GuardedBytes.copying(DatabaseAgent.bytes(agent.keyHex).span)
-        let lease = try DatabaseKeyHandle.register(.gcm1, secret: key)
+        let handle = try DatabaseKeyHandle.register(.gcm1, secret: key)
         let path = agent.path.string
-        try run(isEncrypted ? lease.uri(for: path) : "file:\(path)?vfs=unix")
-        withExtendedLifetime(lease) {}
+        try run(isEncrypted ? handle.uri(for: path) : "file:\(path)?vfs=unix")
+        withExtendedLifetime(handle) {}
     }
 
     private static func run(_ uri: String) throws {

@@ -20,7 +20,7 @@ extension FuzzTarget {
             var aead = try AEAD.prepare(algorithms[Int(choice % 8)], key: key)
             _ = try aead.open(message.span)
         case 4:
-            var scheme = try AuthenticatedCBC.make(key: key)
+            var scheme = try AuthenticatedCBC.prepare(key: key)
             _ = try scheme.open(message.span)
         case 5: _ = try KeyWrapPadded.unwrap(message.span, under: key)
         case 6: _ = try KeyWrap.unwrap(message.span, under: key)

@@ -41,17 +41,17 @@ enum PoisonCases {
         },
         "cbc-hmac-seal": {
             let plaintext = try Poison.secret(100)
-            var scheme = try AuthenticatedCBC.make(key: Poison.key())
+            var scheme = try AuthenticatedCBC.prepare(key: Poison.key())
             try plaintext.exposing { (bytes) throws(CofferError) in _ = try scheme.seal(bytes) }
         },
         "jose-cbc-seal": {
             let plaintext = try Poison.secret(100)
-            var scheme = try JOSECBC.make(.a128CBCHS256, key: Poison.key())
+            var scheme = try JOSECBC.prepare(.a128CBCHS256, key: Poison.key())
             try plaintext.exposing { (bytes) throws(CofferError) in _ = try scheme.seal(bytes) }
         },
         "siv-seal": {
             let plaintext = try Poison.secret(100)
-            var scheme = try SIV.make(key: Poison.key())
+            var scheme = try SIV.prepare(key: Poison.key())
             try plaintext.exposing { (bytes) throws(CofferError) in
                 _ = try scheme.seal(bytes, associatedData: [public32, []])
             }
@@ -96,7 +96,7 @@ enum PoisonCases {
         "cbc-hmac-refused": { try openAuthenticatedCBC(turned: true) },
         "jose-cbc-refused": {
             let plaintext = try Poison.secret(100)
-            var scheme = try JOSECBC.make(.a128CBCHS256, key: Poison.key())
+            var scheme = try JOSECBC.prepare(.a128CBCHS256, key: Poison.key())
             var sealed = try plaintext.exposing { (bytes) throws(CofferError) in try scheme.seal(bytes) }
             sealed.ciphertext[30] ^= 1
             let (sent, tag) = (Poison.publish(sealed.ciphertext), Poison.publish(sealed.tag))
@@ -106,7 +106,7 @@ enum PoisonCases {
         },
         "siv-refused": {
             let plaintext = try Poison.secret(100)
-            var scheme = try SIV.make(key: Poison.key())
+            var scheme = try SIV.prepare(key: Poison.key())
             var sent = Poison.publish(
                 try plaintext.exposing { (bytes) throws(CofferError) in try scheme.seal(bytes) })
             sent[30] ^= 1
@@ -142,7 +142,7 @@ enum PoisonCases {
 
     private static func openAuthenticatedCBC(turned: Bool) throws {
         let plaintext = try Poison.secret(100)
-        var scheme = try AuthenticatedCBC.make(key: Poison.key())
+        var scheme = try AuthenticatedCBC.prepare(key: Poison.key())
         let message = try plaintext.exposing { (bytes) throws(CofferError) in try scheme.seal(bytes) }
         var sent = Poison.publish(message)
         if turned { sent[30] ^= 1 }

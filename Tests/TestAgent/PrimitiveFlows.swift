@@ -53,7 +53,7 @@ extension SecretFlows {
             }
         },
         "cbc-hmac": { held, _ in
-            var scheme = try AuthenticatedCBC.make(key: held.key())
+            var scheme = try AuthenticatedCBC.prepare(key: held.key())
             var message = try held.secret.exposing { (bytes) throws(CofferError) in try scheme.seal(bytes) }
             try require(scheme.open(message.span).isEqual(to: held.secret))
             message[20] ^= 1

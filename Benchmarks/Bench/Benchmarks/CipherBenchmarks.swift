@@ -70,7 +70,7 @@ enum CipherBenchmarks {
     private static func cbcEncrypt(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
         let data = try Material(size: size)
         let key = try SymmetricKey.copying(data.key.span)
-        var cipher = try CBCKey.make(key)
+        var cipher = try CBCKey.prepare(key: key)
         var ciphertext = [UInt8](repeating: 0, count: CBCKey.sealedSize(size))
         let peer = try BaselineCBC(key: data.key, iv: data.iv, input: data.plaintext, encrypting: true)
         func ours(_ count: Int) async throws(CofferError) {
@@ -94,7 +94,7 @@ enum CipherBenchmarks {
         try encryptor.transform(times: 1)
         let ciphertext = Array(encryptor.output.prefix(encryptor.written))
         let key = try SymmetricKey.copying(data.key.span)
-        var cipher = try CBCKey.make(key)
+        var cipher = try CBCKey.prepare(key: key)
         var plaintext = [UInt8](repeating: 0, count: ciphertext.count)
         var written = 0
         let peer = try BaselineCBC(key: data.key, iv: data.iv, input: ciphertext, encrypting: false)
@@ -119,7 +119,7 @@ enum CipherBenchmarks {
     private static func cbcHMAC(_ runner: Runner, name: String, size: Int) async throws(CofferError) {
         let data = try Material(size: size)
         let key = try SymmetricKey.copying(data.key.span)
-        var cipher = try AuthenticatedCBC.make(key: key)
+        var cipher = try AuthenticatedCBC.prepare(key: key)
         var message = [UInt8](repeating: 0, count: AuthenticatedCBC.messageSize(size))
         let peer = try BaselineCBCHMAC(
             encryptionKey: derived(key, KDFLabel.cbcEncryption),

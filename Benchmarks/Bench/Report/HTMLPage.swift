@@ -45,21 +45,21 @@ struct HTMLPage {
     }
 
     private func chart(_ result: Measurement) -> String {
-        let longest = max(result.ours.median, result.theirs?.median ?? 0)
+        let maxMedian = max(result.ours.median, result.theirs?.median ?? 0)
         let title =
             result.peer.map { "\(result.name) against \($0) \(result.peerVersion ?? "")" } ?? result.name
         var text = "<figure><figcaption><span>\(escaped(title))</span>"
         if let ratio = result.ratio {
             text += "<b class=\"\(ratio >= 1 ? "won" : "lost")\">\(Format.ratio(ratio))</b>"
         }
-        text += "</figcaption>" + bar(result.ours, "ours", of: longest, result.unit)
-        if let theirs = result.theirs { text += bar(theirs, "theirs", of: longest, result.unit) }
+        text += "</figcaption>" + bar(result.ours, "ours", of: maxMedian, result.unit)
+        if let theirs = result.theirs { text += bar(theirs, "theirs", of: maxMedian, result.unit) }
         if let note = result.note { text += "<small>\(escaped(note))</small>" }
         return text + "</figure>"
     }
 
-    private func bar(_ value: Distribution, _ side: String, of longest: Double, _ unit: String) -> String {
-        let share = longest > 0 ? value.median / longest * 100 : 0
+    private func bar(_ value: Distribution, _ side: String, of maxMedian: Double, _ unit: String) -> String {
+        let share = maxMedian > 0 ? value.median / maxMedian * 100 : 0
         let range = Format.quantity(value.min, unit) + " – " + Format.quantity(value.max, unit)
         return """
             <div class="row" title="\(range)"><div class="track"><div class="bar \(side)" \

@@ -7,7 +7,7 @@ import Synchronization
 final class ActiveStorage: ItemStorage {
     private struct Current: Sendable {
         let backend: KeyringBackend
-        let keyring: any ItemStorage
+        let storage: any ItemStorage
         /// The status of the device key file when the backend was read from it.
         let record: FileStatus?
     }
@@ -25,29 +25,29 @@ final class ActiveStorage: ItemStorage {
     func backend() throws(CofferError) -> KeyringBackend { try recorded().backend }
 
     func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? {
-        try reading { (keyring) throws(CofferError) in try keyring.envelope(name) }
+        try reading { (storage) throws(CofferError) in try storage.envelope(name) }
     }
 
     func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]] {
-        try reading { (keyring) throws(CofferError) in try keyring.envelopes() }
+        try reading { (storage) throws(CofferError) in try storage.envelopes() }
     }
 
     func readableEnvelopes() throws(CofferError) -> (envelopes: [[UInt8]: [UInt8]], damaged: [String]) {
-        try reading { (keyring) throws(CofferError) in try keyring.readableEnvelopes() }
+        try reading { (storage) throws(CofferError) in try storage.readableEnvelopes() }
     }
 
     func count() throws(CofferError) -> Int {
-        try reading { (keyring) throws(CofferError) in try keyring.count() }
+        try reading { (storage) throws(CofferError) in try storage.count() }
     }
 
     func cachedEnvelope(_ name: [UInt8]) -> [UInt8]? {
         guard let known = try? recorded() else { return nil }
-        return known.keyring.cachedEnvelope(name)
+        return known.storage.cachedEnvelope(name)
     }
 
     /// The vault directory's lock keeps other processes from moving the storage meanwhile.
     func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
-        try recorded().keyring.apply(changes)
+        try recorded().storage.apply(changes)
     }
 
     /// Runs `body`, and runs it a second time if the tokens were moved to another backend meanwhile.
@@ -56,15 +56,15 @@ final class ActiveStorage: ItemStorage {
     ) throws(CofferError) -> Result {
         let before = try recorded()
         do throws(CofferError) {
-            let result = try body(before.keyring)
+            let result = try body(before.storage)
             // The token file is read at one point in time; the Secret Service is not.
             guard before.backend == .secretService else { return result }
             let after = try recorded()
-            return after.backend == before.backend ? result : try body(after.keyring)
+            return after.backend == before.backend ? result : try body(after.storage)
         } catch {
             let after = try recorded()
             guard after.backend != before.backend else { throw error }
-            return try body(after.keyring)
+            return try body(after.storage)
         }
     }
 
@@ -75,13 +75,13 @@ final class ActiveStorage: ItemStorage {
             if let known = current.withLock({ $0 }), known.record == record { return known }
             let file = try DeviceKeyFile.read(in: vault.directory)
             guard file.vaultID == device.vaultID else { throw CofferError.wiped }
-            let keyring: any ItemStorage =
+            let storage: any ItemStorage =
                 switch file.backend {
                 case .file: FileStorage(home: home, device: device)
                 case .secretService:
                     try SecretServiceStorage(tokensOf: device.vaultID, client: home.service)
                 }
-            let found = Current(backend: file.backend, keyring: keyring, record: record)
+            let found = Current(backend: file.backend, storage: storage, record: record)
             current.withLock { $0 = found }
             return found
         }

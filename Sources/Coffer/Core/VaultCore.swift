@@ -16,7 +16,7 @@ final class VaultCore: Sendable {
     /// The storage of the sealed tokens that the vault directory records.
     let activeStorage: ActiveStorage
     /// The same storage, decorated if a test asked for that. Envelopes are read and changed through it.
-    let keyring: any ItemStorage
+    let storage: any ItemStorage
     /// The tokens that are never written to the storage.
     let ephemeralTokens: EphemeralTokens
     /// Proofs, kept past a lock, that a value continues the stored one.
@@ -52,7 +52,7 @@ final class VaultCore: Sendable {
         self.actions = actions
         let activeStorage = ActiveStorage(home: home, device: device)
         self.activeStorage = activeStorage
-        keyring = decorate(activeStorage)
+        storage = decorate(activeStorage)
         let vault = try home.openVault()
         let inactivity = try home.mappingMissingFiles { () throws(CofferError) in
             do throws(CofferError) {
@@ -77,7 +77,7 @@ final class VaultCore: Sendable {
         let (tickets, ownPending) = (tickets, ownPending)
         // Weak, because the tokens reference the class key store, and that references the broadcaster.
         events.observe { [weak ephemeralTokens] event in
-            if event.kind.dropsKeys { ephemeralTokens?.clear() }
+            if event.kind.evictsKeys { ephemeralTokens?.clear() }
             guard event.kind == .closed || event.kind == .wiped else { return }
             tickets.clear()
             ownPending.clear()

@@ -16,7 +16,7 @@ public struct VaultEvent: Sendable, Hashable {
         case revocationProcessed = "revocationHandled"
 
         /// Whether keys were evicted.
-        var dropsKeys: Bool { [.locked, .closed, .wiped].contains(self) }
+        var evictsKeys: Bool { [.locked, .closed, .wiped].contains(self) }
     }
 
     /// The kind of event.

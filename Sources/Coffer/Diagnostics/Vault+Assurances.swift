@@ -38,7 +38,7 @@ extension Vault {
         let tokens = tokens
         let core = core
         let found = try await BlockingExecutor.run { _ throws(CofferError) -> ProtectionClass? in
-            guard let envelope = try core.keyring.envelope(tokens.name(of: id)) else { return nil }
+            guard let envelope = try core.storage.envelope(tokens.name(of: id)) else { return nil }
             return try TokenEnvelope.decode(envelope).protection
         }
         guard let found else { return nil }

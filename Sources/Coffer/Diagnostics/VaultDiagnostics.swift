@@ -32,7 +32,7 @@ extension Vault {
                     return [Self.attempts(keybag, backend)]
                 }
                 + Self.checked("tokens") { () throws(CofferError) in
-                    _ = try core.keyring.count()
+                    _ = try core.storage.count()
                     return []
                 }
                 + Self.checked("this-device") { () throws(CofferError) in [try Self.host(keybag)] }
@@ -268,10 +268,10 @@ extension VaultCore {
         }
             + Vault.checked("files") { () throws(CofferError) in try files.condition().protections }
             + Vault.checked("damaged-tokens") { () throws(CofferError) in
-                Vault.damagedTokens(try inbox.damaged(among: inbox.entries()))
+                Vault.damagedTokens(try pendingTokens.damaged(among: pendingTokens.entries()))
             }
             + Vault.checked("orders") { () throws(CofferError) in
-                let pending = (try? readOrderBook())?.pending.count ?? 0
+                let pending = (try? readRemoteCommandRecord())?.pending.count ?? 0
                 return Vault.orders(try orderRecordDamage()) + Vault.unfinishedOrders(pending)
             }
     }

@@ -64,9 +64,9 @@ extension Vault {
     ///
     /// - Throws: `refused`, `corrupt`, `foreign`, `unsupportedVersion` if the vault cannot be inspected.
     public static func status(at location: VaultLocation) async throws(CofferError) -> VaultStatus {
-        let session: Vault
+        let vault: Vault
         do throws(CofferError) {
-            session = try await Vault(at: location)
+            vault = try await Vault(at: location)
         } catch {
             switch error.code {
             case .notInitialised: return VaultStatus(.uninitialised)
@@ -74,8 +74,8 @@ extension Vault {
             default: throw error
             }
         }
-        session.shareEphemeralTokens()
-        return try await session.status()
+        vault.shareEphemeralTokens()
+        return try await vault.status()
     }
 
     /// The status of this vault.
@@ -106,9 +106,9 @@ extension Vault {
         status.isFileIndexDamaged = condition.indexDamage != nil
         status.isFileKeysRecordDamaged = condition.keysDamage != nil
         let waiting = try await tokens.pendingTokens()
-        status.pendingTokens = waiting.waiting
+        status.pendingTokens = waiting.pending
         status.unconfirmedTokens = waiting.unconfirmed
-        status.corruptTokens = waiting.damaged
+        status.corruptTokens = waiting.corrupt
         return status
     }
 

@@ -62,7 +62,7 @@ extension FileStore {
             switch error.code {
             case .absent: break  // Removed in the meantime.
             case .missing: report.missing.append(id)
-            case .corrupt, .foreign, .unsupportedVersion: report.damaged.append(id)
+            case .corrupt, .foreign, .unsupportedVersion: report.corrupt.append(id)
             default: throw error
             }
         }

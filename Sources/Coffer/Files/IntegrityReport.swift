@@ -5,7 +5,7 @@ public struct IntegrityReport: Sendable, Equatable {
     /// Files whose header is authentic. Checking their content needs the context that is bound to them.
     public internal(set) var contextNeeded: [FileID] = []
     /// Containers that are damaged, belong to another vault, or do not have the content that the index lists.
-    public internal(set) var damaged: [FileID] = []
+    public internal(set) var corrupt: [FileID] = []
     /// Containers that the index does not list: copies put back after a removal, or containers made by
     /// another program. They are never removed automatically.
     public internal(set) var orphans: [FileID] = []
@@ -15,5 +15,5 @@ public struct IntegrityReport: Sendable, Equatable {
     init() {}
 
     /// Whether no problem was found.
-    public var isClean: Bool { damaged.isEmpty && orphans.isEmpty && missing.isEmpty }
+    public var isClean: Bool { corrupt.isEmpty && orphans.isEmpty && missing.isEmpty }
 }

@@ -24,7 +24,7 @@ public enum LockReason: String, Sendable, CaseIterable {
     case collectionLock
     /// A bus that this process listened to is gone, so its lock signals can no longer be received.
     case busLost
-    /// The dead-man's switch: there was no contact for too long.
+    /// The dead-man's switch: no heartbeat came for too long.
     case contactTimeout = "noContact"
     /// A grant was revoked.
     case revoked

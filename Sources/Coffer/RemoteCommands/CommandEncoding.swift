@@ -21,7 +21,7 @@ enum CommandEncoding {
 
     private enum Tag {
         static let wipe: UInt8 = 1
-        static let contact: UInt8 = 2
+        static let heartbeat: UInt8 = 2
         static let pin: UInt8 = 3
         static let unpin: UInt8 = 4
         static let all: UInt8 = 1
@@ -61,7 +61,7 @@ enum CommandEncoding {
         case .wipe(.all): (Tag.wipe, Tag.all, [])
         case .wipe(.user(let name)): (Tag.wipe, Tag.user, Array(name.utf8))
         case .wipe(.tokens): (Tag.wipe, Tag.tokens, [])
-        case .contact: (Tag.contact, 0, [])
+        case .heartbeat: (Tag.heartbeat, 0, [])
         case .pin(let key): (Tag.pin, 0, key.bytes)
         case .unpin(let key): (Tag.unpin, 0, key.bytes)
         }
@@ -114,7 +114,7 @@ enum CommandEncoding {
                 throw reader.corruptError
             }
             return .wipe(.user(name))
-        case (Tag.contact, 0, 0): return .contact
+        case (Tag.heartbeat, 0, 0): return .heartbeat
         case (Tag.pin, 0, Ed25519.keySize): return .pin(try AdministratorKey(subject))
         case (Tag.unpin, 0, Ed25519.keySize): return .unpin(try AdministratorKey(subject))
         default: throw reader.corruptError

@@ -8,22 +8,22 @@ package struct CommandVerifier {
     let vaultID: UUID
     /// `nil` if the machine has no identity.
     let deviceID: DeviceID?
-    /// The counter of the last command accepted, contacts excluded; 0 for none.
-    let lastOrder: UInt64
-    /// The counter of the last contact accepted; 0 for none.
-    let lastContact: UInt64
+    /// The counter of the last command accepted, heartbeats excluded; 0 for none.
+    let lastCommand: UInt64
+    /// The counter of the last heartbeat accepted; 0 for none.
+    let lastHeartbeat: UInt64
     /// Seconds since 1970.
     let now: UInt64
 
     package init(
-        keys: [AdministratorKey], vaultID: UUID, deviceID: DeviceID?, lastOrder: UInt64, lastContact: UInt64,
-        now: UInt64
+        keys: [AdministratorKey], vaultID: UUID, deviceID: DeviceID?, lastCommand: UInt64,
+        lastHeartbeat: UInt64, now: UInt64
     ) {
         self.keys = keys
         self.vaultID = vaultID
         self.deviceID = deviceID
-        self.lastOrder = lastOrder
-        self.lastContact = lastContact
+        self.lastCommand = lastCommand
+        self.lastHeartbeat = lastHeartbeat
         self.now = now
     }
 
@@ -55,13 +55,13 @@ package struct CommandVerifier {
         guard isSigned else {
             throw CommandRefusal(.orderBadSignature, "The order's signature is not that of the key it names.")
         }
-        guard matches(by: claimed.target) else {
+        guard matches(claimed.target) else {
             throw CommandRefusal(.orderForeign, "The order is for another vault or another device.")
         }
         guard RemoteCommand.counters.contains(claimed.counter) else {
             throw CommandRefusal(.orderCounterOutOfRange, "No order may have the counter \(claimed.counter).")
         }
-        let last = claimed.action == .contact ? lastContact : lastOrder
+        let last = claimed.action == .heartbeat ? lastHeartbeat : lastCommand
         guard claimed.counter > last else {
             throw CommandRefusal(
                 .orderReplayed, "The order's counter is \(claimed.counter), but \(last) was accepted before.")
@@ -75,7 +75,7 @@ package struct CommandVerifier {
         return VerifiedCommand(order)
     }
 
-    private func matches(by target: RemoteCommand.Target) -> Bool {
+    private func matches(_ target: RemoteCommand.Target) -> Bool {
         switch target {
         case .vault(let id): id == vaultID
         case .device(let id): id == deviceID

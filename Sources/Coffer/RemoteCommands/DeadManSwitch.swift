@@ -1,6 +1,6 @@
 public import CofferBase
 
-/// The dead-man's switch: the action to take when there was no signed contact for a time.
+/// The dead-man's switch: the action to take when there was no signed heartbeat for a time.
 ///
 /// Time counts while the machine runs or sleeps, by CLOCK_BOOTTIME and across boots. It is never more than
 /// the time that passed, even if several machines check the vault in turn. The time that the machine was off
@@ -10,7 +10,7 @@ public import CofferBase
 public struct DeadManSwitch: Sendable, Hashable {
     /// The action to take once the limit has passed without a heartbeat.
     public enum Action: String, Sendable, CaseIterable {
-        /// Evict every key, at each check, until a contact arrives.
+        /// Evict every key, at each check, until a heartbeat arrives.
         case lock
         /// Erase the vault.
         case wipe
@@ -18,7 +18,7 @@ public struct DeadManSwitch: Sendable, Hashable {
 
     /// The action to take once the limit has passed without a heartbeat.
     public let action: Action
-    /// The time after the last contact, in whole seconds.
+    /// The time after the last heartbeat, in whole seconds.
     public let limit: Duration
 
     /// Creates a switch.

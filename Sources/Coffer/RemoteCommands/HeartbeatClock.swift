@@ -1,7 +1,7 @@
 import CofferBase
 import CofferVault
 
-/// The running time of the machine since the last contact, as far as it was observed. It is never more than
+/// The running time of the machine since the last heartbeat, as far as it was observed. It is never more than
 /// the time that passed, whatever machines the vault was on and in whatever order.
 ///
 /// Each boot is compared only with its own last check, so two machines that check in turn count no time
@@ -14,8 +14,8 @@ struct HeartbeatClock: Equatable {
     private struct Boot: Equatable {
         let identifier: [UInt8]
         /// Time since boot.
-        let lastLook: Duration
-        /// The time since the contact at that check.
+        let lastTick: Duration
+        /// The time since the heartbeat at that check.
         let elapsed: Duration
 
         /// If the boot's identifier cannot be read, a check may have been in any boot.
@@ -48,34 +48,34 @@ struct HeartbeatClock: Equatable {
     private static func boot(_ clock: VaultClock, elapsed: Duration) -> Boot {
         Boot(
             identifier: Array(clock.bootIdentifier().utf8.prefix(maxIdentifierLength)),
-            lastLook: clock.bootTime(), elapsed: elapsed)
+            lastTick: clock.bootTime(), elapsed: elapsed)
     }
 
-    /// The time since the contact, including the time since the last check. A clock set back in the same boot
-    /// neither adds nor subtracts time; the end of an earlier boot is not counted.
+    /// The time since the heartbeat, including the time since the last check. A clock set back in the same
+    /// boot neither adds nor subtracts time; the end of an earlier boot is not counted.
     func passed(_ clock: VaultClock) -> Duration {
         let now = Self.boot(clock, elapsed: elapsed)
         let own = boots.filter { $0.identifier == now.identifier }
         if now.isKnown, !own.isEmpty {
             guard let seen = Self.last(of: own, before: now) else { return elapsed }
-            var running = now.lastLook - seen.lastLook
-            if own.count > 1 { running = min(running, sinceLastLook(clock)) }
+            var running = now.lastTick - seen.lastTick
+            if own.count > 1 { running = min(running, sinceLastTick(clock)) }
             return max(elapsed, seen.elapsed + running)
         }
-        let running = now.isKnown ? now.lastLook : now.lastLook - boots[0].lastLook
-        return elapsed + max(.zero, min(running, sinceLastLook(clock)))
+        let running = now.isKnown ? now.lastTick : now.lastTick - boots[0].lastTick
+        return elapsed + max(.zero, min(running, sinceLastTick(clock)))
     }
 
     /// The time since the last check by the wall clock; zero if the clock was set back or no wall time is
     /// recorded.
-    private func sinceLastLook(_ clock: VaultClock) -> Duration {
+    private func sinceLastTick(_ clock: VaultClock) -> Duration {
         wall.map { max(.zero, clock.wallClock() - $0) } ?? .zero
     }
 
     /// The entry that `now` continues; `nil` if the boot's clock went back.
     private static func last(of boots: [Boot], before now: Boot) -> Boot? {
-        boots.filter { $0.identifier == now.identifier && $0.lastLook <= now.lastLook }
-            .max { $0.lastLook < $1.lastLook }
+        boots.filter { $0.identifier == now.identifier && $0.lastTick <= now.lastTick }
+            .max { $0.lastTick < $1.lastTick }
     }
 
     /// Whether the clock should be stored: this boot has no check yet, the clock was set back, or a minute
@@ -83,7 +83,7 @@ struct HeartbeatClock: Equatable {
     func isStale(_ clock: VaultClock) -> Bool {
         let now = Self.boot(clock, elapsed: elapsed)
         guard let seen = Self.last(of: boots, before: now) else { return true }
-        return now.lastLook - seen.lastLook >= .seconds(60)
+        return now.lastTick - seen.lastTick >= .seconds(60)
     }
 
     mutating func tick(_ clock: VaultClock) {
@@ -98,14 +98,14 @@ struct HeartbeatClock: Equatable {
 
     func encode(to writer: inout BinaryWriter) {
         writer.append(UInt64(clamping: elapsed.nanoseconds))
-        writer.append(UInt64(clamping: boots[0].lastLook.nanoseconds))
+        writer.append(UInt64(clamping: boots[0].lastTick.nanoseconds))
         writer.appendLengthPrefixed(boots[0].identifier)
     }
 
     init(from reader: inout BinaryReader) throws(CofferError) {
         elapsed = try Self.duration(&reader)
-        let lastLook = try Self.duration(&reader)
-        boots = [Boot(identifier: try reader.lengthPrefixed(), lastLook: lastLook, elapsed: elapsed)]
+        let lastTick = try Self.duration(&reader)
+        boots = [Boot(identifier: try reader.lengthPrefixed(), lastTick: lastTick, elapsed: elapsed)]
     }
 
     /// Encodes the fields that earlier releases do not have.
@@ -115,7 +115,7 @@ struct HeartbeatClock: Equatable {
         writer.append([UInt8(clamping: boots.count - 1)])
         for boot in boots.dropFirst() {
             writer.append(UInt64(clamping: boot.elapsed.nanoseconds))
-            writer.append(UInt64(clamping: boot.lastLook.nanoseconds))
+            writer.append(UInt64(clamping: boot.lastTick.nanoseconds))
             writer.appendLengthPrefixed(boot.identifier)
         }
     }
@@ -128,8 +128,8 @@ struct HeartbeatClock: Equatable {
         let count = Int(try reader.take(1)[0])
         guard count < Self.maxBootCount else { throw reader.corruptError }
         for _ in 0..<count {
-            let (elapsed, lastLook) = (try Self.duration(&reader), try Self.duration(&reader))
-            boots.append(Boot(identifier: try reader.lengthPrefixed(), lastLook: lastLook, elapsed: elapsed))
+            let (elapsed, lastTick) = (try Self.duration(&reader), try Self.duration(&reader))
+            boots.append(Boot(identifier: try reader.lengthPrefixed(), lastTick: lastTick, elapsed: elapsed))
         }
     }
 

@@ -3,8 +3,8 @@ extension RemoteCommand {
     public enum Action: Sendable, Hashable {
         /// Erase.
         case wipe(WipeScope)
-        /// Only record a contact of the administrator: see ``DeadManSwitch``.
-        case contact
+        /// Only record a heartbeat of the administrator: see ``DeadManSwitch``.
+        case heartbeat
         /// Trust another key from now on.
         case pin(AdministratorKey)
         /// Stop trusting a key. A command cannot remove the last key.

@@ -3,8 +3,8 @@ extension RemoteCommand {
     public enum Outcome: Sendable, Equatable {
         /// The wipe is complete.
         case wiped(WipeReceipt)
-        /// The contact was recorded; the dead-man's switch starts again.
-        case contactNoted
+        /// The heartbeat was recorded; the dead-man's switch starts again.
+        case heartbeatRecorded
         /// A key was pinned.
         case keyPinned(AdministratorKey)
         /// A key was removed.

@@ -11,13 +11,13 @@ import SystemPackage
 /// A vault has it from the first pinned key on. Counters belong to the vault, not to a key, so removing a key
 /// and pinning it again does not make an old command valid.
 ///
-/// Payload: counter of the last command (8) and contact (8), newest time of issue seen (8, seconds), action
+/// Payload: counter of the last command (8) and heartbeat (8), newest time of issue seen (8, seconds), action
 /// of the switch (1: 0 off, 1 lock, 2 wipe), 7 zero, its limit (8, seconds), running time since the last
-/// contact (8, nanoseconds), time since boot at the last check (8), length (4) and boot identifier, number of
-/// keys (2), each: key (32), time of pinning (8, seconds), length (4) and label; length (4) and the command
-/// that an earlier release was carrying out, or none. Then, absent in earlier releases: whether there is a
-/// wall time (1), the latest of any check (8, nanoseconds since 1970), number of other boots (1), each:
-/// running time since the last contact (8) and time since boot (8) at its last check, length (4) and boot
+/// heartbeat (8, nanoseconds), time since boot at the last check (8), length (4) and boot identifier, number
+/// of keys (2), each: key (32), time of pinning (8, seconds), length (4) and label; length (4) and the
+/// command that an earlier release was carrying out, or none. Then, absent in earlier releases: whether there
+/// is a wall time (1), the latest of any check (8, nanoseconds since 1970), number of other boots (1), each:
+/// running time since the last heartbeat (8) and time since boot (8) at its last check, length (4) and boot
 /// identifier; number of pending commands (1), and each: see ``PendingCommand``.
 struct RemoteCommandRecord: Equatable, RecordPayload {
     static let record = AuthenticatedRecord<RemoteCommandRecord>(
@@ -33,15 +33,15 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         .corrupt, .foreign, .unsupportedVersion, .refused, .permissionDenied,
     ]
 
-    var lastOrder: UInt64 = 0
-    var lastContact: UInt64 = 0
+    var lastCommand: UInt64 = 0
+    var lastHeartbeat: UInt64 = 0
     /// The lower limit of the clock by which commands are verified, whatever the machine's clock shows.
     var newestIssue: UInt64 = 0
     var keys: [PinnedKey] = []
     /// Commands to erase whose counters were accepted and that are not carried out yet, the oldest first.
     var pending: [PendingCommand] = []
     /// `nil` if the switch is off.
-    var contact: DeadManSwitch?
+    var deadManSwitch: DeadManSwitch?
     var heartbeat: HeartbeatClock
 
     init(_ clock: VaultClock) { heartbeat = HeartbeatClock(clock) }
@@ -70,14 +70,14 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
     func rules(vaultID: VaultID, now: UInt64) throws(CofferError) -> CommandVerifier {
         CommandVerifier(
             keys: keys.map(\.key), vaultID: vaultID.uuid, deviceID: try DeviceID.current(),
-            lastOrder: lastOrder, lastContact: lastContact, now: max(now, newestIssue))
+            lastCommand: lastCommand, lastHeartbeat: lastHeartbeat, now: max(now, newestIssue))
     }
 
     /// Throws `busy` if no more commands can be accepted now. That is not a refusal: the command is tried
-    /// again. A contact is always accepted. While a command to erase everything is pending, no other command
-    /// is.
+    /// again. A heartbeat is always accepted. While a command to erase everything is pending, no other
+    /// command is.
     func requireRoom(for action: RemoteCommand.Action, _ order: PendingCommand?) throws(CofferError) {
-        guard action == .contact || !pending.contains(where: { $0.scope == .all }) else {
+        guard action == .heartbeat || !pending.contains(where: { $0.scope == .all }) else {
             throw CofferError(.busy, "Another order is being carried out: open the vault again.")
         }
         guard let order else { return }
@@ -101,7 +101,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         case .wipe(let scope):
             if scope == .all { pending = [] }
             pending += [waiting].compactMap(\.self)
-        case .contact: heartbeat.restart(clock)
+        case .heartbeat: heartbeat.restart(clock)
         case .pin, .unpin:
             do throws(CofferError) {
                 try change(content.action, at: issued)
@@ -110,10 +110,10 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
             }
         }
         newestIssue = max(newestIssue, issued)
-        if content.action == .contact {
-            lastContact = content.counter
+        if content.action == .heartbeat {
+            lastHeartbeat = content.counter
         } else {
-            lastOrder = content.counter
+            lastCommand = content.counter
         }
     }
 
@@ -125,7 +125,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
                 throw CofferError(.refused, "An order cannot remove the last key.")
             }
             try unpin(key)
-        case .wipe, .contact: break
+        case .wipe, .heartbeat: break
         }
     }
 
@@ -134,7 +134,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
 
     /// Records that every command to erase tokens is carried out, in a vault whose tokens were erased, under
     /// the vault directory's lock. A damaged record has no commands.
-    static func settleTokenOrders(
+    static func markTokenCommandsCompleted(
         of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) {
         guard try vault.status(of: record.name) != nil else { return }
@@ -145,32 +145,32 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
             guard lastingDamage.contains(error.code) else { throw error }
             return
         }
-        var book = stored.payload
-        guard book.pending.contains(where: { $0.scope == .tokens }) else { return }
-        book.pending.removeAll { $0.scope == .tokens }
-        try record.update(stored, to: book, device: device, in: vault)
+        var payload = stored.payload
+        guard payload.pending.contains(where: { $0.scope == .tokens }) else { return }
+        payload.pending.removeAll { $0.scope == .tokens }
+        try record.update(stored, to: payload, device: device, in: vault)
     }
 
-    /// Whether the time without contact is over.
+    /// Whether the time without a heartbeat is over.
     func isOverdue(_ clock: VaultClock) -> Bool {
-        guard let contact else { return false }
-        return heartbeat.passed(clock) >= contact.limit
+        guard let deadManSwitch else { return false }
+        return heartbeat.passed(clock) >= deadManSwitch.limit
     }
 
     // MARK: In the record
 
     func encode(to writer: inout BinaryWriter) {
-        writer.append(lastOrder)
-        writer.append(lastContact)
+        writer.append(lastCommand)
+        writer.append(lastHeartbeat)
         writer.append(newestIssue)
         let action: UInt8 =
-            switch contact?.action {
+            switch deadManSwitch?.action {
             case nil: 0
             case .lock: 1
             case .wipe: 2
             }
         writer.append([action, 0, 0, 0, 0, 0, 0, 0])
-        writer.append(UInt64(clamping: contact?.limit.components.seconds ?? 0))
+        writer.append(UInt64(clamping: deadManSwitch?.limit.components.seconds ?? 0))
         heartbeat.encode(to: &writer)
         writer.append(UInt16(clamping: keys.count))
         for key in keys {
@@ -185,8 +185,8 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
     }
 
     init(from reader: inout BinaryReader) throws(CofferError) {
-        lastOrder = try reader.number()
-        lastContact = try reader.number()
+        lastCommand = try reader.number()
+        lastHeartbeat = try reader.number()
         newestIssue = try reader.number()
         let action = try reader.take(8)[0]
         let limit = Duration.seconds(Int64(clamping: try reader.number(UInt64.self)))
@@ -195,7 +195,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
             guard let action = actions[action], let policy = try? DeadManSwitch(action, after: limit) else {
                 throw reader.corruptError
             }
-            contact = policy
+            deadManSwitch = policy
         }
         heartbeat = try HeartbeatClock(from: &reader)
         let count = Int(try reader.number(UInt16.self))

@@ -24,7 +24,7 @@ extension SignedCommand {
             case .device: UUID()
             }
         let rules = CommandVerifier(
-            keys: keys, vaultID: vault, deviceID: device, lastOrder: 0, lastContact: 0,
+            keys: keys, vaultID: vault, deviceID: device, lastCommand: 0, lastHeartbeat: 0,
             now: CommandEncoding.seconds(date) ?? 0)
         _ = try rules.verify(self)
     }

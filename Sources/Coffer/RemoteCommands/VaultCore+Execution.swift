@@ -22,7 +22,7 @@ extension VaultCore {
         }
         switch order.content.action {
         case .wipe: break
-        case .contact: return .success(.contactNoted)
+        case .heartbeat: return .success(.heartbeatRecorded)
         case .pin(let key): return .success(.keyPinned(key))
         case .unpin(let key): return .success(.keyRemoved(key))
         }
@@ -51,7 +51,8 @@ extension VaultCore {
         var eraser = VaultEraser(home: home, clock: clock, orderDigest: order.digest)
         eraser.namespaceID = order.vaultID
         eraser.isDue = { [self] () throws(CofferError) in
-            try readOrderBook()?.pending(order.digest) != nil && !Self.hasReceipt(of: order, in: home)
+            try readRemoteCommandRecord()?.pending(order.digest) != nil
+                && !Self.hasReceipt(of: order, in: home)
         }
         let receipt = try eraser.wipe(
             order.scope, reason: reason.isEmpty ? "a signed order" : reason, by: self)
@@ -76,8 +77,8 @@ extension VaultCore {
 
     /// Removes the command from the record, so that a vault that still exists is not erased again.
     private func markCompleted(_ order: PendingCommand) throws(CofferError) {
-        try changeOrderBook { (book) throws(CofferError) in
-            book.pending.removeAll { $0.isOf(order.digest) }
+        try changeRemoteCommandRecord { (record) throws(CofferError) in
+            record.pending.removeAll { $0.isOf(order.digest) }
         }
     }
 
@@ -85,13 +86,13 @@ extension VaultCore {
     private static func hasReceipt(of order: PendingCommand, in home: VaultDirectory) -> Bool {
         guard let file = try? home.directory.open(VaultEraser.receiptName, .read),
             let bytes = try? file.readAll(limit: 1 << 24),
-            let receipt = try? JSONDecoder().decode(NamedOrder.self, from: Data(bytes)),
+            let receipt = try? JSONDecoder().decode(NamedCommand.self, from: Data(bytes)),
             let digest = receipt.orderDigest
         else { return false }
         return order.isOf(digest)
     }
 
-    private struct NamedOrder: Decodable { let orderDigest: String? }
+    private struct NamedCommand: Decodable { let orderDigest: String? }
 
     // MARK: At each look
 
@@ -123,13 +124,13 @@ extension VaultCore {
     ///
     /// - Throws: `wiped` if the vault no longer exists; if a command to erase everything fails, its error.
     func processPendingCommands() throws(CofferError) {
-        guard try orderRecordDamage() == nil, let book = try readOrderBook() else { return }
+        guard try orderRecordDamage() == nil, let record = try readRemoteCommandRecord() else { return }
         // This comes before everything that needs the disk.
-        if book.contact?.action == .lock, book.isOverdue(clock) { close(.contactTimeout) }
+        if record.deadManSwitch?.action == .lock, record.isOverdue(clock) { close(.contactTimeout) }
         var failure: CofferError?
-        for order in book.pending {
+        for order in record.pending {
             do throws(CofferError) {
-                try resumeInterrupted(order, now: max(wallSeconds, book.newestIssue))
+                try resumeInterrupted(order, now: max(wallSeconds, record.newestIssue))
             } catch {
                 guard error.code != .wiped else { throw error }
                 if order.scope == .all { failure = error }
@@ -141,24 +142,24 @@ extension VaultCore {
 
     /// Checks the dead-man's switch. Stores the time if the disk can be written.
     private func applyDeadManSwitch() throws(CofferError) {
-        guard var book = try readOrderBook(), book.contact != nil else { return }
-        if book.heartbeat.isStale(clock) {
+        guard var record = try readRemoteCommandRecord(), record.deadManSwitch != nil else { return }
+        if record.heartbeat.isStale(clock) {
             do throws(CofferError) {
-                book = try changeOrderBook { (book) throws(CofferError) in
-                    book.heartbeat.tick(clock)
-                    return book
+                record = try changeRemoteCommandRecord { (record) throws(CofferError) in
+                    record.heartbeat.tick(clock)
+                    return record
                 }
             } catch {
                 guard error.code != .wiped else { throw error }
             }
         }
-        guard let contact = book.contact, book.isOverdue(clock) else { return }
-        switch contact.action {
+        guard let deadManSwitch = record.deadManSwitch, record.isOverdue(clock) else { return }
+        switch deadManSwitch.action {
         case .lock: close(.contactTimeout)
         case .wipe:
             // A check that may be another machine's erases nothing.
             guard clock.knowsBoot else { return close(.contactTimeout) }
-            let days = contact.limit.components.seconds / 86_400
+            let days = deadManSwitch.limit.components.seconds / 86_400
             _ = try VaultEraser(home: home, clock: clock).wipe(
                 .all, reason: "no contact for \(days) days of running time", by: self)
             throw CofferError.wiped

@@ -10,15 +10,17 @@ import SystemPackage
 extension VaultCore {
     /// The record of commands; `nil` if the vault has none. Read without the vault directory's lock, because
     /// one slot is always intact.
-    func readOrderBook() throws(CofferError) -> RemoteCommandRecord? {
+    func readRemoteCommandRecord() throws(CofferError) -> RemoteCommandRecord? {
         let vault = try home.openVault()
-        return try home.mappingMissingFiles { () throws(CofferError) in try orderBook(in: vault)?.payload }
+        return try home.mappingMissingFiles { () throws(CofferError) in
+            try remoteCommandRecord(in: vault)?.payload
+        }
     }
 
     /// Returns the error if the record of commands is permanently unreadable; otherwise `nil`.
     func orderRecordDamage() throws(CofferError) -> CofferError? {
         do throws(CofferError) {
-            _ = try readOrderBook()
+            _ = try readRemoteCommandRecord()
             return nil
         } catch {
             guard RemoteCommandRecord.lastingDamage.contains(error.code) else { throw error }
@@ -26,7 +28,7 @@ extension VaultCore {
         }
     }
 
-    private func orderBook(
+    private func remoteCommandRecord(
         in vault: borrowing Descriptor, repairing: Bool = false
     ) throws(CofferError) -> AuthenticatedRecord<RemoteCommandRecord>.Contents? {
         guard try vault.status(of: RemoteCommandRecord.record.name) != nil else { return nil }
@@ -34,22 +36,22 @@ extension VaultCore {
     }
 
     /// Changes the record under the vault directory's lock; if `change` throws, nothing is changed.
-    func changeOrderBook<Outcome>(
+    func changeRemoteCommandRecord<Outcome>(
         _ change: (inout RemoteCommandRecord) throws(CofferError) -> Outcome
     ) throws(CofferError) -> Outcome {
         // A refusal does not mean that the vault is damaged, so it bypasses the mapping of errors.
         var refusal: CofferError?
         let result: Outcome? = try home.withExclusiveVault { (vault) throws(CofferError) in
-            let stored = try orderBook(in: vault, repairing: true)
-            var book = stored?.payload ?? RemoteCommandRecord(clock)
+            let stored = try remoteCommandRecord(in: vault, repairing: true)
+            var record = stored?.payload ?? RemoteCommandRecord(clock)
             let result: Outcome
             do throws(CofferError) {
-                result = try change(&book)
+                result = try change(&record)
             } catch {
                 refusal = error
                 return nil
             }
-            if book != stored?.payload { try write(book, over: stored, in: vault) }
+            if record != stored?.payload { try write(record, over: stored, in: vault) }
             return result
         }
         guard let result else { throw refusal ?? CofferError.wiped }
@@ -57,13 +59,13 @@ extension VaultCore {
     }
 
     private func write(
-        _ book: RemoteCommandRecord, over old: AuthenticatedRecord<RemoteCommandRecord>.Contents?,
+        _ record: RemoteCommandRecord, over old: AuthenticatedRecord<RemoteCommandRecord>.Contents?,
         in vault: borrowing Descriptor
     ) throws(CofferError) {
         guard let old else {
-            return try RemoteCommandRecord.record.createAtomically(book, device: device, in: vault)
+            return try RemoteCommandRecord.record.createAtomically(record, device: device, in: vault)
         }
-        try RemoteCommandRecord.record.update(old, to: book, device: device, in: vault)
+        try RemoteCommandRecord.record.update(old, to: record, device: device, in: vault)
     }
 
     /// Seconds since 1970 by the machine's clock; 0 for a time before that.
@@ -78,23 +80,23 @@ extension VaultCore {
     func verificationResult(
         of order: SignedCommand
     ) throws(CofferError) -> Result<VerifiedCommand, CommandRefusal> {
-        try verificationResult(of: order, by: readOrderBook() ?? RemoteCommandRecord(clock))
+        try verificationResult(of: order, by: readRemoteCommandRecord() ?? RemoteCommandRecord(clock))
     }
 
     /// A pending command is not verified again: that was done before its counter was accepted.
     private func verificationResult(
-        of order: SignedCommand, by book: RemoteCommandRecord
+        of order: SignedCommand, by record: RemoteCommandRecord
     ) throws(CofferError) -> Result<VerifiedCommand, CommandRefusal> {
-        if book.pending(order.digest) != nil { return .success(VerifiedCommand(order)) }
-        return try book.rules(vaultID: device.vaultID, now: wallSeconds).verificationResult(of: order)
+        if record.pending(order.digest) != nil { return .success(VerifiedCommand(order)) }
+        return try record.rules(vaultID: device.vaultID, now: wallSeconds).verificationResult(of: order)
     }
 
     /// Verifies a command again, under the lock, and accepts its counter; for a command to erase, returns the
     /// pending command.
     func take(_ order: VerifiedCommand) throws(CofferError) -> Result<PendingCommand?, CommandRefusal> {
-        try changeOrderBook { (book) throws(CofferError) in
-            if let pending = book.pending(order.digest) { return .success(pending) }
-            if case .failure(let refusal) = try verificationResult(of: order.signed, by: book) {
+        try changeRemoteCommandRecord { (record) throws(CofferError) in
+            if let pending = record.pending(order.digest) { return .success(pending) }
+            if case .failure(let refusal) = try verificationResult(of: order.signed, by: record) {
                 return .failure(refusal)
             }
             var pending: PendingCommand?
@@ -105,9 +107,9 @@ extension VaultCore {
                     pending = PendingCommand(order.signed, scope, for: vaultID)
                 }
             }
-            try book.requireRoom(for: order.content.action, pending)
+            try record.requireRoom(for: order.content.action, pending)
             do throws(CommandRefusal) {
-                try book.take(order, pending, clock: clock)
+                try record.take(order, pending, clock: clock)
                 return .success(pending)
             } catch {
                 return .failure(error)
@@ -139,6 +141,6 @@ extension VaultCore {
 
     /// Whether a command to erase was accepted and is not finished yet.
     func isPending(_ order: SignedCommand) -> Bool {
-        (try? readOrderBook())?.pending(order.digest) != nil
+        (try? readRemoteCommandRecord())?.pending(order.digest) != nil
     }
 }

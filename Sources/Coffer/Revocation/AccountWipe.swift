@@ -30,11 +30,11 @@ extension VaultCore {
         _ name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) -> Bool {
         let waiting =
-            try entries(.waiting, of: name, in: vault) + entries(.unconfirmed, of: name, in: vault)
-        try inbox.remove(waiting, in: vault)
+            try entries(.pending, of: name, in: vault) + entries(.unconfirmed, of: name, in: vault)
+        try pendingTokens.remove(waiting, in: vault)
         var isFound = !waiting.isEmpty
-        if try keyring.envelope(name) != nil {
-            try keyring.remove(name)
+        if try storage.envelope(name) != nil {
+            try storage.remove(name)
             isFound = true
         }
         if try ephemeralTokens.envelope(name) != nil {

@@ -11,7 +11,7 @@ public import SystemPackage
 /// arrives early is accepted when its time has come, unless its file was removed. Links and pipes are
 /// skipped; a file that is too long is reported and refused.
 ///
-/// The source remembers settled orders by their digests, the newest 131 072 of them; an order that it
+/// The source remembers handled orders by their digests, the newest 131 072 of them; an order that it
 /// forgot is verified again. One poll reports at most 16 MiB of orders: first those never reported before,
 /// the newest of them first; the next poll reports the rest.
 public final class DirectoryRevocationSource: RevocationSource {
@@ -21,10 +21,10 @@ public final class DirectoryRevocationSource: RevocationSource {
     private let memory = Mutex(Memory())
     private static let maxByteCount = 16 << 20
 
-    /// The files that were there at the last poll, and the orders that were settled.
+    /// The files that were there at the last poll, and the orders that were handled.
     private struct Memory {
         var files: [FileKey: KnownFile] = [:]
-        var settled = NewestDigests(limit: 1 << 17)
+        var handled = NewestDigests(limit: 1 << 17)
         var round = 0
     }
 
@@ -52,10 +52,10 @@ public final class DirectoryRevocationSource: RevocationSource {
     /// A source that reads `directory`.
     public init(_ directory: FilePath) { self.directory = directory }
 
-    /// An order that is not settled is still in the directory, or was removed from it.
-    public var repeatsUnsettled: Bool { true }
+    /// An order that is not handled is still in the directory, or was removed from it.
+    public var repeatsUnhandled: Bool { true }
 
-    /// The orders that are not settled, by file name; those that are well-formed in the order of their
+    /// The orders that are not handled, by file name; those that are well-formed in the order of their
     /// counters.
     ///
     /// - Throws: The error of reading the directory; `absent` if there is none.
@@ -70,11 +70,11 @@ public final class DirectoryRevocationSource: RevocationSource {
     }
 
     /// Remembers orders that need not be reported again.
-    public func settled(_ revocation: Revocation) async {
+    public func didHandle(_ revocation: Revocation) async {
         guard case .order(let bytes) = revocation, let digest = try? Digest.sha256.hash(bytes.span) else {
             return
         }
-        memory.withLock { $0.settled.insert(digest) }
+        memory.withLock { $0.handled.insert(digest) }
     }
 
     /// The files with matching names: first those never reported, the newest of them first, then those whose
@@ -101,11 +101,11 @@ public final class DirectoryRevocationSource: RevocationSource {
     ) throws(CofferError) -> [Revocation] {
         memory.round += 1
         var files: [FileKey: KnownFile] = [:]
-        var orders: [(order: ReceivedOrder, name: [UInt8])] = []
+        var orders: [(order: ReceivedCommand, name: [UInt8])] = []
         var told: Set<[UInt8]> = []
         var remaining = Self.maxByteCount
         for var candidate in candidates where !isCancelled() {
-            if let known = candidate.known, memory.settled.contains(known.digest) || remaining <= 0 {
+            if let known = candidate.known, memory.handled.contains(known.digest) || remaining <= 0 {
                 files[candidate.key] = known
                 continue
             }
@@ -114,13 +114,13 @@ public final class DirectoryRevocationSource: RevocationSource {
             candidate.known = KnownFile(digest: digest, round: memory.round)
             // A file that changed a moment ago may change again without a change of its status.
             if candidate.isSettled { files[candidate.key] = candidate.known }
-            guard !memory.settled.contains(digest), told.insert(digest).inserted else { continue }
+            guard !memory.handled.contains(digest), told.insert(digest).inserted else { continue }
             remaining -= bytes.count
-            orders.append((ReceivedOrder(bytes), FileNameBytes.of(candidate.name)))
+            orders.append((ReceivedCommand(bytes), FileNameBytes.of(candidate.name)))
         }
         memory.files = files
         orders.sort { $0.name.lexicographicallyPrecedes($1.name) }
-        return ReceivedOrder.inSequence(orders.map(\.order)).map { .order($0.bytes) }
+        return ReceivedCommand.inSequence(orders.map(\.order)).map { .order($0.bytes) }
     }
 
     /// Reads at most one byte more than an order may have; `nil` if it is not a readable regular file.

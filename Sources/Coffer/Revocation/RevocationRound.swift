@@ -21,16 +21,16 @@ struct RevocationRound {
     /// Processes everything, until the vault is wiped.
     mutating func handle(_ revocations: [Revocation], isCancelled: () -> Bool) -> [Result] {
         var seen: Set<[UInt8]> = []
-        var orders: [ReceivedOrder] = []
+        var orders: [ReceivedCommand] = []
         var grants: [Revocation] = []
         for revocation in revocations {
             switch revocation {
-            case .order(let bytes): if seen.insert(bytes).inserted { orders.append(ReceivedOrder(bytes)) }
+            case .order(let bytes): if seen.insert(bytes).inserted { orders.append(ReceivedCommand(bytes)) }
             case .grantRevoked: grants.append(revocation)
             }
         }
         var results: [Result] = []
-        for order in ReceivedOrder.inSequence(orders) where !isCancelled() {
+        for order in ReceivedCommand.inSequence(orders) where !isCancelled() {
             let result = handle(order)
             results.append((.order(order.bytes), result))
             if Self.isTheEnd(result) { return results }
@@ -44,7 +44,7 @@ struct RevocationRound {
     }
 
     private mutating func handle(
-        _ order: ReceivedOrder
+        _ order: ReceivedCommand
     ) -> Swift.Result<RevocationOutcome, CofferError> {
         if let read = order.read, let refusal = refusal(of: read) { return refusal }
         guard !isHeldUp || !order.waitsItsTurn else {
@@ -90,8 +90,8 @@ struct RevocationRound {
 
     private func currentRules() -> Swift.Result<CommandVerifier, CofferError> {
         do throws(CofferError) {
-            let book = try core.readOrderBook() ?? RemoteCommandRecord(core.clock)
-            return .success(try book.rules(vaultID: core.device.vaultID, now: core.wallSeconds))
+            let record = try core.readRemoteCommandRecord() ?? RemoteCommandRecord(core.clock)
+            return .success(try record.rules(vaultID: core.device.vaultID, now: core.wallSeconds))
         } catch {
             return .failure(error)
         }

@@ -35,24 +35,24 @@ final class EphemeralTokens: ItemStorage {
         }
     }
 
-    private var keyring: any ItemStorage {
+    private var storage: any ItemStorage {
         isShared.load(ordering: .sequentiallyConsistent) ? kernel : memory
     }
 
-    func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? { try keyring.envelope(name) }
+    func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? { try storage.envelope(name) }
 
-    func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]] { try keyring.envelopes() }
+    func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]] { try storage.envelopes() }
 
-    func count() throws(CofferError) -> Int { try keyring.count() }
+    func count() throws(CofferError) -> Int { try storage.count() }
 
     func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
-        try keyring.apply(changes)
+        try storage.apply(changes)
         // A token that a concurrent lock has just cleared must not come back.
         for (name, change) in changes {
             guard case .put(let envelope) = change,
                 try key(TokenEnvelope.decode(envelope).protection) == nil
             else { continue }
-            try keyring.remove(name)
+            try storage.remove(name)
             throw CofferError.locked
         }
     }

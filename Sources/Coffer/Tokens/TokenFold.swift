@@ -34,7 +34,7 @@ struct TokenFold {
 
     /// Processes one pending entry.
     mutating func take(_ entry: PendingTokenQueue.Entry, in vault: borrowing Descriptor) throws(CofferError) {
-        guard let pending = try core.inbox.read(entry, in: vault) else { return }
+        guard let pending = try core.pendingTokens.read(entry, in: vault) else { return }
         let name = pending.name
         guard !held.contains(name), let key = keys[pending.protection] else {
             held.insert(name)
@@ -50,11 +50,11 @@ struct TokenFold {
             case .stored(let version, let ticket, let isMarked):
                 guard try opened.isProved(by: ticket) else { fallthrough }
                 try store(opened, over: version, isStoredWhileLocked: isMarked, name, key, entry)
-            case .unreadable: try core.inbox.mark(entry, .unconfirmed, in: vault)
+            case .unreadable: try core.pendingTokens.mark(entry, .unconfirmed, in: vault)
             }
         } catch {
             guard error.code == .corrupt else { throw error }
-            try core.inbox.mark(entry, .damaged, in: vault)
+            try core.pendingTokens.mark(entry, .damaged, in: vault)
         }
     }
 
@@ -62,8 +62,8 @@ struct TokenFold {
     /// stored by other means before this has finished.
     func finish(in vault: borrowing Descriptor) throws(CofferError) {
         guard !stored.isEmpty else { return }
-        try core.keyring.apply(changes)
-        try core.inbox.remove(stored, in: vault)
+        try core.storage.apply(changes)
+        try core.pendingTokens.remove(stored, in: vault)
     }
 
     private mutating func store(
@@ -84,7 +84,7 @@ struct TokenFold {
     private func current(_ name: [UInt8]) throws(CofferError) -> Current {
         if let current = known[name] { return current }
         do throws(CofferError) {
-            guard let bytes = try core.keyring.envelope(name) else { return .absent }
+            guard let bytes = try core.storage.envelope(name) else { return .absent }
             let envelope = try TokenEnvelope.decode(bytes)
             guard let key = keys[envelope.protection] else { return .locked }
             let vaultID = core.device.vaultID

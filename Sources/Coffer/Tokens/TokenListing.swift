@@ -6,7 +6,7 @@ public struct TokenListing: Sendable, Equatable {
     /// The descriptions of the readable tokens, in the order of ``TokenStore/list()``.
     public let tokens: [TokenInfo]
     /// The tokens that cannot be read. They stay stored until the caller removes the token of that name.
-    public let damaged: [UnreadableToken]
+    public let corrupt: [UnreadableToken]
 }
 
 extension TokenStore {
@@ -17,7 +17,7 @@ extension TokenStore {
     public func listing() async throws(CofferError) -> TokenListing {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.drainPendingTokens()
-            let stored = try keyring.readableEnvelopes()
+            let stored = try storage.readableEnvelopes()
             var all = stored.envelopes.mapValues { StoredEnvelope(bytes: $0, isEphemeral: false) }
             for (name, bytes) in try core.ephemeralTokens.envelopes() {
                 let volatile = StoredEnvelope(bytes: bytes, isEphemeral: true)
@@ -25,19 +25,19 @@ extension TokenStore {
                 if all[name] == nil || isOpen(volatile) { all[name] = volatile }
             }
             var tokens: [TokenInfo] = []
-            var damaged = stored.damaged.map { UnreadableToken(name: $0, code: .corrupt) }
+            var corrupt = stored.damaged.map { UnreadableToken(name: $0, code: .corrupt) }
             for (name, found) in all {
                 do throws(CofferError) {
                     tokens.append(try open(found, name: name, withValue: false).info)
                 } catch {
                     guard error.code == .corrupt || error.code == .unsupportedVersion else { throw error }
                     let hex = HexText.encode(name)
-                    damaged.append(UnreadableToken(name: hex, code: error.code))
+                    corrupt.append(UnreadableToken(name: hex, code: error.code))
                 }
             }
             return TokenListing(
                 tokens: tokens.sorted { $0.id.precedes($1.id) },
-                damaged: damaged.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) })
+                corrupt: corrupt.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) })
         }
     }
 }

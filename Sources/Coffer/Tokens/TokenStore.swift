@@ -15,7 +15,7 @@ public final class TokenStore: Sendable {
     init(core: VaultCore) { self.core = core }
 
     /// The storage of the envelopes.
-    var keyring: any ItemStorage { core.keyring }
+    var storage: any ItemStorage { core.storage }
 
     /// Stores a token and replaces an existing one of that name.
     ///
@@ -82,7 +82,7 @@ public final class TokenStore: Sendable {
             return try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try core.drainPendingTokens(in: vault)
                 do throws(CofferError) {
-                    let isFirst = try core.entries(.waiting, of: name, in: vault).isEmpty
+                    let isFirst = try core.entries(.pending, of: name, in: vault).isEmpty
                     guard try isFirst ? true : overtakesPending(name) else { throw CofferError.locked }
                     let version = try store(
                         token, name: name, precondition, isEphemeral: isEphemeral, info)
@@ -122,7 +122,7 @@ public final class TokenStore: Sendable {
         let version = (stored ?? 0) + 1
         let envelope = try TokenEnvelope.seal(
             token, info: info(version), name: name, under: classKey, vaultID: core.device.vaultID)
-        let (target, other) = isEphemeral ? (core.ephemeralTokens, keyring) : (keyring, core.ephemeralTokens)
+        let (target, other) = isEphemeral ? (core.ephemeralTokens, storage) : (storage, core.ephemeralTokens)
         try target.put(envelope.encoded, for: name)
         if try other.envelope(name) != nil { try other.remove(name) }
         noteTicket(of: envelope, name)
@@ -197,7 +197,7 @@ public final class TokenStore: Sendable {
     /// that name.
     package func protection(of id: TokenID) async throws(CofferError) -> ProtectionClass? {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
-            guard let bytes = try core.keyring.envelope(name(of: id)) else { return nil }
+            guard let bytes = try core.storage.envelope(name(of: id)) else { return nil }
             return try TokenEnvelope.decode(bytes).protection
         }
     }
@@ -209,10 +209,10 @@ public final class TokenStore: Sendable {
     ///   unreadable, which ``listing()`` reports separately; `wiped`.
     public func list() async throws(CofferError) -> [TokenInfo] {
         let listing = try await listing()
-        if let damaged = listing.damaged.first {
+        if let corrupt = listing.corrupt.first {
             throw CofferError(
-                damaged.code, "A stored token cannot be read: \(damaged.name).",
-                remedy: damaged.code == .unsupportedVersion ? .useNewerRelease : .restoreOrReplaceToken)
+                corrupt.code, "A stored token cannot be read: \(corrupt.name).",
+                remedy: corrupt.code == .unsupportedVersion ? .useNewerRelease : .restoreOrReplaceToken)
         }
         return listing.tokens
     }
@@ -233,16 +233,16 @@ public final class TokenStore: Sendable {
     /// nothing.
     package func removeCounting(
         _ id: TokenID, ifVersion: UInt64? = nil
-    ) async throws(CofferError) -> (wasStored: Bool, waiting: Int)? {
-        try await BlockingExecutor.run { [self] _ throws(CofferError) -> (wasStored: Bool, waiting: Int)? in
+    ) async throws(CofferError) -> (wasStored: Bool, pending: Int)? {
+        try await BlockingExecutor.run { [self] _ throws(CofferError) -> (wasStored: Bool, pending: Int)? in
             let name = try name(of: id)
             return try core.home.withExclusiveVault {
-                (vault) throws(CofferError) -> (wasStored: Bool, waiting: Int)? in
+                (vault) throws(CofferError) -> (wasStored: Bool, pending: Int)? in
                 try core.drainPendingTokens(in: vault)
-                var waiting = try core.entries(.waiting, of: name, in: vault)
+                var waiting = try core.entries(.pending, of: name, in: vault)
                 guard waiting.isEmpty || ifVersion == nil else { throw CofferError.locked }
                 waiting += try core.entries(.unconfirmed, of: name, in: vault)
-                try core.inbox.remove(waiting, in: vault)
+                try core.pendingTokens.remove(waiting, in: vault)
                 core.ownPending[name] = nil
                 guard let envelope = try findEnvelope(name) else {
                     return waiting.isEmpty ? nil : (false, waiting.count)
@@ -253,7 +253,7 @@ public final class TokenStore: Sendable {
                         throw CofferError.conflict(with: version)
                     }
                 }
-                try keyring.remove(name)
+                try storage.remove(name)
                 try core.ephemeralTokens.remove(name)
                 return (true, waiting.count)
             }
@@ -265,7 +265,7 @@ public final class TokenStore: Sendable {
     /// - Throws: `wiped`, `corrupt`.
     public func count() async throws(CofferError) -> Int {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
-            try keyring.count() + core.ephemeralTokens.count()
+            try storage.count() + core.ephemeralTokens.count()
         }
     }
 
@@ -273,9 +273,9 @@ public final class TokenStore: Sendable {
     /// status of a few files and so needs no other thread. On `nil` or an error, ask again on a thread that
     /// may block.
     private func cachedToken(_ id: TokenID) throws(CofferError) -> StoredToken? {
-        guard core.ephemeralTokens.isEmptyInMemory, try !core.inbox.exists() else { return nil }
+        guard core.ephemeralTokens.isEmptyInMemory, try !core.pendingTokens.exists() else { return nil }
         let name = try name(of: id)
-        guard let envelope = core.keyring.cachedEnvelope(name) else { return nil }
+        guard let envelope = core.storage.cachedEnvelope(name) else { return nil }
         let found = StoredEnvelope(bytes: envelope, isEphemeral: false)
         let (info, token) = try open(found, name: name, withValue: true)
         return token.map { StoredToken(token: $0, info: info) }
@@ -299,7 +299,7 @@ public final class TokenStore: Sendable {
         let bytes = try core.ephemeralTokens.envelope(name)
         let volatile = bytes.map { StoredEnvelope(bytes: $0, isEphemeral: true) }
         if let volatile, isOpen(volatile) { return volatile }
-        if let bytes = try keyring.envelope(name) { return StoredEnvelope(bytes: bytes, isEphemeral: false) }
+        if let bytes = try storage.envelope(name) { return StoredEnvelope(bytes: bytes, isEphemeral: false) }
         return locked ? volatile : nil
     }
 

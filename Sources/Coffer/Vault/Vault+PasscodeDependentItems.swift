@@ -26,7 +26,7 @@ extension VaultCore {
     /// The names of tokens of the class that needs a passcode.
     fileprivate func passcodeDependentTokens() throws(CofferError) -> [[UInt8]] {
         var names: [[UInt8]] = []
-        for (name, envelope) in try keyring.envelopes() {
+        for (name, envelope) in try storage.envelopes() {
             guard let envelope = try? TokenEnvelope.decode(envelope) else { continue }
             if envelope.protection.requiresPasscode { names.append(name) }
         }
@@ -43,7 +43,7 @@ extension VaultCore {
 
     /// The pending tokens of that class.
     fileprivate func passcodeDependentPendingTokens() throws(CofferError) -> [PendingTokenQueue.Entry] {
-        try inbox.entries().filter {
+        try pendingTokens.entries().filter {
             ProtectionClass(rawValue: $0.rawClass)?.requiresPasscode == true && $0.state != .damaged
         }
     }
@@ -86,10 +86,10 @@ extension VaultCore {
             try directory.sync()
         }
         if !names.isEmpty {
-            try keyring.apply(Dictionary(names.map { ($0, .remove) }) { first, _ in first })
+            try storage.apply(Dictionary(names.map { ($0, .remove) }) { first, _ in first })
         }
         let waiting = try passcodeDependentPendingTokens()
-        try inbox.remove(waiting, in: vault)
+        try pendingTokens.remove(waiting, in: vault)
         let files = try passcodeDependentFiles(in: vault)
         let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
         let index = FileIndex(device: device)

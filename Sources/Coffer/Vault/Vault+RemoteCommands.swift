@@ -58,7 +58,8 @@ extension Vault {
     /// - Throws: `wiped`, `corrupt`.
     public func administratorKeys() async throws(CofferError) -> [PinnedKey] {
         let core = core
-        return try await BlockingExecutor.run { _ throws(CofferError) in try core.readOrderBook()?.keys ?? []
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            try core.readRemoteCommandRecord()?.keys ?? []
         }
     }
 
@@ -73,8 +74,8 @@ extension Vault {
         guard label.utf8.count <= RemoteCommandRecord.maxLabelLength, CommandEncoding.isReason(label) else {
             throw CofferError(.invalidInput, "A label must have at most 64 bytes and no control characters.")
         }
-        try await changeOrderBook { (book, now) throws(CofferError) in
-            try book.pin(key, label: label, at: now)
+        try await changeRemoteCommandRecord { (record, now) throws(CofferError) in
+            try record.pin(key, label: label, at: now)
         }
     }
 
@@ -82,7 +83,7 @@ extension Vault {
     ///
     /// - Throws: `locked`, `absent`.
     public func removeAdministratorKey(_ key: AdministratorKey) async throws(CofferError) {
-        try await changeOrderBook { (book, _) throws(CofferError) in try book.unpin(key) }
+        try await changeRemoteCommandRecord { (record, _) throws(CofferError) in try record.unpin(key) }
     }
 
     // MARK: The dead-man's switch
@@ -90,34 +91,38 @@ extension Vault {
     /// The dead-man's switch; `nil` if it is off, as in every new vault.
     ///
     /// - Throws: `wiped`, `corrupt`.
-    public func contactPolicy() async throws(CofferError) -> DeadManSwitch? {
+    public func deadManSwitch() async throws(CofferError) -> DeadManSwitch? {
         let core = core
-        return try await BlockingExecutor.run { _ throws(CofferError) in try core.readOrderBook()?.contact }
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            try core.readRemoteCommandRecord()?.deadManSwitch
+        }
     }
 
     /// Sets the dead-man's switch, or switches it off with `nil`. The time starts now.
     ///
-    /// - Throws: `locked`; `refused` while no key is pinned, because then contact would be impossible.
-    public func setContactPolicy(_ policy: DeadManSwitch?) async throws(CofferError) {
+    /// - Throws: `locked`; `refused` while no key is pinned, because then no heartbeat is possible.
+    public func setDeadManSwitch(_ policy: DeadManSwitch?) async throws(CofferError) {
         let clock = core.clock
-        try await changeOrderBook { (book, _) throws(CofferError) in
-            guard policy == nil || !book.keys.isEmpty else {
+        try await changeRemoteCommandRecord { (record, _) throws(CofferError) in
+            guard policy == nil || !record.keys.isEmpty else {
                 throw CofferError(
                     .refused, "Pin the key of an administrator first: without one, contact is impossible.")
             }
-            book.contact = policy
-            book.heartbeat.restart(clock)
+            record.deadManSwitch = policy
+            record.heartbeat.restart(clock)
         }
     }
 
-    /// Running time since the last contact; `nil` while the switch is off.
+    /// Running time since the last heartbeat; `nil` while the switch is off.
     ///
     /// - Throws: `wiped`, `corrupt`.
-    public func timeSinceContact() async throws(CofferError) -> Duration? {
+    public func timeSinceHeartbeat() async throws(CofferError) -> Duration? {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in
-            guard let book = try core.readOrderBook(), book.contact != nil else { return nil }
-            return book.heartbeat.passed(core.clock)
+            guard let record = try core.readRemoteCommandRecord(), record.deadManSwitch != nil else {
+                return nil
+            }
+            return record.heartbeat.passed(core.clock)
         }
     }
 
@@ -131,7 +136,7 @@ extension Vault {
     }
 
     /// Changes the record for the owner; the unlocked vault shows that the caller is the owner.
-    private func changeOrderBook(
+    private func changeRemoteCommandRecord(
         _ change: @escaping @Sendable (inout RemoteCommandRecord, _ now: UInt64) throws(CofferError) -> Void
     ) async throws(CofferError) {
         let core = core
@@ -139,7 +144,9 @@ extension Vault {
             guard core.keys.isUnlocked else {
                 throw core.keys.isWiped ? CofferError.wiped : CofferError.locked
             }
-            try core.changeOrderBook { (book) throws(CofferError) in try change(&book, core.wallSeconds) }
+            try core.changeRemoteCommandRecord { (record) throws(CofferError) in
+                try change(&record, core.wallSeconds)
+            }
         }
     }
 }

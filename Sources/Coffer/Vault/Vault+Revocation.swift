@@ -44,7 +44,7 @@ extension Vault {
             switch result {
             case .success(let outcome):
                 outcomes.append(outcome)
-                if outcome.isFinal { await source.settled(revocation) }
+                if outcome.isFinal { await source.didHandle(revocation) }
             case .failure(let error): failure = failure ?? error
             }
         }
@@ -91,23 +91,23 @@ extension Vault {
                 // The task was cancelled; the loop ends.
                 report(.failure(error))
             }
-            var unsettled: [Revocation] = []
+            var unhandled: [Revocation] = []
             for (revocation, result) in results {
                 if case .failure(let error) = result, error.code == .wiped { throw error }
                 if reports.isNew(revocation, result) { report(result) }
                 if case .success(let outcome) = result, outcome.isFinal {
-                    await source.settled(revocation)
+                    await source.didHandle(revocation)
                 } else {
-                    unsettled.append(revocation)
+                    unhandled.append(revocation)
                 }
             }
-            waiting = source.repeatsUnsettled ? [] : unsettled.suffix(Self.maxUnsettledCount)
+            waiting = source.repeatsUnhandled ? [] : unhandled.suffix(Self.maxUnhandledCount)
             try? await Task.sleep(for: pause, clock: .continuous)
         }
     }
 
     /// The maximum number of revocations kept for sources that do not report them again.
-    private static let maxUnsettledCount = 4096
+    private static let maxUnhandledCount = 4096
 
     private func handleAll(
         _ revocations: [Revocation], _ policy: RevocationPolicy

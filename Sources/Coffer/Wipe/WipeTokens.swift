@@ -31,7 +31,7 @@ extension VaultEraser {
             let count = try eraseTokens(of: opened, in: vault)
             // Must come before tokens are stored again: an order to wipe the old tokens must not erase new
             // ones.
-            try RemoteCommandRecord.settleTokenOrders(of: opened, in: vault)
+            try RemoteCommandRecord.markTokenCommandsCompleted(of: opened, in: vault)
             findings.removed["tokens"] = count
             report(WipeProgress(.keys))
         } catch {

@@ -44,11 +44,11 @@ struct DoctorCommand: AsyncParsableCommand {
             let status = source.isListening ? "ok" : "missing"
             try line(status, "lock source \(source.source.rawValue)", source.message)
         }
-        for (protection, guarantees) in report.classes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+        for (protection, assurances) in report.classes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             try Output.line("class \(protection.name)")
-            for guarantee in guarantees {
-                let title = "\(guarantee.promise.rawValue): \(guarantee.strength.rawValue)"
-                let text = advice(guarantee.reason, guarantee.remedy)
+            for assurance in assurances {
+                let title = "\(assurance.promise.rawValue): \(assurance.strength.rawValue)"
+                let text = advice(assurance.reason, assurance.remedy)
                 try Output.line(String(repeating: " ", count: 10) + "\(title). \(text)")
             }
         }
@@ -97,10 +97,10 @@ struct DoctorCommand: AsyncParsableCommand {
                 (
                     "classes",
                     .list(
-                        classes.map { protection, guarantees in
+                        classes.map { protection, assurances in
                             .object([
                                 ("class", .text(protection.name)),
-                                ("guarantees", .list(guarantees.map(\.document))),
+                                ("guarantees", .list(assurances.map(\.document))),
                             ])
                         })
                 ),
@@ -110,9 +110,9 @@ struct DoctorCommand: AsyncParsableCommand {
     private func report() async -> Report {
         var report = Report(checks: [])
         do throws(CofferError) {
-            let session = try await VaultOpener.session(global)
-            report.checks = try await session.securityChecks() + LinkedSQLite.protections()
-            await look(at: session, &report)
+            let vault = try await VaultOpener.vault(global)
+            report.checks = try await vault.securityChecks() + LinkedSQLite.protections()
+            await look(at: vault, &report)
         } catch {
             Output.message("coffer: \(error.advice)")
             report.checks = Vault.hostSecurityChecks() + LinkedSQLite.protections()
@@ -122,19 +122,19 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     /// Collects the parts that are not checks. One that fails becomes a check that could not be made.
-    private func look(at session: Vault, _ report: inout Report) async {
+    private func look(at vault: Vault, _ report: inout Report) async {
         do throws(CofferError) {
-            report.sources = try await session.lockTriggers()
+            report.sources = try await vault.lockTriggers()
         } catch {
             report.checks.append(.notChecked("lock-sources", error))
         }
         do throws(CofferError) {
-            report.classes = try await session.assurances(triggers: report.sources)
+            report.classes = try await vault.assurances(triggers: report.sources)
         } catch {
             report.checks.append(.notChecked("classes", error))
         }
         do throws(CofferError) {
-            report.strength = try await session.passcodeStrength()
+            report.strength = try await vault.passcodeStrength()
         } catch {
             report.checks.append(.notChecked("guessing", error))
         }

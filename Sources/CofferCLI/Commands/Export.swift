@@ -26,15 +26,15 @@ struct ExportCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try FilePathArgument.path(file)
         // The passcode comes first if both are lines of standard input.
-        let session = try await VaultOpener.unlocked(global)
+        let vault = try await VaultOpener.unlocked(global)
         let secret = try passphrase.new()
-        let report = try await session.tokens.export(to: path, passphrase: secret)
+        let report = try await vault.tokens.export(to: path, passphrase: secret)
         if global.json {
             try Output.json(
                 .object([
                     ("exported", .number(report.exported)),
                     ("thisDeviceOnly", .number(report.thisDeviceOnly)),
-                    ("damaged", .number(report.damaged.count)),
+                    ("damaged", .number(report.corrupt.count)),
                 ]))
         } else {
             try Output.line(
@@ -42,11 +42,11 @@ struct ExportCommand: AsyncParsableCommand {
                     + "this device."
             )
         }
-        guard let damaged = report.damaged.first else { return }
+        guard let corrupt = report.corrupt.first else { return }
         Output.message(
-            "coffer: the file omits \(Plural.of(report.damaged.count, "stored token")) that cannot be read. "
+            "coffer: the file omits \(Plural.of(report.corrupt.count, "stored token")) that cannot be read. "
                 + "See coffer token list.")
-        throw ExitCode(damaged.code.exitCode)
+        throw ExitCode(corrupt.code.exitCode)
     }
 }
 

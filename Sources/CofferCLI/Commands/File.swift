@@ -65,11 +65,11 @@ struct FileAdd: AsyncParsableCommand {
     var allowExternal = false
 
     func run() async throws {
-        let session = try await VaultOpener.unlocked(global)
+        let vault = try await VaultOpener.unlocked(global)
         let original = removeOriginal ? try FilePathArgument.path(path) : nil
         let links = original.flatMap { try? Descriptor.open($0, [.read, .nonBlocking]).status().links } ?? 1
         if let original { reportRemains(SourceFile.remains(beside: original)) }
-        let id = try await add(to: session)
+        let id = try await add(to: vault)
         if links > 1 {
             Output.message(
                 "coffer: \(path.printable) is removed, but the file has "
@@ -77,7 +77,7 @@ struct FileAdd: AsyncParsableCommand {
                     + "(hard links), which still hold its content unencrypted.")
         }
         if global.json {
-            let isEncrypted = try await session.files.isDiskEncrypted()
+            let isEncrypted = try await vault.files.isDiskEncrypted()
             try Output.json(
                 .object([
                     ("id", .text(id.description)), ("diskEncrypted", isEncrypted.map { .flag($0) } ?? .none),
@@ -96,12 +96,12 @@ struct FileAdd: AsyncParsableCommand {
     }
 
     /// If a signal asks this process to end, rolls the unfinished addition back first.
-    private func add(to session: Vault) async throws -> FileID {
+    private func add(to vault: Vault) async throws -> FileID {
         let signals = TerminationSignals.install(cancellingWork: true)
         let result: Result<FileID, CofferError>
         do throws(CofferError) {
             result = .success(
-                try await session.files.add(
+                try await vault.files.add(
                     contentsOf: FilePathArgument.path(path), class: protection.protection,
                     outerCipher: outerCipher.suite, context: FileArgument.bytes(ofContext: context),
                     removingOriginal: removeOriginal, allowingExternalMedia: allowExternal,
@@ -131,8 +131,8 @@ struct FileList: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let session = try await VaultOpener.unlocked(global)
-        let listing = try await session.files.listing()
+        let vault = try await VaultOpener.unlocked(global)
+        let listing = try await vault.files.listing()
         try show(listing)
         let complaints = Self.complaints(listing)
         guard !complaints.isEmpty else { return }
@@ -210,8 +210,8 @@ struct FileRemove: AsyncParsableCommand {
 
     func run() async throws {
         let id = try file.fileID()
-        let session = try await VaultOpener.unlocked(global)
-        guard try await session.files.remove(id) else {
+        let vault = try await VaultOpener.unlocked(global)
+        guard try await vault.files.remove(id) else {
             throw CofferError(.absent, "There is no file \(id).", remedy: .listFiles)
         }
         if global.json { try Output.json(.object([("removed", .flag(true))])) }

@@ -23,9 +23,9 @@ struct FileCat: AsyncParsableCommand {
     func run() async throws {
         let id = try file.fileID()
         let wanted = try range.map { text throws(CofferError) in try Self.parse(text) }
-        let session = try await VaultOpener.unlocked(global)
-        guard !global.json else { return try await printDocument(session, id, wanted) }
-        try await session.files.readChunks(of: id, range: wanted, context: file.boundBytes) {
+        let vault = try await VaultOpener.unlocked(global)
+        guard !global.json else { return try await printDocument(vault, id, wanted) }
+        try await vault.files.readChunks(of: id, range: wanted, context: file.boundBytes) {
             (bytes) throws(CofferError) in
             try Output.bytes(bytes)
         }
@@ -33,15 +33,15 @@ struct FileCat: AsyncParsableCommand {
 
     /// Builds the document in memory, so that it is printed completely or not at all.
     private func printDocument(
-        _ session: Vault, _ id: FileID, _ range: Range<Int64>?
+        _ vault: Vault, _ id: FileID, _ range: Range<Int64>?
     ) async throws {
-        let length = try await session.files.info(for: id, context: file.boundBytes).length
+        let length = try await vault.files.info(for: id, context: file.boundBytes).length
         let wanted = (range ?? 0..<length).clamped(to: 0..<length)
         guard wanted.count <= Self.maxDocumentLength else {
             throw CofferError(
                 .invalidInput, "--json prints at most \(Self.maxDocumentLength >> 20) MiB. Use --range.")
         }
-        try await session.files.withDecryptedBytes(
+        try await vault.files.withDecryptedBytes(
             of: id, range: wanted, context: file.boundBytes
         ) { (bytes) throws(CofferError) in
             try Output.content("contentBase64", bytes, asJSON: true)
@@ -77,8 +77,8 @@ struct FileExport: AsyncParsableCommand {
 
     func run() async throws {
         let id = try file.fileID()
-        let session = try await VaultOpener.unlocked(global)
-        try await session.files.export(
+        let vault = try await VaultOpener.unlocked(global)
+        try await vault.files.export(
             id, to: FilePathArgument.path(destination), context: file.boundBytes,
             progress: ProgressBar("exporting").report)
         if global.json { try Output.json(.object([("id", .text(id.description))])) }

@@ -25,14 +25,14 @@ struct FileRewrap: AsyncParsableCommand {
 
     func run() async throws {
         let one = try id.map { text throws(CofferError) in try FileID(text) }
-        let session = try await VaultOpener.unlocked(global)
+        let vault = try await VaultOpener.unlocked(global)
         if let one {
-            try await session.files.rewrap(one, context: FileArgument.bytes(ofContext: context))
+            try await vault.files.rewrap(one, context: FileArgument.bytes(ofContext: context))
             if global.json {
                 try Output.json(.object([("id", .text(one.description)), ("rewrapped", .flag(true))]))
             }
         } else {
-            try show(try await session.files.rotateKeys())
+            try show(try await vault.files.rotateKeys())
         }
     }
 

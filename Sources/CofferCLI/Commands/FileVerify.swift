@@ -28,9 +28,9 @@ struct FileVerify: AsyncParsableCommand {
             throw CofferError(.invalidInput, "Specify the id of a file, or --all.")
         }
         let one = try id.map { text throws(CofferError) in try FileID(text) }
-        let session = try await VaultOpener.unlocked(global)
-        guard let one else { return try show(try await session.files.verifyAll()) }
-        try await session.files.verify(
+        let vault = try await VaultOpener.unlocked(global)
+        guard let one else { return try show(try await vault.files.verifyAll()) }
+        try await vault.files.verify(
             one, context: FileArgument.bytes(ofContext: context), progress: ProgressBar("verifying").report)
         if global.json {
             try Output.json(.object([("id", .text(one.description)), ("authentic", .flag(true))]))
@@ -41,7 +41,7 @@ struct FileVerify: AsyncParsableCommand {
 
     private func show(_ report: IntegrityReport) throws {
         let lists = [
-            ("damaged", report.damaged), ("orphans", report.orphans), ("missing", report.missing),
+            ("damaged", report.corrupt), ("orphans", report.orphans), ("missing", report.missing),
             ("contextNeeded", report.contextNeeded),
         ]
         if global.json {
@@ -63,7 +63,7 @@ struct FileVerify: AsyncParsableCommand {
     private static func remedies(_ report: IntegrityReport) -> [String] {
         let restore = CofferError.Remedy.restoreOrRemoveFile.sentence
         var remedies: [String] = []
-        if !report.damaged.isEmpty {
+        if !report.corrupt.isEmpty {
             remedies.append("A damaged file cannot be repaired. \(restore)")
         }
         if !report.orphans.isEmpty {
@@ -90,8 +90,8 @@ struct FileReindex: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let session = try await VaultOpener.unlocked(global)
-        let unreadable = try await session.files.reindex()
+        let vault = try await VaultOpener.unlocked(global)
+        let unreadable = try await vault.files.reindex()
         if global.json {
             try Output.json(.object([("unreadable", .list(unreadable.map { .text($0.description) }))]))
         } else {

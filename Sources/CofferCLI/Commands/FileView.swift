@@ -52,13 +52,13 @@ struct FileView: AsyncParsableCommand {
         let id = try file.fileID()
         try StartRoom.requireThreads()
         try checkOptions()
-        let session = try await VaultOpener.unlocked(global)
+        let vault = try await VaultOpener.unlocked(global)
         if FileStore.isSwapActive {
             Output.message("coffer: swap is active: the copy in memory may be written to it.")
         }
-        await session.observeLockTriggers()
+        await vault.observeLockTriggers()
         let signals = TerminationSignals.install()
-        let result = await Task { try await view(id, session) }.result
+        let result = await Task { try await view(id, vault) }.result
         signals.release()
         let (code, outcome) = try result.get()
         if outcome == .dropped {
@@ -101,9 +101,9 @@ struct FileView: AsyncParsableCommand {
         return options
     }
 
-    private func view(_ id: FileID, _ session: Vault) async throws -> (Int32, Outcome) {
-        let (files, context) = (session.files, file.boundBytes)
-        if descriptor || isPrivate { return (try await viewInMemory(id, session), .none) }
+    private func view(_ id: FileID, _ vault: Vault) async throws -> (Int32, Outcome) {
+        let (files, context) = (vault.files, file.boundBytes)
+        if descriptor || isPrivate { return (try await viewInMemory(id, vault), .none) }
         guard writable else {
             return try await files.withViewCopy(of: id, context: context, options: options) { copy in
                 let code = try runViewer(copy)
@@ -149,16 +149,16 @@ struct FileView: AsyncParsableCommand {
     }
 
     /// Runs the command on an in-memory copy that has no name in any file system of this process.
-    private func viewInMemory(_ id: FileID, _ session: Vault) async throws -> Int32 {
-        let info = try await session.files.info(for: id, context: file.boundBytes)
-        return try await session.files.withMemoryCopy(
+    private func viewInMemory(_ id: FileID, _ vault: Vault) async throws -> Int32 {
+        let info = try await vault.files.info(for: id, context: file.boundBytes)
+        return try await vault.files.withMemoryCopy(
             of: id, context: file.boundBytes, options: options
         ) { copy in
             guard isPrivate else {
                 return try runCommand(
                     Self.arguments(command, path: FileNameBytes.of(copy.path)), inheriting: [copy.descriptor])
             }
-            return try await session.files.withPrivateMountPoint(for: info.protection) { place in
+            return try await vault.files.withPrivateMountPoint(for: info.protection) { place in
                 let path = place.appending(info.name)
                 return try runCommand(
                     MountNamespace.command(

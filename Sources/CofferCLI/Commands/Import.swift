@@ -33,8 +33,8 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try FilePathArgument.path(file)
-        let session = try await VaultOpener.unlocked(global)
-        let report = try await session.tokens.importTokens(
+        let vault = try await VaultOpener.unlocked(global)
+        let report = try await vault.tokens.importTokens(
             from: path, passphrase: passphrase.current(), replacing: replace,
             allowingExpensive: allowExpensive)
         for id in report.conflicts {

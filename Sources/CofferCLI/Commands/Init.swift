@@ -78,10 +78,10 @@ struct InitCommand: AsyncParsableCommand {
             throw CofferError(.alreadyExists, "There is already a vault at \(location.path).")
         }
         options.keyring = try await backend(at: location)
-        let session = try await Vault.create(
+        let vault = try await Vault.create(
             at: location, options: options, passcode: try passcode(), interaction: global.interaction)
-        let vaultID = session.vaultID.description
-        session.close()
+        let vaultID = vault.vaultID.description
+        vault.close()
         if global.json {
             try Output.json(
                 .object([("vaultID", .text(vaultID)), ("keyring", .text(options.keyring.rawValue))]))

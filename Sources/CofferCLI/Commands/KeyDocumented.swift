@@ -75,7 +75,7 @@ struct KeyDocumented: AsyncParsableCommand {
         if let keyPasscodeFd {
             passcode = try Token(SecretBytes(PasscodeInput.line(of: keyPasscodeFd)))
         }
-        let secrets = opened.session.documentedSecrets
+        let secrets = opened.vault.documentedSecrets
         if kept.create { try await secrets.createUUID(name) }
         let chosen = passcode
         let printed: Void? = try await secrets.withUUID(name) { (uuid) throws(CofferError) in

@@ -23,11 +23,11 @@ struct KeyringCommand: ParsableCommand {
         @OptionGroup var global: GlobalOptions
 
         @Option(help: "The destination: file is the embedded keyring, secret-service the desktop keyring.")
-        var to: KeyringWord
+        var to: KeyringArgument
 
         func run() async throws {
-            let session = try await VaultOpener.session(global)
-            let move = try await Self.move(session, to.backend, global)
+            let vault = try await VaultOpener.vault(global)
+            let move = try await Self.move(vault, to.backend, global)
             if move.remaining > 0 {
                 Output.message(
                     "coffer: \(move.remaining) sealed items are left in the Secret Service; the next command "
@@ -51,27 +51,27 @@ struct KeyringCommand: ParsableCommand {
 
         /// Moves the keys. If a passcode is needed, it is that of `--passcode-fd` or typed on the terminal.
         private static func move(
-            _ session: Vault, _ backend: KeyringBackend, _ global: GlobalOptions
+            _ vault: Vault, _ backend: KeyringBackend, _ global: GlobalOptions
         ) async throws(CofferError) -> StorageMigration {
             let given = try VaultOpener.passcode(global)
             do throws(CofferError) {
                 return try await VaultOpener.waitingForDelay { () async throws(CofferError) in
-                    try await session.migrateStorage(to: backend, passcode: given)
+                    try await vault.migrateStorage(to: backend, passcode: given)
                 }
             } catch {
                 guard error.code == .locked, given == nil else { throw error }
-                guard let typed = try await VaultOpener.currentPasscode(global, of: session) else {
+                guard let typed = try await VaultOpener.currentPasscode(global, of: vault) else {
                     throw CofferError(.locked, noTerminal)
                 }
                 return try await VaultOpener.waitingForDelay { () async throws(CofferError) in
-                    try await session.migrateStorage(to: backend, passcode: typed)
+                    try await vault.migrateStorage(to: backend, passcode: typed)
                 }
             }
         }
     }
 
     /// The destinations on the command line.
-    enum KeyringWord: String, CaseIterable, ExpressibleByArgument {
+    enum KeyringArgument: String, CaseIterable, ExpressibleByArgument {
         case file
         case secretService = "secret-service"
 

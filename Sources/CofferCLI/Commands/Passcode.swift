@@ -18,13 +18,13 @@ struct PasscodeCommand: ParsableCommand {
         @OptionGroup var new: NewPasscodeOptions
 
         func run() async throws {
-            let session = try await VaultOpener.session(global)
-            guard try await !session.status().hasPasscode else {
+            let vault = try await VaultOpener.vault(global)
+            guard try await !vault.status().hasPasscode else {
                 throw CofferError(.alreadyExists, "A passcode is already set. Use passcode change.")
             }
-            try await session.changePasscode(
+            try await vault.changePasscode(
                 to: VaultOpener.newPasscode(onDescriptor: new.newPasscodeFd), current: nil)
-            session.lock()
+            vault.lock()
             try global.confirm(hasPasscode: true)
         }
     }
@@ -38,11 +38,11 @@ struct PasscodeCommand: ParsableCommand {
         @OptionGroup var new: NewPasscodeOptions
 
         func run() async throws {
-            let session = try await PasscodeCommand.withPasscode(global)
-            let current = try await VaultOpener.currentPasscode(global, of: session)
+            let vault = try await PasscodeCommand.withPasscode(global)
+            let current = try await VaultOpener.currentPasscode(global, of: vault)
             let replacement = try VaultOpener.newPasscode(onDescriptor: new.newPasscodeFd)
             try await VaultOpener.waitingForDelay { () async throws(CofferError) in
-                try await session.changePasscode(to: replacement, current: current)
+                try await vault.changePasscode(to: replacement, current: current)
             }
             try global.confirm(hasPasscode: true)
         }
@@ -58,9 +58,9 @@ struct PasscodeCommand: ParsableCommand {
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {
-            let session = try await PasscodeCommand.withPasscode(global)
-            let current = try await VaultOpener.currentPasscode(global, of: session)
-            let dependent = try await session.passcodeDependentItems()
+            let vault = try await PasscodeCommand.withPasscode(global)
+            let current = try await VaultOpener.currentPasscode(global, of: vault)
+            let dependent = try await vault.passcodeDependentItems()
             if dependent.tokens + dependent.files + dependent.databases > 0 {
                 Output.message(
                     "coffer: removing the passcode destroys \(Plural.of(dependent.tokens, "token")) and "
@@ -70,7 +70,7 @@ struct PasscodeCommand: ParsableCommand {
             }
             var destroyed: PasscodeDependentItems?
             try await VaultOpener.waitingForDelay { () async throws(CofferError) in
-                destroyed = try await session.changePasscode(to: nil, current: current)
+                destroyed = try await vault.changePasscode(to: nil, current: current)
             }
             guard global.json else { return }
             try Output.json(
@@ -83,11 +83,11 @@ struct PasscodeCommand: ParsableCommand {
     }
 
     private static func withPasscode(_ global: GlobalOptions) async throws -> Vault {
-        let session = try await VaultOpener.session(global)
-        guard try await session.status().hasPasscode else {
+        let vault = try await VaultOpener.vault(global)
+        guard try await vault.status().hasPasscode else {
             throw CofferError(.absent, "No passcode is set.")
         }
-        return session
+        return vault
     }
 }
 

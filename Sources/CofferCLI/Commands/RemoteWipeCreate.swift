@@ -134,7 +134,7 @@ struct RemoteWipeCreate: ParsableCommand {
         switch (action, subject) {
         case (.trustKey, let key?): return .pin(key)
         case (.distrustKey, let key?): return .unpin(key)
-        case (.heartbeat, _): return .contact
+        case (.heartbeat, _): return .heartbeat
         default: return .wipe(try wipeScope())
         }
     }

@@ -29,14 +29,14 @@ struct RemoteWipeHeartbeat: AsyncParsableCommand {
             guard afterDays == nil else {
                 throw CofferError(.invalidInput, "--after-days requires --action.")
             }
-            return try await show(VaultOpener.session(global))
+            return try await show(VaultOpener.vault(global))
         }
         let policy = try policy(action)
-        let session = try await VaultOpener.withPasscode(global) { (session) throws(CofferError) in
-            try await session.setContactPolicy(policy)
-            return session
+        let vault = try await VaultOpener.withPasscode(global) { (vault) throws(CofferError) in
+            try await vault.setDeadManSwitch(policy)
+            return vault
         }
-        try await show(session)
+        try await show(vault)
     }
 
     private func policy(_ action: Action) throws(CofferError) -> DeadManSwitch? {
@@ -52,9 +52,9 @@ struct RemoteWipeHeartbeat: AsyncParsableCommand {
         return try DeadManSwitch(action == .wipe ? .wipe : .lock, after: .seconds(afterDays * 86_400))
     }
 
-    private func show(_ session: Vault) async throws {
-        let policy = try await session.contactPolicy()
-        let passed = try await session.timeSinceContact().map { Int($0.components.seconds) }
+    private func show(_ vault: Vault) async throws {
+        let policy = try await vault.deadManSwitch()
+        let passed = try await vault.timeSinceHeartbeat().map { Int($0.components.seconds) }
         guard !global.json else {
             let days = policy.map { JSONDocument.number(Int($0.limit.components.seconds) / 86_400) }
             return try Output.json(

@@ -24,8 +24,8 @@ struct RemoteWipeTrustKey: AsyncParsableCommand {
     func run() async throws {
         let key = try AdministratorKey(hex: key)
         guard ProgramArguments.isText(label) else { throw CofferError(.invalidInput, "Labels are UTF-8.") }
-        try await VaultOpener.withPasscode(global) { (session) throws(CofferError) in
-            try await session.pinAdministratorKey(key, label: label)
+        try await VaultOpener.withPasscode(global) { (vault) throws(CofferError) in
+            try await vault.pinAdministratorKey(key, label: label)
         }
         if global.json { try Output.json(.object([("pinned", .text(key.description))])) }
     }
@@ -39,8 +39,8 @@ struct RemoteWipeKeys: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let session = try await VaultOpener.session(global)
-        let keys = try await session.administratorKeys()
+        let vault = try await VaultOpener.vault(global)
+        let keys = try await vault.administratorKeys()
         let device = try DeviceID.current()
         guard !global.json else {
             let list = keys.map { key in
@@ -51,11 +51,11 @@ struct RemoteWipeKeys: AsyncParsableCommand {
             }
             return try Output.json(
                 .object([
-                    ("vault", .text(session.vaultID.description)),
+                    ("vault", .text(vault.vaultID.description)),
                     ("device", device.map { .text($0.description) } ?? .none), ("keys", .list(list)),
                 ]))
         }
-        try Output.line("vault: \(session.vaultID)")
+        try Output.line("vault: \(vault.vaultID)")
         if let device { try Output.line("device: \(device)") }
         for key in keys {
             try Output.line("key: \(key.key) \(key.pinned.iso8601) \(key.label.printable)")
@@ -77,8 +77,8 @@ struct RemoteWipeDistrustKey: AsyncParsableCommand {
 
     func run() async throws {
         let key = try AdministratorKey(hex: key)
-        try await VaultOpener.withPasscode(global) { (session) throws(CofferError) in
-            try await session.removeAdministratorKey(key)
+        try await VaultOpener.withPasscode(global) { (vault) throws(CofferError) in
+            try await vault.removeAdministratorKey(key)
         }
         if global.json { try Output.json(.object([("removed", .text(key.description))])) }
     }

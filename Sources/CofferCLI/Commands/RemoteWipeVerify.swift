@@ -35,7 +35,7 @@ struct RemoteWipeVerify: AsyncParsableCommand {
                 throw CofferError(
                     .invalidInput, "--receipt requires --key, because its vault no longer exists.")
             }
-            _ = try await VaultOpener.session(global).verify(order)
+            _ = try await VaultOpener.vault(global).verify(order)
         } else if receipt != nil {
             // The wipe is done, so it is no error if the order has expired since.
             try order.check(signedBy: keys, at: order.content.issued)
@@ -71,8 +71,8 @@ struct RemoteWipeApply: AsyncParsableCommand {
         if case .wipe = order.content.action {
             throw CofferError(.invalidInput, "This order erases. Use coffer wipe --order.")
         }
-        let session = try await VaultOpener.session(global)
-        try await session.execute(session.verify(order))
+        let vault = try await VaultOpener.vault(global)
+        try await vault.execute(vault.verify(order))
         guard global.json else { return try Output.line("\(order.content.action.word): done") }
         try Output.json(.object(order.members))
     }

@@ -62,14 +62,14 @@ struct TokenReject: AsyncParsableCommand {
     private func reject(_ id: TokenID) async throws(CofferError) -> Int {
         if global.passcodeFd == nil {
             do throws(CofferError) {
-                let session = try await VaultOpener.session(global)
-                return try await session.tokens.reject(id, fingerprint: choice.fingerprint)
+                let vault = try await VaultOpener.vault(global)
+                return try await vault.tokens.reject(id, fingerprint: choice.fingerprint)
             } catch {
                 guard error.code == .locked else { throw error }
             }
         }
-        return try await VaultOpener.withPasscode(global) { (session) throws(CofferError) in
-            try await session.tokens.reject(id, fingerprint: choice.fingerprint)
+        return try await VaultOpener.withPasscode(global) { (vault) throws(CofferError) in
+            try await vault.tokens.reject(id, fingerprint: choice.fingerprint)
         }
     }
 }

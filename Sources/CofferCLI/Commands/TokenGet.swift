@@ -16,9 +16,9 @@ struct TokenGet: AsyncParsableCommand {
 
     func run() async throws {
         let id = try name.id()
-        let session = try await VaultOpener.unlocked(global)
+        let vault = try await VaultOpener.unlocked(global)
         let asJSON = global.json
-        let found: Void? = try await session.tokens.withToken(for: id) { (token, info) throws(CofferError) in
+        let found: Void? = try await vault.tokens.withToken(for: id) { (token, info) throws(CofferError) in
             if info.isExpired(at: Date()) {
                 Output.message("coffer: this token expired at \(info.expires?.iso8601 ?? "an unknown time").")
             }

@@ -26,18 +26,18 @@ struct TokenList: AsyncParsableCommand {
                 .object([
                     ("tokens", .list(listing.tokens.map(\.document))),
                     ("pending", .list(pending.map(\.document))),
-                    ("damaged", .list(listing.damaged.map(\.document))),
+                    ("damaged", .list(listing.corrupt.map(\.document))),
                 ]))
         } else {
             try show(listing, pending)
         }
-        CorruptPendingTokens.report(try await tokens.pendingTokens().damaged)
-        guard let damaged = listing.damaged.first else { return }
+        CorruptPendingTokens.report(try await tokens.pendingTokens().corrupt)
+        guard let corrupt = listing.corrupt.first else { return }
         Output.message(
-            "coffer: \(Plural.of(listing.damaged.count, "stored token")) cannot be read; the rest is listed. "
+            "coffer: \(Plural.of(listing.corrupt.count, "stored token")) cannot be read; the rest is listed. "
                 + "Remove damaged ones by name with coffer token remove, or restore the vault directory "
                 + "from a backup.")
-        throw ExitCode(damaged.code.exitCode)
+        throw ExitCode(corrupt.code.exitCode)
     }
 
     private func show(_ listing: TokenListing, _ pending: [PendingReplacement]) throws(CofferError) {
@@ -48,7 +48,7 @@ struct TokenList: AsyncParsableCommand {
             let place = listing.tokens.lastIndex { $0.id == waiting.info.id }
             rows.insert(row, at: min(place.map { $0 + 1 } ?? rows.count, rows.count))
         }
-        rows += listing.damaged.map { ["damaged", $0.name.printable, "-", "-", $0.code.name, "-"] }
+        rows += listing.corrupt.map { ["damaged", $0.name.printable, "-", "-", $0.code.name, "-"] }
         for line in TextTable.lines(
             ["SERVICE", "ACCOUNT", "KIND", "VERSION", "CLASS", "EXPIRES"], rows, textColumns: 3)
         {
@@ -74,12 +74,12 @@ struct TokenRemove: AsyncParsableCommand {
 
     func run() async throws {
         let id = try name.id()
-        let session = try await VaultOpener.unlocked(global)
-        guard let removed = try await session.tokens.removeCounting(id, ifVersion: ifVersion) else {
+        let vault = try await VaultOpener.unlocked(global)
+        guard let removed = try await vault.tokens.removeCounting(id, ifVersion: ifVersion) else {
             throw CofferError(.absent, "There is no such token.")
         }
-        if removed.waiting > 0 {
-            let values = Plural.of(removed.waiting, "value")
+        if removed.pending > 0 {
+            let values = Plural.of(removed.pending, "value")
             Output.message(
                 removed.wasStored
                     ? "coffer: removed the token, and \(values) that came while locked and waited under "
@@ -87,7 +87,7 @@ struct TokenRemove: AsyncParsableCommand {
                     : "coffer: no token with this name was stored; removed \(values) that waited to be one.")
         }
         if global.json {
-            try Output.json(.object([("removed", .flag(true)), ("waiting", .number(removed.waiting))]))
+            try Output.json(.object([("removed", .flag(true)), ("waiting", .number(removed.pending))]))
         }
     }
 }

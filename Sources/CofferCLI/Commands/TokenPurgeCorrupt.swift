@@ -15,8 +15,8 @@ struct TokenPurgeCorrupt: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let session = try await VaultOpener.session(global)
-        let count = try await session.tokens.removeCorruptPendingTokens()
+        let vault = try await VaultOpener.vault(global)
+        let count = try await vault.tokens.removeCorruptPendingTokens()
         if global.json {
             try Output.json(.object([("discarded", .number(count))]))
         } else {

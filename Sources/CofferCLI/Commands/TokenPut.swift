@@ -45,18 +45,18 @@ struct TokenPut: AsyncParsableCommand {
     func run() async throws {
         let id = try name.id()
         let expiry = try expires.map { text throws(CofferError) in try ISODate.parse(text, of: "--expires") }
-        let session = try await VaultOpener.unlockedForStoring(global)
+        let vault = try await VaultOpener.unlockedForStoring(global)
         let secret = try SecretInput.all(from: Descriptor.standardInput(), limit: Token.maxByteCount)
         guard secret.count > 0 else {
             throw CofferError(
                 .invalidInput, "Standard input is empty; nothing was stored. Write the token there.")
         }
         let precondition = ifVersion.map { $0 == 0 ? .absent : .version($0) } ?? Precondition.any
-        let result = try await session.tokens.put(
+        let result = try await vault.tokens.put(
             Token(SecretBytes(secret)), for: id, class: protection.protection, expires: expiry, scopes: scope,
             isEphemeral: isEphemeral, precondition: precondition)
         if case .stored = result { return try show(result) }
-        let fingerprint = try await session.tokens.ownPendingFingerprint(for: id)
+        let fingerprint = try await vault.tokens.ownPendingFingerprint(for: id)
         let choice = fingerprint.map { " --fingerprint \($0)" } ?? ""
         Output.message(
             "coffer: the vault is locked: the token waits, sealed, for the next unlock. If one of this name "

@@ -53,9 +53,9 @@ struct TokenRefresh: AsyncParsableCommand {
             throw CofferError(
                 .invalidInput, "--deadline takes 1 to 86400 seconds, --expires-in up to a century.")
         }
-        let session = try await VaultOpener.unlocked(global)
+        let vault = try await VaultOpener.unlocked(global)
         let signals = TerminationSignals.install()
-        let result = await Task { try await refresh(id, session) }.result
+        let result = await Task { try await refresh(id, vault) }.result
         signals.release()
         guard let refreshed = try result.get() else {
             throw CofferError(.absent, "There is no such token.")
@@ -65,12 +65,12 @@ struct TokenRefresh: AsyncParsableCommand {
         try Output.json(.object([("version", .number(version)), ("refreshed", .flag(refreshed.didRefresh))]))
     }
 
-    private func refresh(_ id: TokenID, _ session: Vault) async throws -> RefreshResult? {
+    private func refresh(_ id: TokenID, _ vault: Vault) async throws -> RefreshResult? {
         let arguments = command.map { ProgramArguments.bytes($0) }
         let limit = Duration.seconds(deadline)
         let life = expiresIn.map { TimeInterval($0) }
         let word = onRevocation
-        return try await session.tokens.refresh(id, deadline: limit, onRevocation: word?.policy ?? .keep) {
+        return try await vault.tokens.refresh(id, deadline: limit, onRevocation: word?.policy ?? .keep) {
             (current, _) async throws(CofferError) in
             let token = try await BlockingExecutor.run { cancellation throws(CofferError) in
                 try Self.exchange(current, arguments, limit, revocation: word) {

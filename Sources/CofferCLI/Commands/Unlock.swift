@@ -26,10 +26,10 @@ struct UnlockCommand: AsyncParsableCommand {
             throw CofferError(.invalidInput, "--for takes 1 to \(Int32.max) seconds.")
         }
         let duration = seconds.map { Duration.seconds($0) }
-        let session = try await VaultOpener.unlockedForHolding(global, for: duration)
+        let vault = try await VaultOpener.unlockedForHolding(global, for: duration)
         var isHeld = true
         do throws(CofferError) {
-            try await session.cacheKeysInKernel(for: duration)
+            try await vault.cacheKeysInKernel(for: duration)
         } catch {
             guard [.unsupported, .permissionDenied].contains(error.code) else { throw error }
             isHeld = false
@@ -37,14 +37,14 @@ struct UnlockCommand: AsyncParsableCommand {
                 "coffer: the passcode is correct, but there is no kernel keyring to cache the keys in. "
                     + "Specify the passcode with each command.")
         }
-        await reportPendingTokens(session)
+        await reportPendingTokens(vault)
         if global.json { try Output.json(.object([("state", .text("unlocked")), ("held", .flag(isHeld))])) }
     }
 
     /// Reports tokens that arrived while locked and are damaged or wait. Errors do not affect the unlock.
-    private func reportPendingTokens(_ session: Vault) async {
-        guard let waiting = try? await session.tokens.pendingTokens() else { return }
-        CorruptPendingTokens.report(waiting.damaged)
+    private func reportPendingTokens(_ vault: Vault) async {
+        guard let waiting = try? await vault.tokens.pendingTokens() else { return }
+        CorruptPendingTokens.report(waiting.corrupt)
         guard waiting.unconfirmed > 0 else { return }
         Output.message(
             "coffer: \(Plural.of(waiting.unconfirmed, "token")) that came while locked would replace "

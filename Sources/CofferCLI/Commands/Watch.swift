@@ -34,29 +34,29 @@ struct WatchCommand: AsyncParsableCommand {
             throw CofferError(.invalidInput, "--every takes 1 to 3600 seconds.")
         }
         let mailbox = try mailbox.map { text throws(CofferError) in try FilePathArgument.path(text) }
-        let session = try await VaultOpener.session(global)
-        let events = session.events
-        let statuses = await session.observeLockTriggers()
+        let vault = try await VaultOpener.vault(global)
+        let events = vault.events
+        let statuses = await vault.observeLockTriggers()
         for status in statuses where !status.isListening {
             Output.message("coffer: \(status.source.rawValue): \(status.message)")
         }
         let desktop = statuses.filter { ![.idleTimer, .kernelKeyring].contains($0.source) }
-        let hasSwitch = try await hasSwitch(session)
+        let hasSwitch = try await hasSwitch(vault)
         guard mailbox != nil || hasSwitch || desktop.contains(where: \.isListening) else {
             throw CofferError(.unsupported, "Nothing on this host reports when to lock.")
         }
         Output.message("coffer: listening.")
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await follow(session, mailbox) }
+            group.addTask { try await follow(vault, mailbox) }
             group.addTask { try await show(events) }
             try await group.next()
         }
     }
 
     /// Whether the dead-man's switch is on. Returns false with a message if the record cannot be read.
-    private func hasSwitch(_ session: Vault) async throws(CofferError) -> Bool {
+    private func hasSwitch(_ vault: Vault) async throws(CofferError) -> Bool {
         do throws(CofferError) {
-            return try await session.contactPolicy() != nil
+            return try await vault.deadManSwitch() != nil
         } catch {
             guard error.code != .wiped else { throw error }
             Output.message("coffer: orders: \(error.code.name): \(error.advice)")
@@ -65,12 +65,12 @@ struct WatchCommand: AsyncParsableCommand {
     }
 
     /// Follows the lock triggers and orders; returns only by throwing an error.
-    private func follow(_ session: Vault, _ mailbox: FilePath?) async throws(CofferError) {
+    private func follow(_ vault: Vault, _ mailbox: FilePath?) async throws(CofferError) {
         let pause = Duration.seconds(every)
         let none = PollingRevocationSource { () throws(CofferError) in [] }
-        guard let mailbox else { return try await session.followRevocations(from: none, every: pause) }
+        guard let mailbox else { return try await vault.followRevocations(from: none, every: pause) }
         let source = DirectoryRevocationSource(mailbox)
-        try await session.followRevocations(from: source, every: pause) { result in
+        try await vault.followRevocations(from: source, every: pause) { result in
             switch result {
             case .failure(let error), .success(.refused(let error)):
                 Output.message("coffer: mailbox: \(error.code.name): \(error.advice)")

@@ -49,7 +49,7 @@ struct WipeCommand: AsyncParsableCommand {
     var order: String?
 
     func run() async throws {
-        if let order { return try await printReceiptIfPossible(executeOrder(order)) }
+        if let order { return try await printReceiptIfPossible(executeCommand(order)) }
         guard yes else {
             throw CofferError(.invalidInput, "This erases the vault for good. Confirm with --yes.")
         }
@@ -60,17 +60,17 @@ struct WipeCommand: AsyncParsableCommand {
         guard scope == .all else {
             throw CofferError(.invalidInput, "--prove works only for the whole vault.")
         }
-        let session = try await VaultOpener.session(global)
-        var proof = WipeProof(of: session.vaultID, at: try VaultOpener.location(global))
-        try await unlock(session, &proof)
-        if session.isUnlocked {
-            try await proof.plantCanaries(in: session)
+        let vault = try await VaultOpener.vault(global)
+        var proof = WipeProof(of: vault.vaultID, at: try VaultOpener.location(global))
+        try await unlock(vault, &proof)
+        if vault.isUnlocked {
+            try await proof.plantCanaries(in: vault)
         } else {
             Output.message("coffer: the vault is locked; the search covers only the keys of its files.")
         }
         try proof.scanBeforeWipe()
         try proof.requirePositiveControl()
-        let receipt = try await session.wipe()
+        let receipt = try await vault.wipe()
         let matches = try proof.scanAfterWipe()
         try printReceipt(receipt, (proof, matches))
         guard matches.isEmpty else { throw ExitCode(1) }
@@ -95,14 +95,14 @@ struct WipeCommand: AsyncParsableCommand {
     }
 
     /// Unlocks with the given passcode, with cached keys, or without a passcode if none is set.
-    private func unlock(_ session: Vault, _ proof: inout WipeProof) async throws(CofferError) {
+    private func unlock(_ vault: Vault, _ proof: inout WipeProof) async throws(CofferError) {
         if let secret = try PasscodeInput.read(global.passcodeFd) {
             proof.add("the passcode", secret)
-            return try await VaultOpener.unlock(session, with: Passcode(secret))
+            return try await VaultOpener.unlock(vault, with: Passcode(secret))
         }
-        guard try await !session.restoreCachedKeys() else { return }
+        guard try await !vault.restoreCachedKeys() else { return }
         do throws(CofferError) {
-            try await session.unlock()
+            try await vault.unlock()
         } catch {
             guard error.code == .locked else { throw error }
         }
@@ -144,7 +144,7 @@ struct WipeCommand: AsyncParsableCommand {
         for place in receipt.unverified { try Output.line("  \(place.printable)") }
     }
 
-    private func executeOrder(_ order: String) async throws(CofferError) -> WipeReceipt {
+    private func executeCommand(_ order: String) async throws(CofferError) -> WipeReceipt {
         guard !yes, !tokens, !prove, user == nil else {
             throw CofferError(.invalidInput, "The order determines what to erase. Specify --order alone.")
         }

@@ -73,7 +73,7 @@ struct CryptJob: ~Copyable {
         case .authenticatedCBC:
             try throwIfIVGiven()
             let header = Self.header
-            var scheme = try AuthenticatedCBC.make(key: key)
+            var scheme = try AuthenticatedCBC.prepare(key: key)
             return header + (try scheme.seal(plaintext, associatedData: header.span))
         case .gcm:
             try throwIfIVGiven()
@@ -93,7 +93,7 @@ struct CryptJob: ~Copyable {
             guard message.count > header.count,
                 ConstantTime.equal(message.extracting(..<header.count), header.span)
             else { throw CofferError.notAuthentic }
-            var scheme = try AuthenticatedCBC.make(key: key)
+            var scheme = try AuthenticatedCBC.prepare(key: key)
             return try scheme.open(message.extracting(header.count...), associatedData: header.span)
         case .gcm:
             var aead = try AEAD.prepare(gcmAlgorithm, key: key)

@@ -91,33 +91,33 @@ struct Demo {
         done("search before", try searchBefore())
 
         let passcode = try Passcode(copying: "2468")
-        let session = try await Vault.create(at: home, passcode: passcode)
-        done("init", "vault \(session.vaultID): its keys are random, wrapped under Argon2id of the passcode")
+        let vault = try await Vault.create(at: home, passcode: passcode)
+        done("init", "vault \(vault.vaultID): its keys are random, wrapped under Argon2id of the passcode")
 
-        try await demonstrateToken(session)
+        try await demonstrateToken(vault)
         done("token stored and read", "\(token.count) bytes read back unchanged; version 1, then 2")
 
-        done("documented key", try documentedKey(session.vaultID))
+        done("documented key", try documentedKey(vault.vaultID))
 
-        let id = try await session.files.add(contentsOf: file)
-        let length = try await compare(session, id)
+        let id = try await vault.files.add(contentsOf: file)
+        let length = try await compare(vault, id)
         done(
             "file double-encrypted",
             "\(length) bytes sealed under two unrelated keys and opened again, all equal")
 
-        let path = try await view(session, id)
+        let path = try await view(vault, id)
         done("file viewed", "a copy named \(name) was readable while viewed and is gone after: \(path)")
 
-        session.lock()
-        try await expect(.locked) { _ = try await session.tokens.list() }
+        vault.lock()
+        try await expect(.locked) { _ = try await vault.tokens.list() }
         try expectNoPlaintext(below: home.path)
         done("lock", "reading is refused; the vault has no trace of token, name or content" + searchNote)
 
         let wrong = try Passcode(copying: "1357")
-        try await expect(.wrongPasscode) { try await session.unlock(with: wrong) }
+        try await expect(.wrongPasscode) { try await vault.unlock(with: wrong) }
         done("wrong passcode", "refused, and counted on disk before it was tried")
 
-        let receipt = try await session.wipe(reason: "demo")
+        let receipt = try await vault.wipe(reason: "demo")
         try await expect(.wiped) { _ = try await Vault(at: home) }
         let time = receipt.keysDestroyedAfterMilliseconds.map { "within \(Int($0.rounded(.up))) ms" }
         done("wipe", "keys destroyed \(time ?? "in part"); needs activation")
@@ -145,17 +145,17 @@ struct Demo {
         return "the search finds \(matches.count) traces of unencrypted token, name and content" + searchNote
     }
 
-    private func demonstrateToken(_ session: Vault) async throws {
+    private func demonstrateToken(_ vault: Vault) async throws {
         let id = try TokenID(service: "api.example.org", account: "ada", kind: .refresh)
-        let first = try await session.tokens.put(Token(copying: token), for: id)
-        let second = try await session.tokens.put(Token(copying: token), for: id, precondition: .version(1))
+        let first = try await vault.tokens.put(Token(copying: token), for: id)
+        let second = try await vault.tokens.put(Token(copying: token), for: id, precondition: .version(1))
         guard first == .stored(version: 1), second == .stored(version: 2) else {
             throw FailedCheck(message: "The versions are \(first) and \(second).")
         }
         try await expect(.conflict) {
-            try await session.tokens.put(Token(copying: "stale"), for: id, precondition: .version(1))
+            try await vault.tokens.put(Token(copying: "stale"), for: id, precondition: .version(1))
         }
-        let same = try await session.tokens.withToken(for: id) { (stored, _) throws(CofferError) in
+        let same = try await vault.tokens.withToken(for: id) { (stored, _) throws(CofferError) in
             stored.exposing { ConstantTime.equal($0, token.span) }
         }
         guard same == true else { throw FailedCheck(message: "The token read back differs.") }
@@ -173,17 +173,17 @@ struct Demo {
         return "SHA-256 of UUID and Base64(SHA-256(passcode)), then AES-256-CBC both ways"
     }
 
-    private func compare(_ session: Vault, _ id: FileID) async throws -> Int64 {
+    private func compare(_ vault: Vault, _ id: FileID) async throws -> Int64 {
         let original = try Descriptor.open(file, .read)
         let check = StreamComparator(original: original)
-        try await session.files.readChunks(of: id) { (bytes) throws(CofferError) in try check.add(bytes) }
+        try await vault.files.readChunks(of: id) { (bytes) throws(CofferError) in try check.add(bytes) }
         guard try check.isComplete else { throw FailedCheck(message: "The file read back differs.") }
         return check.length
     }
 
-    private func view(_ session: Vault, _ id: FileID) async throws -> FilePath {
+    private func view(_ vault: Vault, _ id: FileID) async throws -> FilePath {
         let size = try Descriptor.open(file, .read).status().size
-        let path = try await session.files.withViewCopy(of: id) { path in
+        let path = try await vault.files.withViewCopy(of: id) { path in
             guard try Descriptor.open(path, .read).status().size == size, path.lastComponent == name else {
                 throw FailedCheck(message: "The view copy differs from the file.")
             }

@@ -6,9 +6,9 @@ extension TokenStore {
     /// Returns the description of every readable token: a damaged one does not keep a helper from another.
     func readable() async throws(CofferError) -> [TokenInfo] {
         let listing = try await listing()
-        if !listing.damaged.isEmpty {
+        if !listing.corrupt.isEmpty {
             Output.message(
-                "coffer: \(Plural.of(listing.damaged.count, "stored token")) cannot be read: see coffer "
+                "coffer: \(Plural.of(listing.corrupt.count, "stored token")) cannot be read: see coffer "
                     + "token list."
             )
         }

@@ -7,7 +7,7 @@ extension RemoteCommand.Action {
     var word: String {
         switch self {
         case .wipe: "wipe"
-        case .contact: "heartbeat"
+        case .heartbeat: "heartbeat"
         case .pin: "trust-key"
         case .unpin: "distrust-key"
         }
@@ -19,7 +19,7 @@ extension RemoteCommand.Action {
         switch self {
         case .wipe(.user(let name)): ("user", name, nil)
         case .wipe(let scope): (scope.name, nil, nil)
-        case .contact: (nil, nil, nil)
+        case .heartbeat: (nil, nil, nil)
         case .pin(let key), .unpin(let key): (nil, nil, key.description)
         }
     }

@@ -6,10 +6,10 @@ import CofferEngine
 /// Opens and unlocks the vault for commands.
 enum VaultOpener {
     /// Opens the vault, locked.
-    static func session(_ global: GlobalOptions) async throws(CofferError) -> Vault {
-        let session = try await Vault(at: location(global), interaction: global.interaction)
-        session.shareEphemeralTokens()
-        return session
+    static func vault(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+        let vault = try await Vault(at: location(global), interaction: global.interaction)
+        vault.shareEphemeralTokens()
+        return vault
     }
 
     static func location(_ global: GlobalOptions) throws(CofferError) -> VaultLocation {
@@ -20,9 +20,9 @@ enum VaultOpener {
     /// keyring, without a passcode if none is set, or by asking on the terminal. If there is no terminal,
     /// keys that outlast a lock still open items of their class.
     static func unlocked(_ global: GlobalOptions) async throws(CofferError) -> Vault {
-        let session = try await session(global)
-        try await unlock(session, global, isHolding: false) { _ in true }
-        return session
+        let vault = try await vault(global)
+        try await unlock(vault, global, isHolding: false) { _ in true }
+        return vault
     }
 
     /// Runs an operation that requires an unlocked vault. Keys that outlast a lock are not enough for it; the
@@ -30,9 +30,9 @@ enum VaultOpener {
     static func withPasscode<Result>(
         _ global: GlobalOptions, _ body: (Vault) async throws(CofferError) -> Result
     ) async throws(CofferError) -> Result {
-        let session = try await unlocked(global)
+        let vault = try await unlocked(global)
         do throws(CofferError) {
-            return try await body(session)
+            return try await body(vault)
         } catch {
             guard error.code == .locked, global.passcodeFd == nil else { throw error }
             throw CofferError(.locked, noTerminal)
@@ -44,15 +44,15 @@ enum VaultOpener {
     static func unlockedForHolding(
         _ global: GlobalOptions, for duration: Duration?
     ) async throws(CofferError) -> Vault {
-        let session = try await session(global)
+        let vault = try await vault(global)
         do throws(CofferError) {
-            try await unlock(session, global, isHolding: true) { $0.canCacheKeys(for: duration) }
-            guard session.canCacheKeys(for: duration) else { throw CofferError(.locked, requiresPasscode) }
+            try await unlock(vault, global, isHolding: true) { $0.canCacheKeys(for: duration) }
+            guard vault.canCacheKeys(for: duration) else { throw CofferError(.locked, requiresPasscode) }
         } catch {
-            session.withdrawHolding()
+            vault.withdrawHolding()
             throw error
         }
-        return session
+        return vault
     }
 
     private static let requiresPasscode =
@@ -65,23 +65,23 @@ enum VaultOpener {
     /// Unlocks a vault; cached keys in the kernel keyring suffice if `isEnough` returns true. With
     /// `isHolding`, a lock by another process is noticed from here on.
     private static func unlock(
-        _ session: Vault, _ global: GlobalOptions, isHolding: Bool, _ isEnough: (Vault) -> Bool
+        _ vault: Vault, _ global: GlobalOptions, isHolding: Bool, _ isEnough: (Vault) -> Bool
     ) async throws(CofferError) {
         let given = try passcode(global)
-        if isHolding { try await session.announceHolding() }
-        if let passcode = given { return try await unlock(session, with: passcode) }
-        if try await session.restoreCachedKeys(), isEnough(session) { return }
+        if isHolding { try await vault.announceHolding() }
+        if let passcode = given { return try await unlock(vault, with: passcode) }
+        if try await vault.restoreCachedKeys(), isEnough(vault) { return }
         do throws(CofferError) {
-            try await session.unlock()
+            try await vault.unlock()
         } catch {
             guard error.code == .locked else { throw error }
-            guard let typed = try await typedPasscode("Passcode: ", of: session) else {
-                guard session.hasKeys else { throw CofferError(.locked, noTerminal) }
+            guard let typed = try await typedPasscode("Passcode: ", of: vault) else {
+                guard vault.hasKeys else { throw CofferError(.locked, noTerminal) }
                 return
             }
             // A lock during the passcode prompt precedes this unlock.
-            if isHolding { try await session.announceHolding() }
-            try await unlock(session, with: typed)
+            if isHolding { try await vault.announceHolding() }
+            try await unlock(vault, with: typed)
         }
     }
 
@@ -89,26 +89,26 @@ enum VaultOpener {
     /// unlock the vault but do not reveal its passcode; if `isNeeded`, the passcode is asked for anyway.
     static func unlockedKeepingPasscode(
         _ global: GlobalOptions, isNeeded: Bool
-    ) async throws(CofferError) -> (session: Vault, passcode: Token?) {
-        let session = try await session(global)
+    ) async throws(CofferError) -> (vault: Vault, passcode: Token?) {
+        let vault = try await vault(global)
         let secret: Token
         if let number = global.passcodeFd {
             secret = try Token(SecretBytes(PasscodeInput.line(of: number)))
         } else {
-            let isUnlocked = try await session.restoreCachedKeys()
-            if isUnlocked, !isNeeded { return (session, nil) }
-            guard try await session.status().hasPasscode else {
-                try await unlock(session, with: nil)
-                return (session, nil)
+            let isUnlocked = try await vault.restoreCachedKeys()
+            if isUnlocked, !isNeeded { return (vault, nil) }
+            guard try await vault.status().hasPasscode else {
+                try await unlock(vault, with: nil)
+                return (vault, nil)
             }
-            await warnBeforeLastAttempt(session)
+            await warnBeforeLastAttempt(vault)
             guard let typed = try PasscodeInput.readOrPrompt(nil) else {
                 throw CofferError(.invalidInput, (isUnlocked ? "" : isLocked) + (isNeeded ? inKey : ofVault))
             }
             secret = try Token(typed)
         }
-        try await unlock(session, with: Passcode(secret.copied()))
-        return (session, secret)
+        try await unlock(vault, with: Passcode(secret.copied()))
+        return (vault, secret)
     }
 
     private static let isLocked = "The vault is locked. "
@@ -134,7 +134,7 @@ enum VaultOpener {
             return try await unlocked(global)
         } catch {
             guard error.code == .locked else { throw error }
-            return try await session(global)
+            return try await vault(global)
         }
     }
 
@@ -145,10 +145,10 @@ enum VaultOpener {
 
     /// The current passcode: from `--passcode-fd`, or from the terminal.
     static func currentPasscode(
-        _ global: GlobalOptions, of session: Vault
+        _ global: GlobalOptions, of vault: Vault
     ) async throws(CofferError) -> Passcode? {
         if let passcode = try passcode(global) { return passcode }
-        return try await typedPasscode("Current passcode: ", of: session)
+        return try await typedPasscode("Current passcode: ", of: vault)
     }
 
     /// A new passcode: from the given descriptor, or typed twice on the terminal.
@@ -169,8 +169,8 @@ enum VaultOpener {
     }
 
     /// Unlocks. If attempts are delayed after wrong passcodes, waits for the delay.
-    static func unlock(_ session: Vault, with passcode: Passcode?) async throws(CofferError) {
-        try await waitingForDelay { () async throws(CofferError) in try await session.unlock(with: passcode) }
+    static func unlock(_ vault: Vault, with passcode: Passcode?) async throws(CofferError) {
+        try await waitingForDelay { () async throws(CofferError) in try await vault.unlock(with: passcode) }
     }
 
     /// Runs an operation that evaluates a passcode; after a reported delay, runs it again.
@@ -197,15 +197,15 @@ enum VaultOpener {
 
     /// Reads the passcode of a vault. Warns the user before the last attempt.
     private static func typedPasscode(
-        _ prompt: String, of session: Vault
+        _ prompt: String, of vault: Vault
     ) async throws(CofferError) -> Passcode? {
         guard try Descriptor.standardInput().isTerminal else { return nil }
-        await warnBeforeLastAttempt(session)
+        await warnBeforeLastAttempt(vault)
         return try Passcode.readFromTerminal(prompt: prompt)
     }
 
-    private static func warnBeforeLastAttempt(_ session: Vault) async {
-        guard let left = (try? await session.status())?.attemptsLeft, left <= 1 else { return }
+    private static func warnBeforeLastAttempt(_ vault: Vault) async {
+        guard let left = (try? await vault.status())?.attemptsLeft, left <= 1 else { return }
         Output.message("coffer: one attempt left: the next wrong passcode erases this vault.")
     }
 

@@ -32,7 +32,7 @@ struct WipeProof {
 
     /// Puts a token and a file with random names and contents into an unlocked vault, views the file once,
     /// and caches the class keys in the kernel keyring.
-    mutating func plantCanaries(in session: Vault) async throws(CofferError) {
+    mutating func plantCanaries(in vault: Vault) async throws(CofferError) {
         let value = try SecretBytes.random(count: 48)
         value.exposing { bytes in
             search.add("the value of a token", bytes)
@@ -41,10 +41,10 @@ struct WipeProof {
         let account = try HexText.encode(SecureRandom.bytes(24))
         search.add("the account of a token", Array(account.utf8).span)
         let id = try TokenID(service: "canary.example", account: account)
-        try await session.tokens.put(Token(value), for: id)
-        try await plantFile(in: session)
+        try await vault.tokens.put(Token(value), for: id)
+        try await plantFile(in: vault)
         do throws(CofferError) {
-            try await session.cacheKeysInKernel(for: .seconds(600))
+            try await vault.cacheKeysInKernel(for: .seconds(600))
         } catch {
             guard [.unsupported, .permissionDenied, .noSpace].contains(error.code) else { throw error }
         }
@@ -60,7 +60,7 @@ struct WipeProof {
         }
     }
 
-    private mutating func plantFile(in session: Vault) async throws(CofferError) {
+    private mutating func plantFile(in vault: Vault) async throws(CofferError) {
         let name = try HexText.encode(SecureRandom.bytes(20))
         let content = try GuardedBytes.random(count: 4096)
         search.add("the name of a file", Array(name.utf8).span)
@@ -74,13 +74,13 @@ struct WipeProof {
         let directory = try shared.open(folder, [.read, .directory])
         let file = try directory.open(FilePath(name), [.readWrite, .exclusive])
         try file.write(content.span, at: 0)
-        let id = try await session.files.add(contentsOf: directory.path.appending(name))
+        let id = try await vault.files.add(contentsOf: directory.path.appending(name))
         try directory.removeTree(FilePath(name), overwriting: true)
         // The search must find a view copy in the place where view copies are kept.
         let search = search
         var matches = 0
         do {
-            matches = try await session.files.withViewCopy(of: id) { _ in
+            matches = try await vault.files.withViewCopy(of: id) { _ in
                 try Self.memoryDirectories.reduce(0) { try $0 + search.matches(below: $1).count }
             }
         } catch {

@@ -31,7 +31,7 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
     /// Derives both keys from a 32-byte key and prepares them for many messages.
     ///
     /// - Throws: `invalidInput` for a key of another size.
-    public static func make(key: borrowing SymmetricKey) throws(CofferError) -> AuthenticatedCBC {
+    public static func prepare(key: borrowing SymmetricKey) throws(CofferError) -> AuthenticatedCBC {
         guard key.count == 32 else { throw CofferError.wrongKeySize(key.count) }
         let encryptionKey = try HKDF.deriveKey(from: key, info: KDFLabel.cbcEncryption)
         let authenticationKey = try HKDF.deriveKey(from: key, info: KDFLabel.cbcAuthentication)

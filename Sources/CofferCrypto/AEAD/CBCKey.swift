@@ -18,7 +18,7 @@ public struct CBCKey: ~Copyable, Sendable {
     /// Prepares a key of 16, 24 or 32 bytes.
     ///
     /// - Throws: `invalidInput` for a key of another size.
-    public static func make(_ key: borrowing SymmetricKey) throws(CofferError) -> CBCKey {
+    public static func prepare(key: borrowing SymmetricKey) throws(CofferError) -> CBCKey {
         CBCKey(
             encryption: try CBCCipher.make(key: key.secret.span, encrypting: true),
             decryption: try CBCCipher.make(key: key.secret.span, encrypting: false))

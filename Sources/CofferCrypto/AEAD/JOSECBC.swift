@@ -63,7 +63,7 @@ public struct JOSECBC: ~Copyable, Sendable {
     /// Prepares a key for many messages.
     ///
     /// - Throws: `invalidInput` for a key of another size than the algorithm's.
-    public static func make(
+    public static func prepare(
         _ algorithm: Algorithm, key: borrowing SymmetricKey
     ) throws(CofferError) -> JOSECBC {
         guard key.count == algorithm.keySize else { throw CofferError.wrongKeySize(key.count) }

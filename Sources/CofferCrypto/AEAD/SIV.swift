@@ -22,7 +22,7 @@ public struct SIV: ~Copyable, Sendable {
     /// Prepares a key for many messages.
     ///
     /// - Throws: `invalidInput` for a key that is not 32, 48 or 64 bytes.
-    public static func make(key: borrowing SymmetricKey) throws(CofferError) -> SIV {
+    public static func prepare(key: borrowing SymmetricKey) throws(CofferError) -> SIV {
         SIV(cipher: try SIVCipher.make(key: key.secret.span))
     }
 

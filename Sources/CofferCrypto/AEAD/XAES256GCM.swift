@@ -30,7 +30,7 @@ public struct XAES256GCM: ~Copyable, Sendable {
     /// Prepares a key of 32 bytes.
     ///
     /// - Throws: `invalidInput` for a key of another size.
-    public static func make(key: borrowing SymmetricKey) throws(CofferError) -> XAES256GCM {
+    public static func prepare(key: borrowing SymmetricKey) throws(CofferError) -> XAES256GCM {
         XAES256GCM(cipher: try XAESCipher.make(key: key.secret.span))
     }
 

@@ -27,7 +27,7 @@ extension EncryptedDatabase {
         _ source: FilePath, _ key: borrowing DatabaseKey, for target: FilePath
     ) throws(CofferError) -> DatabaseCopy {
         try DatabaseCopy.open(
-            absolutePath(source), key.lease(recovers: true),
+            absolutePath(source), key.handle(recovers: true),
             workingIn: target.removingLastComponent())
     }
 
@@ -82,7 +82,7 @@ extension EncryptedDatabase {
         }
         let folder = try Descriptor.open(place.removingLastComponent(), [.read, .directory])
         let unfinished = try suffixed(name)
-        let copy = try DatabaseCopy.open(place, key.lease())
+        let copy = try DatabaseCopy.open(place, key.handle())
         try copy.acquireExclusiveLock()
         // A file left by a crash is under a key that was not stored. Anything else of that name belongs to
         // the user.
@@ -122,6 +122,6 @@ extension EncryptedDatabase {
                 .refused,
                 "The database reserves \(copy.reserve) bytes of each page; its new format reserves \(least).")
         }
-        try copy.write(to: path, key.lease(reserve: max(copy.reserve, least)))
+        try copy.write(to: path, key.handle(reserve: max(copy.reserve, least)))
     }
 }

@@ -112,13 +112,13 @@ public struct DatabaseKey: ~Copyable, Sendable {
         }
         let costs = DerivationCosts(
             own: DerivationCost(cost ?? .standard), floor: DerivationCost(.floor),
-            granted: allowingExpensive ? DerivationCost(.ceiling) : usualCost,
+            granted: allowingExpensive ? DerivationCost(.ceiling) : standardCost,
             ceiling: DerivationCost(.ceiling))
         return DatabaseKey(passphrase, format: format, costs: costs)
     }
 
     /// The highest cost that a file may demand without `allowingExpensive`: 1 GiB and 16 passes.
-    private static let usualCost = DerivationCost(memoryKiB: 1 << 20, passes: 16)
+    private static let standardCost = DerivationCost(memoryKiB: 1 << 20, passes: 16)
 
     /// Returns the key bytes of a passphrase in SQLCipher's raw-key notation (`x'...'`, in hexadecimal);
     /// `nil` for any other passphrase.
@@ -131,7 +131,7 @@ public struct DatabaseKey: ~Copyable, Sendable {
     }
 
     /// Registers the key with the VFS.
-    func lease(
+    func handle(
         reserve: Int? = nil, recovers: Bool = false, trace: AccessTrace? = nil
     ) throws(CofferError) -> DatabaseKeyHandle {
         try DatabaseKeyHandle.register(

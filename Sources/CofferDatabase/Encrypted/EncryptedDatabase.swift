@@ -42,7 +42,7 @@ public enum EncryptedDatabase {
     public static func queue(
         at path: FilePath, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
     ) throws -> DatabaseQueue {
-        try queue(at: path, lease: key.lease(), configuration: configuration)
+        try queue(at: path, handle: key.handle(), configuration: configuration)
     }
 
     /// Opens a database in WAL mode, for one writer and several readers, creating it if necessary.
@@ -56,33 +56,33 @@ public enum EncryptedDatabase {
     public static func pool(
         at path: FilePath, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
     ) throws -> DatabasePool {
-        try pool(at: path, lease: key.lease(), configuration: configuration)
+        try pool(at: path, handle: key.handle(), configuration: configuration)
     }
 
     static func queue(
-        at path: FilePath, lease: DatabaseKeyHandle, configuration: Configuration
+        at path: FilePath, handle: DatabaseKeyHandle, configuration: Configuration
     ) throws -> DatabaseQueue {
-        try opening(path, lease) {
-            try DatabaseQueue(path: $0, configuration: guarded(configuration, lease))
+        try opening(path, handle) {
+            try DatabaseQueue(path: $0, configuration: guarded(configuration, handle))
         }
     }
 
     static func pool(
-        at path: FilePath, lease: DatabaseKeyHandle, configuration: Configuration
+        at path: FilePath, handle: DatabaseKeyHandle, configuration: Configuration
     ) throws -> DatabasePool {
-        try opening(path, lease) {
-            try DatabasePool(path: $0, configuration: guarded(configuration, lease))
+        try opening(path, handle) {
+            try DatabasePool(path: $0, configuration: guarded(configuration, handle))
         }
     }
 
     private static func opening<Result>(
-        _ path: FilePath, _ lease: DatabaseKeyHandle, _ body: (String) throws -> Result
+        _ path: FilePath, _ handle: DatabaseKeyHandle, _ body: (String) throws -> Result
     ) throws -> Result {
         let absolute = try absolutePath(path)
         do {
-            return try body(lease.uri(for: absolute))
+            return try body(handle.uri(for: absolute))
         } catch let error as DatabaseError {
-            throw failure(error, opening: lease, at: absolute)
+            throw failure(error, opening: handle, at: absolute)
         }
     }
 
@@ -123,17 +123,19 @@ public enum EncryptedDatabase {
     /// Returns a configuration that prepares every connection before it is used: it proves that the
     /// connection is encrypted, has freed pages overwritten and installs the guard. It keeps the key's handle
     /// alive.
-    private static func guarded(_ configuration: Configuration, _ lease: DatabaseKeyHandle) -> Configuration {
+    private static func guarded(
+        _ configuration: Configuration, _ handle: DatabaseKeyHandle
+    ) -> Configuration {
         var configuration = configuration
-        if lease.format.isReadOnly { configuration.readonly = true }
+        if handle.format.isReadOnly { configuration.readonly = true }
         configuration.prepareDatabase { db in
             let format = try String.fetchOne(db, sql: "PRAGMA \(DatabaseKeyHandle.proofPragma)")
             if format == nil, TemporaryDatabases.moveIntoMemory(db) { return }
-            guard format == lease.format.rawValue else {
+            guard format == handle.format.rawValue else {
                 if format == nil {
                     throw CofferError(.internalFailure, "SQLite did not open the database encrypted.")
                 }
-                throw SQLiteFailure.notEncrypted(lease)
+                throw SQLiteFailure.notEncrypted(handle)
             }
             try db.execute(sql: "PRAGMA secure_delete = ON")
             try db.execute(sql: "PRAGMA \(DatabaseKeyHandle.guardPragma)")
@@ -146,7 +148,7 @@ public enum EncryptedDatabase {
     ///
     /// GRDB would close the database instead, but using a closed queue or pool ends the process. What remains
     /// until the program releases it is a connection without key, codec, pages or temporary tables.
-    static func invalidate(_ writer: any DatabaseWriter, _ lease: DatabaseKeyHandle) {
+    static func invalidate(_ writer: any DatabaseWriter, _ handle: DatabaseKeyHandle) {
         let forget = "PRAGMA \(DatabaseKeyHandle.forgetPragma)"
         try? writer.barrierWriteWithoutTransaction { db in
             do {
@@ -157,13 +159,13 @@ public enum EncryptedDatabase {
                 // The program left a transaction or a cursor open.
             }
             if db.isInsideTransaction { try? db.rollback() }
-            if !lease.isRevoked { _ = try? db.checkpoint(.truncate) }
-            lease.revoke()
+            if !handle.isRevoked { _ = try? db.checkpoint(.truncate) }
+            handle.revoke()
             RevokedConnection.empty(db)
             try db.execute(sql: forget)
             db.releaseMemory()
         }
-        lease.revoke()
+        handle.revoke()
         (writer as? DatabasePool)?.invalidateReadOnlyConnections()
     }
 
@@ -174,7 +176,7 @@ public enum EncryptedDatabase {
     /// - Returns: The error; the same one if it is a `CofferError` already.
     public static func failure(_ error: any Error) -> CofferError { failure(error, opening: nil, at: nil) }
 
-    static func failure(_ error: any Error, opening lease: DatabaseKeyHandle?, at path: FilePath?)
+    static func failure(_ error: any Error, opening handle: DatabaseKeyHandle?, at path: FilePath?)
         -> CofferError
     {
         if let error = error as? CofferError { return error }
@@ -187,6 +189,6 @@ public enum EncryptedDatabase {
         let isRefusal = RevokedConnection.isRefusal(error)
         return SQLiteFailure.error(
             isRefusal ? DatabaseError.SQLITE_AUTH_USER.rawValue : error.extendedResultCode.rawValue,
-            error.message ?? "no message", opening: lease)
+            error.message ?? "no message", opening: handle)
     }
 }

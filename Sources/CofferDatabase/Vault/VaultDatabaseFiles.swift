@@ -17,7 +17,7 @@ final class VaultDatabaseFiles: Sendable {
 
     /// The key of a database, and its class.
     struct Access: Sendable {
-        let lease: DatabaseKeyHandle
+        let handle: DatabaseKeyHandle
         let protection: ProtectionClass
         let path: FilePath
         fileprivate let id: TokenID
@@ -34,9 +34,9 @@ final class VaultDatabaseFiles: Sendable {
 
     /// Has the vault revoke the key when the vault loses it, even if the program keeps other references to
     /// the database.
-    private func revokeOnEviction(_ lease: DatabaseKeyHandle, with protection: ProtectionClass) {
-        session.onKeyEviction(while: lease) { [weak lease] lost in
-            if lost.contains(protection) { lease?.revoke() }
+    private func revokeOnEviction(_ handle: DatabaseKeyHandle, with protection: ProtectionClass) {
+        session.onKeyEviction(while: handle) { [weak handle] lost in
+            if lost.contains(protection) { handle?.revoke() }
         }
     }
 
@@ -44,12 +44,12 @@ final class VaultDatabaseFiles: Sendable {
     func invalidate(
         _ writer: any DatabaseWriter, of access: Access, unless owner: (any AnyObject & Sendable)?
     ) {
-        let (lease, protection, isOwned) = (access.lease, access.protection, owner != nil)
-        session.onKeyEviction(while: writer) { [weak writer, weak lease, weak owner] lost in
-            guard lost.contains(protection), !isOwned || owner == nil, let writer, let lease else { return }
+        let (handle, protection, isOwned) = (access.handle, access.protection, owner != nil)
+        session.onKeyEviction(while: writer) { [weak writer, weak handle, weak owner] lost in
+            guard lost.contains(protection), !isOwned || owner == nil, let writer, let handle else { return }
             Task {
                 _ = try? await BlockingExecutor.run { _ throws(CofferError) in
-                    EncryptedDatabase.invalidate(writer, lease)
+                    EncryptedDatabase.invalidate(writer, handle)
                 }
             }
         }
@@ -81,20 +81,21 @@ final class VaultDatabaseFiles: Sendable {
         let secret = try found.token.exposing { (bytes) throws(CofferError) in
             try SecretBytes.copying(bytes)
         }
-        let lease = try DatabaseKey.raw(secret, salt: found.salt).lease()
-        revokeOnEviction(lease, with: found.protection)
+        let handle = try DatabaseKey.raw(secret, salt: found.salt).handle()
+        revokeOnEviction(handle, with: found.protection)
         // The lock may have come between reading the key and registering it.
         guard session.hasKey(of: found.protection) else {
-            lease.revoke()
+            handle.revoke()
             throw CofferError(.locked, "The vault was locked while the database was opened.")
         }
-        return Access(lease: lease, protection: found.protection, path: path, id: id, key: found)
+        return Access(handle: handle, protection: found.protection, path: path, id: id, key: found)
     }
 
     /// Records beside the key that the database exists, once it has a page. If that fails, the next opening
     /// records it.
     func noteCreation(of access: Access, by writer: any DatabaseWriter) async {
-        guard access.key.salt == nil, !access.lease.isRevoked, (try? await Self.hasPages(access.path)) == true
+        guard access.key.salt == nil, !access.handle.isRevoked,
+            (try? await Self.hasPages(access.path)) == true
         else { return }
         // Reads the first page if another connection has written it meanwhile. Other ways to read would end
         // the process when the program has closed the queue.
@@ -103,7 +104,7 @@ final class VaultDatabaseFiles: Sendable {
                 try Int.fetchOne($0, sql: "PRAGMA schema_version")
             }) != nil
         }
-        guard isRead == true, let identity = access.lease.identity, let version = access.key.version else {
+        guard isRead == true, let identity = access.handle.identity, let version = access.key.version else {
             return
         }
         try? await session.tokens.putReserved(

@@ -40,9 +40,9 @@ public actor VaultDatabases {
     private struct Open {
         let writer: any DatabaseWriter
         let access: VaultDatabaseFiles.Access
-        var lease: DatabaseKeyHandle { access.lease }
+        var handle: DatabaseKeyHandle { access.handle }
         /// Whether the database was neither ended by a lock nor closed by the program through GRDB.
-        var isUsable: Bool { !lease.isRevoked && lease.isInUse }
+        var isUsable: Bool { !handle.isRevoked && handle.isInUse }
     }
 
     private let files: VaultDatabaseFiles
@@ -83,7 +83,7 @@ public actor VaultDatabases {
     ) async throws -> DatabasePool {
         let kept = files.keepingSession(configuration)
         let writer = try await writer(name, protection) { (access) in
-            try EncryptedDatabase.pool(at: access.path, lease: access.lease, configuration: kept)
+            try EncryptedDatabase.pool(at: access.path, handle: access.handle, configuration: kept)
         }
         return try Self.expect(writer)
     }
@@ -103,7 +103,7 @@ public actor VaultDatabases {
     ) async throws -> DatabaseQueue {
         let kept = files.keepingSession(configuration)
         let writer = try await writer(name, protection) { (access) in
-            try EncryptedDatabase.queue(at: access.path, lease: access.lease, configuration: kept)
+            try EncryptedDatabase.queue(at: access.path, handle: access.handle, configuration: kept)
         }
         return try Self.expect(writer)
     }
@@ -146,7 +146,7 @@ public actor VaultDatabases {
             files.invalidate(writer, of: access, unless: self)
             await files.noteCreation(of: access, by: writer)
             let created = Open(writer: writer, access: access)
-            guard !access.lease.isRevoked else {
+            guard !access.handle.isRevoked else {
                 await invalidate(created)
                 throw CofferError(.locked, "The vault was locked while the database was opened.")
             }
@@ -195,7 +195,7 @@ public actor VaultDatabases {
     private func close(where isDoomed: @Sendable (DatabaseKeyHandle) -> Bool) async {
         for opening in Array(pendingOpens.values) { _ = await opening.value }
         // Removed before the first await: afterwards `open` may hold new databases of the same names.
-        let toClose = open.filter { isDoomed($0.value.lease) }
+        let toClose = open.filter { isDoomed($0.value.handle) }
         for name in toClose.keys { open[name] = nil }
         for database in toClose.values { await invalidate(database) }
     }
@@ -204,7 +204,7 @@ public actor VaultDatabases {
         // A queue writes its first page with its first write.
         await files.noteCreation(of: open.access, by: open.writer)
         _ = try? await BlockingExecutor.run { _ throws(CofferError) in
-            EncryptedDatabase.invalidate(open.writer, open.lease)
+            EncryptedDatabase.invalidate(open.writer, open.handle)
         }
     }
 }

@@ -38,7 +38,7 @@ public struct VaultSoupDatabases: SoupDatabases {
         let pool = try await BlockingExecutor.run { [configuration] _ throws(CofferError) in
             do {
                 return try EncryptedDatabase.pool(
-                    at: access.path, lease: access.lease, configuration: configuration)
+                    at: access.path, handle: access.handle, configuration: configuration)
             } catch {
                 throw EncryptedDatabase.failure(error)
             }

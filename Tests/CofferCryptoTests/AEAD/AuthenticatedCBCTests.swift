@@ -10,7 +10,7 @@ struct AuthenticatedCBCTests {
     private let data = [UInt8].counting(5)
 
     private func make(from: UInt8 = 0, keySize: Int = 32) throws -> AuthenticatedCBC {
-        try AuthenticatedCBC.make(key: try key(.counting(keySize, from: from)))
+        try AuthenticatedCBC.prepare(key: try key(.counting(keySize, from: from)))
     }
 
     private func open(_ message: [UInt8], _ cbc: inout AuthenticatedCBC, data: [UInt8]) throws -> [UInt8] {

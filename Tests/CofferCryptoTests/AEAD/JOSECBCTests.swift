@@ -15,7 +15,7 @@ import TestSupport
     }
 
     private func make(_ algorithm: JOSECBC.Algorithm, from: UInt8 = 0) throws -> JOSECBC {
-        try JOSECBC.make(algorithm, key: try key(.counting(algorithm.keySize, from: from)))
+        try JOSECBC.prepare(algorithm, key: try key(.counting(algorithm.keySize, from: from)))
     }
 
     private func seal(_ scheme: inout JOSECBC, _ plaintext: [UInt8], _ data: [UInt8]) throws -> Message {
@@ -100,7 +100,7 @@ import TestSupport
         arguments: JOSECBC.Algorithm.allCases)
     func refusesSizes(algorithm: JOSECBC.Algorithm) throws {
         for size in [0, 16, 24, 31, 32, 33, 47, 48, 49, 63, 64, 65, 128] {
-            let code = failure { _ = try JOSECBC.make(algorithm, key: try key(.counting(size))) }
+            let code = failure { _ = try JOSECBC.prepare(algorithm, key: try key(.counting(size))) }
             #expect(code == (size == algorithm.keySize ? nil : .invalidInput))
         }
         var scheme = try make(algorithm)

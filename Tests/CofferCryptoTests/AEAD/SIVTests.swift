@@ -9,7 +9,7 @@ import TestSupport
     private let strings: [[UInt8]] = [.counting(20), .counting(12, from: 9)]
 
     private func make(_ size: Int = 64, from: UInt8 = 0) throws -> SIV {
-        try SIV.make(key: try key(.counting(size, from: from)))
+        try SIV.prepare(key: try key(.counting(size, from: from)))
     }
 
     private func open(_ sealed: [UInt8], _ siv: inout SIV, _ strings: [[UInt8]]) throws -> [UInt8] {

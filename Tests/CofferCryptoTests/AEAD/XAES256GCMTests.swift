@@ -9,7 +9,7 @@ struct XAES256GCMTests {
     private let plaintext = Array("XAES-256-GCM".utf8)
 
     private func derived(_ key: [UInt8], _ prefix: [UInt8]) throws -> XAES256GCM.Derived {
-        var xaes = try XAES256GCM.make(key: try CofferCryptoTests.key(key))
+        var xaes = try XAES256GCM.prepare(key: try CofferCryptoTests.key(key))
         return try xaes.derived(noncePrefix: prefix.span)
     }
 
@@ -110,7 +110,7 @@ struct XAES256GCMTests {
         "Keys, prefixes and suffixes of other sizes are refused", arguments: oddKeySizes + [11, 12, 13, 24])
     func sizes(_ size: Int) throws {
         let odd = [UInt8].counting(size)
-        #expect(failure { _ = try XAES256GCM.make(key: try key(odd)) } == .invalidInput)
+        #expect(failure { _ = try XAES256GCM.prepare(key: try key(odd)) } == .invalidInput)
         let prefix = failure { _ = try derived(.counting(32), odd) }
         #expect(prefix == (size == 12 ? nil : .invalidInput))
         var cipher = try derived(.counting(32), .counting(12))

@@ -251,20 +251,20 @@ struct HeaderTests {
     @Test("Nothing is derived for a file whose cost is refused")
     func refusedCost() throws {
         let floor = DerivationCost(memoryKiB: Self.least.memoryKiB, passes: Self.least.passes)
-        let lease = try DatabaseKeyHandle.register(
+        let handle = try DatabaseKeyHandle.register(
             .gcm1, secret: GuardedBytes.copying(Array("correct horse".utf8).span),
             costs: DerivationCosts(own: floor, floor: floor, granted: floor, ceiling: floor))
         let salt = [UInt8].counting(16)
         for passes in [UInt8(1), 3, 255] {
             let header = Array("COFFERG1".utf8) + [2, 48, passes, 1, 0, 0, 0x20, 0] + salt
-            let codec = try #require(lease.entry.codec(first: header))
+            let codec = try #require(handle.entry.codec(first: header))
             #expect(!(codec is GCMCodec))
             // It has neither key nor seal.
             let pages = (Scratch(count: codec.pageSize), Scratch(count: codec.pageSize))
             #expect(!codec.seal(pages.0.region, number: 1, into: pages.1.region))
             #expect(!codec.open(pages.1.region, number: 1))
         }
-        #expect(lease.entry.codec(first: nil) is GCMCodec)
+        #expect(handle.entry.codec(first: nil) is GCMCodec)
     }
 
     // MARK: SQLite's header
@@ -290,9 +290,9 @@ struct HeaderTests {
     @Test("A first page that uses the bytes which SQLite reserves is refused, not cut")
     func reservedBytes() throws {
         let scene = try DatabaseFixture()
-        let lease = try DatabaseKeyHandle.register(.gcm1, secret: GuardedBytes.copying(scene.keyBytes.span))
+        let handle = try DatabaseKeyHandle.register(.gcm1, secret: GuardedBytes.copying(scene.keyBytes.span))
         let sql = "CREATE TABLE t (x)"
-        let probe = try #require(FileAccessProbe.open(lease.uri(for: scene.path), .main, after: sql))
+        let probe = try #require(FileAccessProbe.open(handle.uri(for: scene.path), .main, after: sql))
         var page = probe.read(4096, at: 0).bytes
         #expect(page[72..<92].allSatisfy { $0 == 0 } && page.starts(with: Array("SQLite format 3".utf8)))
         #expect(probe.write(page, at: 0) == 0)

@@ -17,9 +17,9 @@ struct HoleTests {
     @Test("Pages that SQLite skips are sealed like any other", arguments: [CodecFormat.gcm1, .sqlcipher4])
     func sealed(format: CodecFormat) throws {
         let scene = try DatabaseFixture()
-        let lease = try DatabaseKeyHandle.register(format, secret: GuardedBytes.copying(scene.keyBytes.span))
+        let handle = try DatabaseKeyHandle.register(format, secret: GuardedBytes.copying(scene.keyBytes.span))
         let sql = "CREATE TABLE t (x)"
-        let probe = try #require(FileAccessProbe.open(lease.uri(for: scene.path), .main, after: sql))
+        let probe = try #require(FileAccessProbe.open(handle.uri(for: scene.path), .main, after: sql))
         let bytes = [UInt8](repeating: 7, count: Self.page - 80)
         let page = bytes + [UInt8](repeating: 0, count: Self.page - bytes.count)
         #expect(probe.write(page, at: Int64(8 * Self.page)) == 0)
@@ -32,7 +32,7 @@ struct HoleTests {
         for number in 2..<9 {
             #expect(!stored[(number * Self.page)..<((number + 1) * Self.page)].allSatisfy { $0 == 0 })
         }
-        withExtendedLifetime(lease) {}
+        withExtendedLifetime(handle) {}
     }
 
     @Test("A database that vacuums itself stays whole through many savepoints", arguments: ["off", "full"])
@@ -91,7 +91,7 @@ struct HoleTests {
     @Test("A cut file gets no pages of zeros in place of the missing ones")
     func cut() throws {
         let scene = try DatabaseFixture()
-        let lease = try DatabaseKeyHandle.register(.gcm1, secret: GuardedBytes.copying(scene.keyBytes.span))
+        let handle = try DatabaseKeyHandle.register(.gcm1, secret: GuardedBytes.copying(scene.keyBytes.span))
         try scene.queue(journal: "wal").write { _ = try fill($0, count: 400) }
         let whole = try scene.bytes()
         // SQLite itself notices when much more is missing.
@@ -107,10 +107,10 @@ struct HoleTests {
         _ = try again.writeWithoutTransaction { try $0.checkpoint(.truncate) }
         try again.close()
         #expect(try scene.bytes().count == whole.count)
-        let probe = try #require(FileAccessProbe.open(lease.uri(for: scene.path), .main, after: "SELECT 1"))
+        let probe = try #require(FileAccessProbe.open(handle.uri(for: scene.path), .main, after: "SELECT 1"))
         for place in stride(from: cut, to: last, by: Self.page) {
             #expect(probe.read(Self.page, at: Int64(place)).code != 0)
         }
-        withExtendedLifetime(lease) {}
+        withExtendedLifetime(handle) {}
     }
 }

@@ -58,7 +58,7 @@ struct PlaintextHeaderTests {
     @Test(
         "With key and salt such a database is read, written, and read by SQLCipher",
         arguments: ["delete", "wal"])
-    func bothWays(journal: String) throws {
+    func roundTrip(journal: String) throws {
         let scene = try made()
         let queue = try open(scene)
         #expect(try queue.read { try Int.fetchOne($0, sql: Self.rows) } == 300)

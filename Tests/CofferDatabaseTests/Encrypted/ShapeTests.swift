@@ -28,8 +28,8 @@ struct ShapeTests {
         for journal in ["delete", "truncate", "persist", "memory", "off", "wal"] {
             let scene = try DatabaseFixture()
             let key = try GuardedBytes.copying(scene.keyBytes.span)
-            let lease = try DatabaseKeyHandle.register(format, secret: key, trace: trace)
-            try work(journal) { try DatabaseQueue(path: lease.uri(for: scene.pathText)) }
+            let handle = try DatabaseKeyHandle.register(format, secret: key, trace: trace)
+            try work(journal) { try DatabaseQueue(path: handle.uri(for: scene.pathText)) }
         }
         #expect(trace.seen.subtracting(Self.known) == [])
         #expect(trace.seen.count > 15)
@@ -39,8 +39,8 @@ struct ShapeTests {
     func partsOfPages(format: CodecFormat) throws {
         let scene = try DatabaseFixture()
         let key = try GuardedBytes.copying(scene.keyBytes.span)
-        let lease = try DatabaseKeyHandle.register(format, secret: key)
-        let uri = lease.uri(for: scene.pathText)
+        let handle = try DatabaseKeyHandle.register(format, secret: key)
+        let uri = handle.uri(for: scene.pathText)
         let queue = try DatabaseQueue(path: uri)
         try queue.write { _ = try fill($0, count: 300) }
         let file = try #require(FileAccessProbe.open(uri, .main, after: "SELECT count(*) FROM t"))
@@ -73,8 +73,8 @@ struct ShapeTests {
     func partsOfChangedPages(format: CodecFormat) throws {
         let scene = try DatabaseFixture()
         let key = try GuardedBytes.copying(scene.keyBytes.span)
-        let lease = try DatabaseKeyHandle.register(format, secret: key)
-        let uri = lease.uri(for: scene.pathText)
+        let handle = try DatabaseKeyHandle.register(format, secret: key)
+        let uri = handle.uri(for: scene.pathText)
         let queue = try DatabaseQueue(path: uri)
         try queue.write { _ = try fill($0, count: 20) }
         let file = try #require(FileAccessProbe.open(uri, .main, after: "SELECT count(*) FROM t"))
@@ -94,8 +94,8 @@ struct ShapeTests {
         for format in [CodecFormat.gcm1, .sqlcipher4] {
             let scene = try DatabaseFixture()
             let key = try GuardedBytes.copying(scene.keyBytes.span)
-            let lease = try DatabaseKeyHandle.register(format, secret: key)
-            let queue = try DatabaseQueue(path: lease.uri(for: scene.pathText))
+            let handle = try DatabaseKeyHandle.register(format, secret: key)
+            let queue = try DatabaseQueue(path: handle.uri(for: scene.pathText))
             let values = [1, 4000, 4049, 9000, 300_000].map { size in
                 Data((0..<size).map { _ in UInt8.random(in: 0...255) })
             }
@@ -107,7 +107,7 @@ struct ShapeTests {
                 }
             }
             try queue.close()
-            let other = try DatabaseQueue(path: lease.uri(for: scene.pathText))
+            let other = try DatabaseQueue(path: handle.uri(for: scene.pathText))
             let read = try other.read { try Data.fetchAll($0, sql: "SELECT value FROM big ORDER BY id") }
             #expect(read == values)
             let ends = try other.read { db in

@@ -25,8 +25,8 @@ struct ShimLimitTests {
         after sql: String
     ) throws -> (FileAccessProbe, DatabaseKeyHandle) {
         let key = try GuardedBytes.copying(scene.keyBytes.span)
-        let lease = try DatabaseKeyHandle.register(format, secret: key)
-        return (try #require(FileAccessProbe.open(lease.uri(for: scene.pathText), file, after: sql)), lease)
+        let handle = try DatabaseKeyHandle.register(format, secret: key)
+        return (try #require(FileAccessProbe.open(handle.uri(for: scene.pathText), file, after: sql)), handle)
     }
 
     private static let tables = "CREATE TABLE t (x); INSERT INTO t VALUES (hex(randomblob(9000)))"
@@ -36,7 +36,7 @@ struct ShimLimitTests {
         arguments: [CodecFormat.gcm1, .sqlcipher4])
     func mainShapes(format: CodecFormat) throws {
         let scene = try DatabaseFixture()
-        let (file, lease) = try probe(scene, .main, format, after: Self.tables)
+        let (file, handle) = try probe(scene, .main, format, after: Self.tables)
         let page = file.read(pageSize, at: Int64(pageSize))
         #expect(page.code == SQLiteCode.ok)
         let part = file.read(77, at: Int64(pageSize) + 200)
@@ -51,7 +51,7 @@ struct ShimLimitTests {
             #expect(written == SQLiteCode.inputOutput, "\(count) at \(offset)")
         }
         #expect(try CommandRun.run("sha256sum", [scene.pathText]).text == before)
-        #expect(lease.format == format)
+        #expect(handle.format == format)
     }
 
     @Test(
@@ -59,7 +59,7 @@ struct ShimLimitTests {
     func journalShapes(journal: String) throws {
         let scene = try DatabaseFixture()
         let sql = "PRAGMA journal_mode = \(journal); \(Self.tables); BEGIN; UPDATE t SET x = 'other'"
-        let (file, lease) = try probe(
+        let (file, handle) = try probe(
             scene, .journal, .gcm1, after: sql + (journal == "wal" ? "; COMMIT" : ""))
         let text = Array("plain text that nobody may find".utf8)
         for offset in [Int64(0), 40, 4152] {
@@ -69,7 +69,7 @@ struct ShimLimitTests {
         #expect(file.read(5000, at: 0).code == SQLiteCode.inputOutput)
         let found = try CommandRun.run("grep", ["-rlaF", "plain text", scene.scratch.path.string])
         #expect(found.text.isEmpty)
-        #expect(lease.format == .gcm1)
+        #expect(handle.format == .gcm1)
     }
 
     @Test(
@@ -77,7 +77,7 @@ struct ShimLimitTests {
         arguments: [CodecFormat.gcm1, .sqlcipher4])
     func headerWithoutPage(format: CodecFormat) throws {
         let scene = try DatabaseFixture()
-        let (file, lease) = try probe(
+        let (file, handle) = try probe(
             scene, .journal, format, after: "PRAGMA journal_mode = WAL; " + Self.tables)
         let log = try scene.bytes("-wal")
         let end = Int64(log.count)
@@ -96,17 +96,17 @@ struct ShimLimitTests {
             #expect(try scene.bytes("-wal").count == log.count + (isSame ? 24 + pageSize : 0), "\(index)")
         }
         #expect(try Array(scene.bytes("-wal").prefix(log.count)) == log)
-        #expect(lease.format == format)
+        #expect(handle.format == format)
     }
 
     @Test("11 and 12: sectors of 512 bytes, powersafe overwrite and no more, no memory mapping")
     func characteristics() throws {
         let scene = try DatabaseFixture()
-        let (file, lease) = try probe(scene, .main, .gcm1, after: Self.tables)
+        let (file, handle) = try probe(scene, .main, .gcm1, after: Self.tables)
         #expect(file.sectorSize == 512)
         #expect(file.characteristics == SQLiteCode.onlyPowersafeOverwrite)
         #expect(file.version == 2)
-        #expect(lease.format == .gcm1)
+        #expect(handle.format == .gcm1)
     }
 
     @Test("14: a read or write that fails below fails above, and nothing that was committed is lost")

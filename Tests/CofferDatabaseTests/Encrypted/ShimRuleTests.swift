@@ -220,11 +220,11 @@ struct ShimRuleTests {
     func revokedKey() throws {
         let scene = try DatabaseFixture()
         let key = try GuardedBytes.copying(scene.keyBytes.span)
-        let lease = try DatabaseKeyHandle.register(.gcm1, secret: key)
-        let uri = lease.uri(for: scene.pathText)
+        let handle = try DatabaseKeyHandle.register(.gcm1, secret: key)
+        let uri = handle.uri(for: scene.pathText)
         let queue = try DatabaseQueue(path: uri)
         try queue.write { _ = try fill($0, count: 2000) }
-        lease.revoke()
+        handle.revoke()
         #expect(throws: DatabaseError.self) { try queue.write { _ = try fill($0, count: 10) } }
         #expect(throws: DatabaseError.self) { try DatabaseQueue(path: uri) }
         #expect(try scene.queue().read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 2000)

@@ -36,12 +36,13 @@ struct TemporaryFileTests {
     @Test("A nameless file reads as it was written, in pieces of any size and place", arguments: 1...8)
     func anyPieces(seed: Int) throws {
         let scene = try DatabaseFixture()
-        let lease = try DatabaseKeyHandle.register(.gcm1, secret: GuardedBytes.copying(scene.keyBytes.span))
+        let handle = try DatabaseKeyHandle.register(.gcm1, secret: GuardedBytes.copying(scene.keyBytes.span))
         let sql = """
             PRAGMA temp_store = FILE; CREATE TEMP TABLE t (x); PRAGMA temp.cache_size = 1;
             INSERT INTO t VALUES (randomblob(50000))
             """
-        let probe = try #require(FileAccessProbe.open(lease.uri(for: scene.pathText), .temporary, after: sql))
+        let probe = try #require(
+            FileAccessProbe.open(handle.uri(for: scene.pathText), .temporary, after: sql))
         #expect(probe.truncate(to: 0) == 0)
         var source = SystemRandomNumberGenerator()
         var model: [UInt8] = []
@@ -87,7 +88,7 @@ struct TemporaryFileTests {
         #expect(last.code == 10 | 2 << 8)
         #expect(last.bytes == Array(model.suffix(100)) + [UInt8](repeating: 0, count: 4900))
         #expect(probe.read(16, at: -1).code == 10)
-        withExtendedLifetime(lease) {}
+        withExtendedLifetime(handle) {}
     }
 
     // MARK: Canaries
@@ -182,12 +183,12 @@ struct TemporaryFileTests {
     func superJournal() throws {
         let first = try DatabaseFixture()
         let second = try DatabaseFixture()
-        let lease = try DatabaseKeyHandle.register(.gcm1, secret: GuardedBytes.copying(second.keyBytes.span))
+        let handle = try DatabaseKeyHandle.register(.gcm1, secret: GuardedBytes.copying(second.keyBytes.span))
         let queue = try first.queue(journal: "delete")
         try second.queue(journal: "delete").write { _ = try fill($0, count: 50) }
         try queue.writeWithoutTransaction { db in
             try fill(db, count: 50)
-            try db.execute(sql: "ATTACH '\(lease.uri(for: second.pathText))' AS other")
+            try db.execute(sql: "ATTACH '\(handle.uri(for: second.pathText))' AS other")
             try db.execute(
                 sql: "BEGIN; UPDATE main.t SET body = 'both'; UPDATE other.t SET body = 'both'; COMMIT")
         }
@@ -198,6 +199,6 @@ struct TemporaryFileTests {
             }
             #expect(count == 50)
         }
-        withExtendedLifetime(lease) {}
+        withExtendedLifetime(handle) {}
     }
 }

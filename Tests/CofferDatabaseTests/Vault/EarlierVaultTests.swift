@@ -150,7 +150,7 @@ struct EarlierVaultTests {
         let earlier = try Earlier.unpacked()
         let vault = try await earlier.unlocked()
         #expect(try await vault.administratorKeys().map(\.label) == ["admin"])
-        #expect(try await vault.contactPolicy() == DeadManSwitch(.lock, after: .seconds(3650 * 86_400)))
+        #expect(try await vault.deadManSwitch() == DeadManSwitch(.lock, after: .seconds(3650 * 86_400)))
         let order = try SignedCommand.read(earlier.scratch.read("wipe.order"))
         let verified = try await vault.verify(order)
         #expect(verified.content.reason == "lost device" && verified.content.counter == 7)

@@ -149,7 +149,7 @@ struct CachedKeyForgeryTests {
         let name = try id.keyedHash(session.core.device.nameKey().key)
         let text = HexText.encode(name)
         try await session.tokens.put(Token(copying: "older"), for: id)
-        let older = try #require(try session.core.keyring.envelope(name))
+        let older = try #require(try session.core.storage.envelope(name))
         try await session.tokens.put(Token(copying: "newest"), for: id)
         func value() async throws -> String? {
             try await session.tokens.withToken(for: id) { token, _ in

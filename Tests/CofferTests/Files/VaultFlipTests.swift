@@ -123,7 +123,7 @@ struct VaultFlipTests {
         let result = await attempt(place) {
             let report = try await files.verifyAll()
             #expect(report.missing.isEmpty, "\(place)")
-            #expect(report.authentic + report.damaged.count + report.orphans.count == 3, "\(place)")
+            #expect(report.authentic + report.corrupt.count + report.orphans.count == 3, "\(place)")
             guard report.isClean else { throw CofferError(.corrupt, "named") }
         }
         return isWhole && result ? "whole" : "said"

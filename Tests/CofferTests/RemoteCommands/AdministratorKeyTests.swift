@@ -23,7 +23,7 @@ struct AdministratorKeyTests {
         let changes: [() async throws -> Void] = [
             { try await scene.session.pinAdministratorKey(other) },
             { try await scene.session.removeAdministratorKey(key) },
-            { try await scene.session.setContactPolicy(nil) },
+            { try await scene.session.setDeadManSwitch(nil) },
         ]
         for change in changes { #expect(await refusal(change)?.code == .locked) }
         #expect(try scene.home.everything() == before)
@@ -59,16 +59,16 @@ struct AdministratorKeyTests {
             _ = try await scene.home.open(clock: scene.clock.elsewhere(number, earlier: .seconds(9)))
         }
         let pending = PendingCommand(longest, .user(name), for: scene.session.vaultID)
-        try scene.session.core.changeOrderBook { (book) throws(CofferError) in
+        try scene.session.core.changeRemoteCommandRecord { (record) throws(CofferError) in
             for _ in 0..<2 {
-                try book.requireRoom(for: longest.content.action, pending)
-                book.pending.append(pending)
+                try record.requireRoom(for: longest.content.action, pending)
+                record.pending.append(pending)
             }
         }
-        #expect(try scene.session.core.readOrderBook()?.pending(longest.digest) == pending)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending(longest.digest) == pending)
         let more = await refusal {
-            try scene.session.core.changeOrderBook { (book) throws(CofferError) in
-                try book.requireRoom(for: longest.content.action, pending)
+            try scene.session.core.changeRemoteCommandRecord { (record) throws(CofferError) in
+                try record.requireRoom(for: longest.content.action, pending)
             }
         }
         #expect(more?.code == .busy)
@@ -123,7 +123,7 @@ struct AdministratorKeyTests {
         var half = sound
         half[100] ^= 1
         try scene.home.write("orders", half)
-        try await scene.take(scene.order(.contact, counter: 1))
+        try await scene.take(scene.order(.heartbeat, counter: 1))
         #expect(
             Array(try scene.home.read("orders").prefix(4096))
                 == Array(try scene.home.read("orders").suffix(4096)))

@@ -13,7 +13,7 @@ struct DeadManSwitchTests {
     /// A scene whose switch is set.
     private func scene(_ action: DeadManSwitch.Action, days: Int = 30) async throws -> OrderFixture {
         let scene = try await OrderFixture.make()
-        try await scene.session.setContactPolicy(DeadManSwitch(action, after: Self.day * days))
+        try await scene.session.setDeadManSwitch(DeadManSwitch(action, after: Self.day * days))
         return scene
     }
 
@@ -26,11 +26,11 @@ struct DeadManSwitchTests {
         let scene = try await OrderFixture.make()
         scene.clock.advance(by: Self.day * 5000)
         #expect(await open(scene) == nil)
-        #expect(try await scene.session.contactPolicy() == nil)
-        #expect(try await scene.session.timeSinceContact() == nil)
+        #expect(try await scene.session.deadManSwitch() == nil)
+        #expect(try await scene.session.timeSinceHeartbeat() == nil)
         let owner = try await scene.home.unlocked("correct horse", clock: scene.clock.source)
-        try await owner.setContactPolicy(DeadManSwitch(.wipe, after: Self.day))
-        try await owner.setContactPolicy(nil)
+        try await owner.setDeadManSwitch(DeadManSwitch(.wipe, after: Self.day))
+        try await owner.setDeadManSwitch(nil)
         scene.clock.advance(by: Self.day * 5000)
         #expect(await open(scene) == nil)
     }
@@ -62,26 +62,26 @@ struct DeadManSwitchTests {
         let event = await events.next()
         #expect(event.map { [.locked, .closed].contains($0.kind) } == true)
         #expect(await open(locked) == nil)
-        #expect(try await locked.take(locked.order(.contact)) == .contactNoted)
+        #expect(try await locked.take(locked.order(.heartbeat)) == .heartbeatRecorded)
         try await session.unlock(with: Passcode(copying: "correct horse"))
         try await session.checkHeartbeat()
         #expect(session.isUnlocked)
     }
 
-    @Test("Each new contact restarts the time; a repeated one does not")
-    func contact() async throws {
+    @Test("Each new heartbeat restarts the time; a repeated one does not")
+    func heartbeat() async throws {
         let scene = try await scene(.wipe)
-        let first = try scene.order(.contact, counter: 1, expires: scene.now + 86_400 * 365)
+        let first = try scene.order(.heartbeat, counter: 1, expires: scene.now + 86_400 * 365)
         for round in 0..<5 {
             scene.clock.advance(by: Self.day * 29)
-            let bytes = try round == 0 ? first : scene.order(.contact, counter: UInt64(round + 1))
-            #expect(try await scene.take(bytes) == .contactNoted)
-            #expect(try await scene.session.timeSinceContact() == .zero)
+            let bytes = try round == 0 ? first : scene.order(.heartbeat, counter: UInt64(round + 1))
+            #expect(try await scene.take(bytes) == .heartbeatRecorded)
+            #expect(try await scene.session.timeSinceHeartbeat() == .zero)
         }
         scene.clock.advance(by: Self.day * 29)
         #expect(await scene.refusal(of: first) == .orderReplayed)
         #expect(
-            await scene.refusal(of: try scene.order(.contact, counter: 9, by: Administrator()))
+            await scene.refusal(of: try scene.order(.heartbeat, counter: 9, by: Administrator()))
                 == .orderUnknownKey)
         #expect(await open(scene) == nil)
         scene.clock.advance(by: Self.day)
@@ -127,10 +127,10 @@ struct DeadManSwitchTests {
             #expect(await open(scene) == nil)
             scene.clock.advance(by: .seconds(100))
         }
-        #expect(try await scene.session.timeSinceContact() == .seconds(81_200))
+        #expect(try await scene.session.timeSinceHeartbeat() == .seconds(81_200))
         // As in a service that never sees /proc: the keys go, and the vault stays.
         let owner = try await scene.home.unlocked("correct horse", clock: scene.clock.withoutBoot)
-        try await owner.setContactPolicy(DeadManSwitch(.wipe, after: Self.day))
+        try await owner.setDeadManSwitch(DeadManSwitch(.wipe, after: Self.day))
         scene.clock.advance(by: Self.day / 2)
         try await owner.unlock(with: Passcode(copying: "correct horse"))
         try await owner.checkHeartbeat()
@@ -148,11 +148,11 @@ struct DeadManSwitchTests {
         let scene = try await scene(.wipe, days: 10)
         scene.clock.reboot(running: .seconds(60))
         #expect(await open(scene, scene.clock.withoutBoot) == nil)
-        #expect(try await scene.session.timeSinceContact() == .zero)
+        #expect(try await scene.session.timeSinceHeartbeat() == .zero)
         scene.clock.reboot(running: Self.day * 9)
         scene.clock.setWallClock(to: scene.clock.source.wallClock() - Self.day * 9 + .seconds(30))
         #expect(await open(scene, scene.clock.withoutBoot) == nil)
-        #expect(try await scene.session.timeSinceContact() == .seconds(30))
+        #expect(try await scene.session.timeSinceHeartbeat() == .seconds(30))
     }
 
     @Test("Machines that share a home in turns count each period once")
@@ -166,9 +166,9 @@ struct DeadManSwitchTests {
             scene.clock.advance(by: Self.day)
         }
         #expect(await open(scene) == nil)
-        #expect(try await scene.session.timeSinceContact() == Self.day * 29)
-        // A contact starts it for all of them.
-        try await scene.take(scene.order(.contact))
+        #expect(try await scene.session.timeSinceHeartbeat() == Self.day * 29)
+        // A heartbeat starts it for all of them.
+        try await scene.take(scene.order(.heartbeat))
         for other in others { #expect(await open(scene, other) == nil) }
         scene.clock.advance(by: Self.day * 30)
         #expect(await open(scene, others[3]) == .wiped)
@@ -186,7 +186,7 @@ struct DeadManSwitchTests {
         #expect(await open(scene) == nil)
         scene.clock.setWallClock(to: wall + .seconds(90))
         #expect(await open(scene, others[1]) == nil)
-        #expect(try await scene.session.timeSinceContact() == .seconds(151))
+        #expect(try await scene.session.timeSinceHeartbeat() == .seconds(151))
     }
 
     @Test("A record of an earlier release is read, and its boot continues")
@@ -195,8 +195,8 @@ struct DeadManSwitchTests {
         scene.clock.advance(by: Self.day)
         #expect(await open(scene) == nil)
         let old = scene.oldRecord(switchedTo: 2, days: 10, elapsed: Self.day)
-        try scene.session.core.rewriteOrderBook { _ in old }
-        #expect(try await scene.session.timeSinceContact() == Self.day)
+        try scene.session.core.rewriteRemoteCommandRecord { _ in old }
+        #expect(try await scene.session.timeSinceHeartbeat() == Self.day)
         #expect(try await scene.session.administratorKeys().map(\.key) == [scene.administrator.key])
         // It does not say when the last look was: another boot counts from its first look on.
         #expect(await open(scene, scene.clock.elsewhere(1, earlier: Self.day * 100)) == nil)
@@ -207,13 +207,13 @@ struct DeadManSwitchTests {
     }
 
     @Test("A boot clock that runs backwards subtracts nothing and stops nothing")
-    func setBack() async throws {
+    func clockRunsBackwards() async throws {
         let scene = try await scene(.wipe, days: 10)
         scene.clock.advance(by: Self.day * 9)
         #expect(await open(scene) == nil)
         scene.clock.advance(by: Self.day * -8)
         #expect(await open(scene) == nil)
-        #expect(try await scene.session.timeSinceContact() == Self.day * 9)
+        #expect(try await scene.session.timeSinceHeartbeat() == Self.day * 9)
         // The wall clock goes on, as where a machine goes on from a snapshot.
         scene.clock.setWallClock(to: scene.clock.source.wallClock() + Self.day * 8)
         scene.clock.advance(by: Self.day - .seconds(1))
@@ -227,7 +227,7 @@ struct DeadManSwitchTests {
         let scene = try await scene(.wipe, days: 20)
         scene.clock.reboot(running: Self.day * 3)
         #expect(await open(scene) == nil)
-        let before = try #require(try await scene.session.timeSinceContact())
+        let before = try #require(try await scene.session.timeSinceHeartbeat())
         // Each goes on from another snapshot, half a day older than the one before, on the same disk.
         for _ in 0..<8 {
             for number in 0..<count {
@@ -236,7 +236,7 @@ struct DeadManSwitchTests {
                 #expect(await open(scene, clone) == nil)
             }
         }
-        let counted = try #require(try await scene.session.timeSinceContact())
+        let counted = try #require(try await scene.session.timeSinceHeartbeat())
         #expect(counted - before <= .seconds(60) * (8 * count))
         // What has passed is counted all the same.
         scene.clock.advance(by: Self.day * 20)
@@ -248,16 +248,16 @@ struct DeadManSwitchTests {
         let home = try TestHome()
         let session = try await home.create("correct horse")
         let policy = try DeadManSwitch(.lock, after: Self.day)
-        #expect(await refusal { try await session.setContactPolicy(policy) }?.code == .refused)
+        #expect(await refusal { try await session.setDeadManSwitch(policy) }?.code == .refused)
         for limit in [Duration.zero, .seconds(3599), Self.day * 3654, .seconds(-1), .seconds(Int64.max)] {
             #expect(throws: CofferError.self) { try DeadManSwitch(.wipe, after: limit) }
         }
         #expect(try DeadManSwitch(.wipe, after: .milliseconds(3_600_999)).limit == .seconds(3600))
         let scene = try await scene(.lock, days: 1)
-        #expect(try await scene.session.contactPolicy() == policy)
+        #expect(try await scene.session.deadManSwitch() == policy)
         scene.session.lock()
-        #expect(await refusal { try await scene.session.setContactPolicy(nil) }?.code == .locked)
-        #expect(try await scene.home.open(clock: scene.clock.source).contactPolicy() == policy)
+        #expect(await refusal { try await scene.session.setDeadManSwitch(nil) }?.code == .locked)
+        #expect(try await scene.home.open(clock: scene.clock.source).deadManSwitch() == policy)
     }
 
     @Test("Frequent checks write seldom and lose nothing")
@@ -272,6 +272,6 @@ struct DeadManSwitchTests {
         scene.clock.advance(by: .seconds(11))
         #expect(await open(scene) == nil)
         #expect(try scene.home.read("orders") != before)
-        #expect(try await scene.session.timeSinceContact() == .seconds(66))
+        #expect(try await scene.session.timeSinceHeartbeat() == .seconds(66))
     }
 }

@@ -26,7 +26,7 @@ struct OrderCompanyTests {
         return (scene, link)
     }
 
-    @Test("Other orders, contacts and openings continue beside a stuck order")
+    @Test("Other orders, heartbeats and openings continue beside a stuck order")
     func others() async throws {
         let (scene, link) = try await scene()
         let stuck = try scene.order(.wipe(.user("ada")), counter: 1)
@@ -34,7 +34,7 @@ struct OrderCompanyTests {
         let key = try Administrator().key
         for (counter, action) in [
             (UInt64(2), RemoteCommand.Action.wipe(.user("bob"))), (3, .wipe(.tokens)), (4, .pin(key)),
-            (1, .contact),
+            (1, .heartbeat),
         ] {
             let bytes = try scene.order(action, counter: counter)
             #expect(await scene.refusal(of: bytes) == nil, "\(action)")
@@ -44,10 +44,10 @@ struct OrderCompanyTests {
         try await session.checkHeartbeat()
         #expect(try await session.securityChecks().contains { $0.name == "unfinished-orders" })
         #expect(await scene.refusal(of: stuck) == .refused)
-        #expect(try scene.session.core.readOrderBook()?.pending.count == 1)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending.count == 1)
         try manager.removeItem(atPath: link)
         let again = try await scene.home.open(clock: scene.clock.source)
-        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending.isEmpty == true)
         #expect(try await !again.securityChecks().contains { $0.name == "unfinished-orders" })
         #expect(await scene.refusal(of: stuck) == .orderReplayed)
     }
@@ -74,11 +74,11 @@ struct OrderCompanyTests {
         let source = PollingRevocationSource { () throws(CofferError) in [.order(order), .order(other)] }
         _ = await refusal { try await scene.session.handleRevocations(from: source) }
         #expect(await scene.refusal(of: other) == .orderReplayed)
-        #expect(try scene.session.core.readOrderBook()?.pending.count == 1)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending.count == 1)
         try manager.removeItem(atPath: place)
         try manager.moveItem(atPath: place + "-elsewhere", toPath: place)
         _ = try await scene.home.open(clock: scene.clock.source)
-        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending.isEmpty == true)
         #expect(await refusal { _ = try await Vault(at: ada) }?.code == .wiped)
         #expect(await scene.refusal(of: order) == .orderReplayed)
     }
@@ -103,9 +103,9 @@ struct OrderCompanyTests {
     }
 
     @Test("The dead-man's switch works beside a stuck order", arguments: DeadManSwitch.Action.allCases)
-    func contact(_ action: DeadManSwitch.Action) async throws {
+    func heartbeat(_ action: DeadManSwitch.Action) async throws {
         let (scene, _) = try await scene("correct horse")
-        try await scene.session.setContactPolicy(DeadManSwitch(action, after: .seconds(86_400)))
+        try await scene.session.setDeadManSwitch(DeadManSwitch(action, after: .seconds(86_400)))
         #expect(await scene.refusal(of: try scene.order(.wipe(.user("ada")))) == .refused)
         let owner = try await scene.home.unlocked("correct horse", clock: scene.clock.source)
         scene.clock.advance(by: .seconds(86_400))
@@ -123,7 +123,7 @@ struct OrderCompanyTests {
     @Test("The dead-man's switch drops the keys even if the home cannot be changed")
     func unchangeable() async throws {
         let scene = try await OrderFixture.make()
-        try await scene.session.setContactPolicy(DeadManSwitch(.lock, after: .seconds(86_400)))
+        try await scene.session.setDeadManSwitch(DeadManSwitch(.lock, after: .seconds(86_400)))
         let owner = try await scene.home.unlocked("correct horse", clock: scene.clock.source)
         scene.clock.advance(by: .seconds(86_400))
         try await owner.unlock(with: Passcode(copying: "correct horse"))
@@ -138,10 +138,10 @@ struct OrderCompanyTests {
 
     @Test("The dead-man's switch and accepted orders need no keybag")
     func withoutKeybag() async throws {
-        for isContact in [true, false] {
+        for isHeartbeat in [true, false] {
             let scene = try await OrderFixture.make()
-            if isContact {
-                try await scene.session.setContactPolicy(DeadManSwitch(.wipe, after: .seconds(86_400)))
+            if isHeartbeat {
+                try await scene.session.setDeadManSwitch(DeadManSwitch(.wipe, after: .seconds(86_400)))
                 scene.clock.advance(by: .seconds(86_400))
             } else {
                 let core = scene.session.core
@@ -166,10 +166,10 @@ struct OrderCompanyTests {
                 of: try scene.order(.wipe(.user("ada")), counter: counter, reason: reason))
         }
         #expect(code == .busy && counter > 3)
-        #expect(await scene.refusal(of: try scene.order(.contact)) == nil)
+        #expect(await scene.refusal(of: try scene.order(.heartbeat)) == nil)
         try manager.removeItem(atPath: link)
         _ = try await scene.home.open(clock: scene.clock.source)
-        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending.isEmpty == true)
         guard case .wiped = try await scene.take(scene.order(counter: counter)) else {
             Issue.record("no receipt")
             return

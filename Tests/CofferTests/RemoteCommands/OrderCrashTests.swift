@@ -66,10 +66,10 @@ struct OrderCrashTests {
         #expect(try scene.home.everything().keys.sorted() == ["lock", "receipt.json", "state"])
     }
 
-    @Test("Of several processes with the same contact, one records it and the others see a replay")
-    func contacts() async throws {
+    @Test("Of several processes with the same heartbeat, one records it and the others see a replay")
+    func heartbeats() async throws {
         let scene = try await OrderFixture.make(nil)
-        let order = try SignedCommand.read(scene.order(.contact))
+        let order = try SignedCommand.read(scene.order(.heartbeat))
         let results = await withTaskGroup(of: CofferError.Code?.self) { group in
             for _ in 0..<4 {
                 group.addTask {

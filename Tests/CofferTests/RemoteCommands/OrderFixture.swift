@@ -61,12 +61,12 @@ struct OrderFixture: Sendable {
 
 extension VaultCore {
     /// Writes the record of orders with other bytes, as another release does.
-    func rewriteOrderBook(_ change: ([UInt8]) throws -> [UInt8]) throws {
+    func rewriteRemoteCommandRecord(_ change: ([UInt8]) throws -> [UInt8]) throws {
         let vault = try home.openVault()
-        let book = RemoteCommandRecord.record
+        let original = RemoteCommandRecord.record
         let record = AuthenticatedRecord<OtherPayload>(
-            name: book.name, magic: book.magic, keyLabel: book.keyLabel, slotSize: book.slotSize,
-            displayName: book.displayName)
+            name: original.name, magic: original.magic, keyLabel: original.keyLabel,
+            slotSize: original.slotSize, displayName: original.displayName)
         let old = try record.read(device: device, in: vault)
         try record.update(
             old, to: OtherPayload(bytes: change(old.payload.bytes)), device: device, in: vault)
@@ -89,13 +89,13 @@ private struct OtherPayload: RecordPayload {
 extension OrderFixture {
     /// The record of orders as the release before wrote it, of a look now: bytes by its own description.
     func oldRecord(
-        switchedTo action: UInt8 = 0, days: Int = 0, elapsed: Duration = .zero, lastOrder: UInt64 = 0,
+        switchedTo action: UInt8 = 0, days: Int = 0, elapsed: Duration = .zero, lastCommand: UInt64 = 0,
         pending: [UInt8] = []
     ) -> [UInt8] {
         func number(_ value: Int) -> [UInt8] { UInt64(value).bigEndianBytes }
         func counted(_ bytes: [UInt8]) -> [UInt8] { UInt32(bytes.count).bigEndianBytes + bytes }
         let (source, now) = (clock.source, Int(now.timeIntervalSince1970))
-        var bytes = lastOrder.bigEndianBytes + number(0) + number(now)
+        var bytes = lastCommand.bigEndianBytes + number(0) + number(now)
         bytes += [action, 0, 0, 0, 0, 0, 0, 0] + number(days * 86_400)
         bytes += number(Int(elapsed.nanoseconds)) + number(Int(source.bootTime().nanoseconds))
         bytes += counted(Array(source.bootIdentifier().utf8)) + UInt16(1).bigEndianBytes

@@ -11,8 +11,8 @@ struct OrderFormatTests {
     func damage() async throws {
         let scene = try await OrderFixture.make(nil)
         let rules = CommandVerifier(
-            keys: [scene.administrator.key], vaultID: scene.session.vaultID.uuid, deviceID: nil, lastOrder: 0,
-            lastContact: 0, now: CommandEncoding.seconds(scene.now) ?? 0)
+            keys: [scene.administrator.key], vaultID: scene.session.vaultID.uuid, deviceID: nil,
+            lastCommand: 0, lastHeartbeat: 0, now: CommandEncoding.seconds(scene.now) ?? 0)
         let order = try scene.order(.wipe(.user("ada")), counter: 3, reason: "why")
         _ = try rules.verify(SignedCommand.read(order))
         var codes: Set<String> = []
@@ -102,7 +102,7 @@ struct OrderFormatTests {
             #expect(error?.code == .invalidInput)
         }
         let short = try SymmetricKey.random(count: 31)
-        let order = RemoteCommand(.contact, for: .vault(UUID()), counter: 1, issued: now, expires: now + 1)
+        let order = RemoteCommand(.heartbeat, for: .vault(UUID()), counter: 1, issued: now, expires: now + 1)
         var refused = false
         do { _ = try order.signed(by: short) } catch { refused = error.code == .invalidInput }
         #expect(refused)

@@ -49,7 +49,7 @@ struct OrderOnceTests {
         for _ in 0..<2 {
             _ = try await scene.home.open(clock: scene.clock.source)
             #expect(try await holdsToken(namespace, scene))
-            #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+            #expect(try scene.session.core.readRemoteCommandRecord()?.pending.isEmpty == true)
         }
         #expect(await scene.refusal(of: bytes) == .orderReplayed)
     }
@@ -62,7 +62,7 @@ struct OrderOnceTests {
         _ = try await makeNamespace(namespace, scene)
         _ = try await scene.home.open(clock: scene.clock.source)
         #expect(try await holdsToken(namespace, scene))
-        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending.isEmpty == true)
     }
 
     @Test("A second run of an order for a user finds it done")
@@ -114,7 +114,7 @@ struct OrderOnceTests {
             home: scene.session.core.home, clock: scene.clock.source, orderDigest: order.digest)
         try eraser.writeTombstone(.wipingTokens, scene.session.vaultID, reason: "as ordered")
         try VaultEraser.finishInterrupted(at: scene.home.location, clock: scene.clock.source)
-        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending.isEmpty == true)
         #expect(try await !scene.token())
         try await put(scene)
         _ = try await scene.home.open(clock: scene.clock.source)
@@ -124,11 +124,11 @@ struct OrderOnceTests {
     @Test("An order without a vault identifier is finished before a new vault is made")
     func beforeNewVault() async throws {
         let (scene, namespace) = try await scene()
-        let bytes = scene.oldRecord(lastOrder: 1, pending: try scene.order(.wipe(.user("ada"))))
-        try scene.session.core.rewriteOrderBook { _ in bytes }
+        let bytes = scene.oldRecord(lastCommand: 1, pending: try scene.order(.wipe(.user("ada"))))
+        try scene.session.core.rewriteRemoteCommandRecord { _ in bytes }
         _ = try await Vault.wipe(at: namespace, clock: scene.clock.source)
         _ = try await makeNamespace(namespace, scene)
-        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending.isEmpty == true)
         _ = try await scene.home.open(clock: scene.clock.source)
         #expect(try await holdsToken(namespace, scene))
     }
@@ -149,7 +149,7 @@ struct OrderOnceTests {
             _ = try await scene.home.open(clock: scene.clock.source)
             #expect(try await scene.token())
             #expect(try await holdsToken(namespace, scene))
-            #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+            #expect(try scene.session.core.readRemoteCommandRecord()?.pending.isEmpty == true)
         }
     }
 
@@ -160,11 +160,11 @@ struct OrderOnceTests {
             (.wipe(.tokens), false, true), (.wipe(.tokens), true, false),
         ] {
             let (scene, namespace) = try await scene()
-            let bytes = scene.oldRecord(lastOrder: 1, pending: try scene.order(action))
-            try scene.session.core.rewriteOrderBook { _ in bytes }
+            let bytes = scene.oldRecord(lastCommand: 1, pending: try scene.order(action))
+            try scene.session.core.rewriteRemoteCommandRecord { _ in bytes }
             if isExpired { scene.clock.advance(by: .seconds(3601)) }
             _ = try await scene.home.open(clock: scene.clock.source)
-            #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+            #expect(try scene.session.core.readRemoteCommandRecord()?.pending.isEmpty == true)
             if action == .wipe(.tokens) {
                 #expect(try await scene.token() == !isWiped)
             } else {
@@ -175,14 +175,14 @@ struct OrderOnceTests {
                 _ = try await makeNamespace(namespace, scene)
             }
             try await put(scene)
-            try scene.session.core.rewriteOrderBook { _ in bytes }
+            try scene.session.core.rewriteRemoteCommandRecord { _ in bytes }
             _ = try await scene.home.open(clock: scene.clock.source)
             #expect(try await scene.token())
         }
         // One for all of it has nothing to be confused with.
         let scene = try await OrderFixture.make(nil)
-        let bytes = scene.oldRecord(lastOrder: 1, pending: try scene.order())
-        try scene.session.core.rewriteOrderBook { _ in bytes }
+        let bytes = scene.oldRecord(lastCommand: 1, pending: try scene.order())
+        try scene.session.core.rewriteRemoteCommandRecord { _ in bytes }
         scene.clock.advance(by: .seconds(3601))
         #expect(await refusal { _ = try await scene.home.open(clock: scene.clock.source) }?.code == .wiped)
     }

@@ -44,7 +44,7 @@ struct OrderScopeTests {
         #expect(await isAlive(scene.home.location, scene))
         #expect(await isAlive(namespace, scene))
         #expect(await scene.refusal(of: bytes) == .orderReplayed)
-        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending.isEmpty == true)
         try await scene.session.unlock()
         try await scene.session.tokens.put(
             Token(copying: "another"), for: TokenID(service: "api.example.org", account: "ada"))
@@ -66,7 +66,7 @@ struct OrderScopeTests {
         #expect(await isAlive(scene.home.location, scene))
         #expect(try await scene.token())
         #expect(await scene.refusal(of: try scene.order(.wipe(.user("ada")), counter: 2)) == .absent)
-        #expect(await scene.refusal(of: try scene.order(.contact, counter: 2)) == nil)
+        #expect(await scene.refusal(of: try scene.order(.heartbeat, counter: 2)) == nil)
         #expect(await scene.refusal(of: bytes) != nil)
     }
 
@@ -78,7 +78,7 @@ struct OrderScopeTests {
             #expect(await isAlive(scene.home.location, scene))
             #expect(await isAlive(namespace, scene) == (action == .wipe(.tokens)))
             #expect(try await scene.token() == (action != .wipe(.tokens)))
-            #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+            #expect(try scene.session.core.readRemoteCommandRecord()?.pending.isEmpty == true)
             #expect(await isAlive(scene.home.location, scene))
         }
     }
@@ -89,6 +89,6 @@ struct OrderScopeTests {
         try interrupt(scene, scene.order(.wipe(.user("ada"))))
         _ = try await Vault.wipe(at: namespace)
         #expect(await isAlive(scene.home.location, scene))
-        #expect(try scene.session.core.readOrderBook()?.pending.isEmpty == true)
+        #expect(try scene.session.core.readRemoteCommandRecord()?.pending.isEmpty == true)
     }
 }

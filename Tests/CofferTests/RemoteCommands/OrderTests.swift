@@ -66,7 +66,7 @@ struct OrderTests {
     func refusals() async throws {
         let scene = try await OrderFixture.make()
         let (stranger, now) = (try Administrator(), scene.now)
-        try await scene.take(scene.order(.contact, counter: 5))
+        try await scene.take(scene.order(.heartbeat, counter: 5))
         try await scene.take(scene.order(.pin(stranger.key), counter: 5))
         try await scene.session.removeAdministratorKey(stranger.key)
         let before = try scene.home.everything()
@@ -88,7 +88,7 @@ struct OrderTests {
             (.orderCounterOutOfRange, try counted(good, 0, scene)),
             (.orderCounterOutOfRange, try counted(good, .max, scene)),
             (.orderReplayed, try scene.order(counter: 5)), (.orderReplayed, try scene.order(counter: 1)),
-            (.orderReplayed, try scene.order(.contact, counter: 5)),
+            (.orderReplayed, try scene.order(.heartbeat, counter: 5)),
             (.orderNotYetValid, try scene.order(counter: 6, issued: now + 1)),
             (.orderExpired, try scene.order(counter: 6, issued: now - 9, expires: now)),
         ]
@@ -123,7 +123,7 @@ struct OrderTests {
         #expect(await scene.refusal(of: try scene.order(.pin(key), counter: most)) == nil)
         #expect(await scene.refusal(of: try scene.order(.unpin(key), counter: most)) == .orderReplayed)
         #expect(await scene.refusal(of: try scene.order(counter: 1)) == .orderReplayed)
-        #expect(await scene.refusal(of: try scene.order(.contact, counter: 1)) == nil)
+        #expect(await scene.refusal(of: try scene.order(.heartbeat, counter: 1)) == nil)
         for counter in [0, UInt64.max] {
             #expect(throws: CofferError.self) { try scene.order(counter: counter) }
         }
@@ -134,7 +134,7 @@ struct OrderTests {
         let scene = try await OrderFixture.make()
         let start = scene.clock.source.wallClock()
         let short = try scene.order(counter: 9, expires: scene.now + 60)
-        let old = try scene.order(.contact, counter: 1, expires: scene.now + 60)
+        let old = try scene.order(.heartbeat, counter: 1, expires: scene.now + 60)
         scene.clock.setWallClock(to: .zero)
         #expect(await scene.refusal(of: short) == .orderNotYetValid)
         scene.clock.setWallClock(to: .seconds(-1))
@@ -142,7 +142,7 @@ struct OrderTests {
         scene.clock.setWallClock(to: .seconds(1 << 31))
         #expect(await scene.refusal(of: short) == .orderExpired)
         scene.clock.setWallClock(to: start + .seconds(600))
-        try await scene.take(scene.order(.contact, counter: 2))
+        try await scene.take(scene.order(.heartbeat, counter: 2))
         scene.clock.setWallClock(to: start + .seconds(1))
         #expect(await scene.refusal(of: short) == .orderExpired)
         #expect(await scene.refusal(of: old) == .orderReplayed)

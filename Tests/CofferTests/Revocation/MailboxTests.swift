@@ -54,9 +54,9 @@ struct MailboxTests {
             (self.box, self.step) = (box, step)
         }
 
-        var repeatsUnsettled: Bool { box.repeatsUnsettled }
+        var repeatsUnhandled: Bool { box.repeatsUnhandled }
 
-        func settled(_ revocation: Revocation) async { await box.settled(revocation) }
+        func didHandle(_ revocation: Revocation) async { await box.didHandle(revocation) }
 
         func poll() async throws(CofferError) -> [Revocation] {
             let number = count.withLock { count in
@@ -230,14 +230,14 @@ struct MailboxTests {
         let scene = try await OrderFixture.make(nil)
         let stuck = try scene.order(.wipe(.tokens), counter: 1)
         _ = try scene.session.core.take(scene.session.core.verify(SignedCommand.read(stuck))).get()
-        let contact = try await scene.session.handle(.order(scene.order(.contact, counter: 1)))
-        #expect(word(contact) == "done")
+        let heartbeat = try await scene.session.handle(.order(scene.order(.heartbeat, counter: 1)))
+        #expect(word(heartbeat) == "done")
         #expect(await scene.refusal(of: try scene.order(.wipe(.tokens), counter: 2)) == nil)
         #expect(word(try await scene.session.handle(.order(scene.order(counter: 3)))) == "wiped")
         #expect(await refusal { _ = try await scene.home.open() }?.code == .wiped)
     }
 
-    @Test("The newest settled orders are remembered in a bounded memory")
+    @Test("The newest handled orders are remembered in a bounded memory")
     func bounded() throws {
         var digests = NewestDigests(limit: 100)
         let all = (0..<1000).map { [UInt8($0 / 256), UInt8($0 % 256)] }
@@ -248,15 +248,16 @@ struct MailboxTests {
         }
     }
 
-    @Test("A changed file is delivered again; a settled order under another name is not")
+    @Test("A changed file is delivered again; a handled order under another name is not")
     func changed() async throws {
         let scene = try await OrderFixture.make(nil)
         let box = try ScratchDirectory.make()
         let source = DirectoryRevocationSource(box.path)
-        let (first, second) = (try scene.order(.contact, counter: 1), try scene.order(.contact, counter: 2))
+        let first = try scene.order(.heartbeat, counter: 1)
+        let second = try scene.order(.heartbeat, counter: 2)
         try box.write("a.order", first)
         #expect(try await source.poll() == [.order(first)])
-        await source.settled(.order(first))
+        await source.didHandle(.order(first))
         #expect(try await source.poll().isEmpty)
         try box.write("a.order", second)
         try box.write("b.order", first)
@@ -283,7 +284,7 @@ struct MailboxTests {
         #expect(try await session.tokens.count() == 1)
         #expect(try await session.securityChecks().contains { $0.name == "orders" && $0.status == .missing })
         #expect(await refusal { _ = try await session.handle(.order(scene.order())) }?.code == .corrupt)
-        #expect(await refusal { _ = try await session.contactPolicy() }?.code == .corrupt)
+        #expect(await refusal { _ = try await session.deadManSwitch() }?.code == .corrupt)
         try scene.home.remove("orders")
         try scene.home.write("orders", sound)
         #expect(try await !session.securityChecks().contains { $0.name == "orders" })

@@ -48,11 +48,11 @@ struct ManyOrdersTests {
             // The valid one is the newest, and in each poll what is told is newer than what waits.
             if polls == 1 { #expect(orders.contains(order)) }
             if let oldest = toldNow.min(), let waiting = changed.values.max() { #expect(oldest >= waiting) }
-            for bytes in orders { await source.settled(.order(bytes)) }
+            for bytes in orders { await source.didHandle(.order(bytes)) }
         }
         #expect(changed.isEmpty && polls == (Self.count * Self.size) / Self.mostBytes + 1)
         // Beside so many names that were judged, a new one is told at once and alone.
-        let late = try scene.order(.contact, counter: 2)
+        let late = try scene.order(.heartbeat, counter: 2)
         try box.write("late.order", late)
         #expect(try await source.poll() == [.order(late)])
     }

@@ -68,13 +68,14 @@ struct RevocationTests {
         #expect(await refusal { try await scene.session.handle(order) }?.code == .wiped)
     }
 
-    @Test("A mailbox delivers each order until it is settled, by counter, and skips other entries")
+    @Test("A mailbox delivers each order until it is handled, by counter, and skips other entries")
     func mailbox() async throws {
         let scene = try await OrderFixture.make(nil)
         let scratch = try ScratchDirectory.make()
         let source = DirectoryRevocationSource(scratch.path)
         #expect(try await source.poll().isEmpty)
-        let (first, second) = (try scene.order(.contact, counter: 1), try scene.order(.contact, counter: 2))
+        let first = try scene.order(.heartbeat, counter: 1)
+        let second = try scene.order(.heartbeat, counter: 2)
         try scratch.write("b.order", second)
         try scratch.write("a.order", first)
         try scratch.write("c.txt", [1])
@@ -85,9 +86,9 @@ struct RevocationTests {
         let told = try await source.poll()
         #expect(told.count == 3 && Array(told.prefix(2)) == [.order(first), .order(second)])
         #expect(try await source.poll() == told)
-        await source.settled(told[0])
+        await source.didHandle(told[0])
         #expect(try await source.poll() == Array(told.dropFirst()))
-        for revocation in told { await source.settled(revocation) }
+        for revocation in told { await source.didHandle(revocation) }
         #expect(try await source.poll().isEmpty)
         let again = DirectoryRevocationSource(scratch.path)
         let outcomes = try await scene.session.handleRevocations(from: again)

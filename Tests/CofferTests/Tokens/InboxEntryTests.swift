@@ -92,7 +92,7 @@ struct InboxEntryTests {
         #expect(try await put("new", "bob", in: locked) == .queued)
         try make(oddity, at: home.path("inbox/0000000000000002-1"), home)
         #expect(try await locked.tokens.removeCorruptPendingTokens() == 1)
-        #expect(try await locked.tokens.pendingTokens() == PendingTokenCount(waiting: 1, damaged: 0))
+        #expect(try await locked.tokens.pendingTokens() == PendingTokenCount(pending: 1, corrupt: 0))
     }
 
     @Test("A pending token without file permissions is still read")

@@ -48,7 +48,7 @@ struct PendingTokenTests {
             Token(copying: secret), for: id(), class: protection, expires: date, scopes: ["a b"],
             attributes: ["k": "v"])
         #expect(result == .queued && result.version == nil)
-        #expect(try await session.tokens.pendingTokens() == PendingTokenCount(waiting: 1, damaged: 0))
+        #expect(try await session.tokens.pendingTokens() == PendingTokenCount(pending: 1, corrupt: 0))
         #expect(try await session.tokens.count() == 0)
         #expect(try home.occurrences(of: Array(secret.utf8)) == 0)
         #expect(try home.occurrences(of: Array("api.example.org".utf8)) == 0)
@@ -69,7 +69,7 @@ struct PendingTokenTests {
         let info = try #require(try await session.tokens.info(for: id()))
         #expect(info.version == 1 && info.protection == protection && info.expires == date)
         #expect(info.scopes == ["a b"] && info.attributes == ["k": "v"] && info.isStoredWhileLocked)
-        #expect(try await session.tokens.pendingTokens() == PendingTokenCount(waiting: 0, damaged: 0))
+        #expect(try await session.tokens.pendingTokens() == PendingTokenCount(pending: 0, corrupt: 0))
         #expect(!FileManager.default.fileExists(atPath: home.path("inbox").string))
     }
 
@@ -162,7 +162,7 @@ struct PendingTokenTests {
         try home.write("inbox/" + names[3], home.read("inbox/" + names[4]))
         try await unlock(session)
         #expect(try await session.tokens.list().map(\.id.account) == ["4", "5"])
-        let waiting = PendingTokenCount(waiting: 0, damaged: 4)
+        let waiting = PendingTokenCount(pending: 0, corrupt: 4)
         #expect(try await session.tokens.pendingTokens() == waiting)
         #expect(try await session.status().corruptTokens == 4)
         #expect(inbox(home).allSatisfy { $0.hasPrefix("damaged-") })
@@ -188,14 +188,14 @@ struct PendingTokenTests {
             id: try id(), version: nil, protection: .whenUnlockedThisDeviceOnly, stored: Date(), expires: nil,
             scopes: [], attributes: [:])
         let vault = try core.home.openVault()
-        try core.inbox.add(in: vault) { (number) throws(CofferError) in
+        try core.pendingTokens.add(in: vault) { (number) throws(CofferError) in
             try PendingToken.seal(
                 Token(copying: "forged"), info: info, tokenKey: SecretBytes.random(count: 32), number: number,
                 at: PendingToken.Place(
                     name: name, publicKey: key, vaultID: core.device.vaultID, ticket: nil))
         }
         #expect(try await owner.tokens.list().isEmpty)
-        #expect(try await owner.tokens.pendingTokens() == PendingTokenCount(waiting: 0, damaged: 1))
+        #expect(try await owner.tokens.pendingTokens() == PendingTokenCount(pending: 0, corrupt: 1))
     }
 
     @Test("The inbox has a limited size")

@@ -10,7 +10,7 @@
     @Suite("Questions of the Secret Service", .enabled { await FakeSecretService.isPossible() })
     struct PromptTests {
         private let name = ItemStorageContract.name(1)
-        private let patience = Duration.seconds(120)
+        private let timeout = Duration.seconds(120)
 
         private func keyring(
             _ service: FakeSecretService, _ vaultID: VaultID,
@@ -19,7 +19,7 @@
             try SecretServiceStorage(
                 tokensOf: vaultID,
                 client: SecretServiceClient(
-                    address: service.address, interaction: interaction, limit: patience,
+                    address: service.address, interaction: interaction, limit: timeout,
                     promptLimit: promptLimit))
         }
 

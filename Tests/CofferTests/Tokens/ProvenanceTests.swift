@@ -54,7 +54,7 @@ struct ProvenanceTests {
         let info = TokenInfo(
             id: id, version: nil, protection: protection, stored: Date(), expires: nil, scopes: [],
             attributes: [:])
-        try core.inbox.add(in: core.home.openVault()) { (number) throws(CofferError) in
+        try core.pendingTokens.add(in: core.home.openVault()) { (number) throws(CofferError) in
             try PendingToken.seal(
                 Token(copying: "planted"), info: info, tokenKey: SecretBytes.random(count: 32),
                 number: number,
@@ -73,7 +73,7 @@ struct ProvenanceTests {
         let pending = try await owner.tokens.pending()
         #expect(pending.map(\.info.id) == [try id()])
         #expect(pending.map(\.info.version) == [nil])
-        let waiting = PendingTokenCount(waiting: 0, unconfirmed: 1, damaged: 0)
+        let waiting = PendingTokenCount(pending: 0, unconfirmed: 1, corrupt: 0)
         #expect(try await owner.tokens.pendingTokens() == waiting)
         #expect(try await owner.tokens.list().map(\.version) == [1])
         // Neither a new value nor another unlock changes that.
@@ -212,12 +212,12 @@ struct ProvenanceTests {
         let reserved = try DatabaseKeyNaming.id("database", "notes")
         try plant(reserved, under: reserved, by: stranger)
         #expect(try await owner.tokens.list().map(\.id) == [try id()])
-        #expect(try await owner.tokens.pendingTokens() == PendingTokenCount(waiting: 0, damaged: 2))
+        #expect(try await owner.tokens.pendingTokens() == PendingTokenCount(pending: 0, corrupt: 2))
         for session in [owner, stranger] {
             let error = await refusal { try await session.tokens.put(Token(copying: "x"), for: reserved) }
             #expect(error?.code == .refused)
         }
-        #expect(try await owner.tokens.pendingTokens().waiting == 0)
+        #expect(try await owner.tokens.pendingTokens().pending == 0)
     }
 
     @Test("A new name is stored and marked until a session stores a value unlocked")
@@ -258,7 +258,7 @@ struct ProvenanceTests {
         }
         #expect(try await put("R5", in: owner, class: .afterFirstUnlockThisDeviceOnly) == .stored(version: 5))
         // Into a class that is locked it waits, as before, and from then on what is newer waits behind it.
-        #expect(try await owner.tokens.pendingTokens() == PendingTokenCount(waiting: 1, damaged: 0))
+        #expect(try await owner.tokens.pendingTokens() == PendingTokenCount(pending: 1, corrupt: 0))
         #expect(try await put("R6", in: owner, class: .whenUnlocked) == .queued)
         #expect(try await put("R7", in: owner, class: .afterFirstUnlockThisDeviceOnly) == .queued)
         #expect(try await value(owner) == "R7")
@@ -380,7 +380,7 @@ struct ProvenanceTests {
         ] {
             try home.write("inbox/" + name, [])
         }
-        #expect(try await owner.tokens.pendingTokens() == PendingTokenCount(waiting: 0, damaged: 0))
+        #expect(try await owner.tokens.pendingTokens() == PendingTokenCount(pending: 0, corrupt: 0))
         #expect(try await put("x", "new", in: stranger) == .queued)
         try home.write("inbox/ffffffffffffffff-1", [])
         let error = await refusal { try await put("y", "newer", in: stranger) }

@@ -65,14 +65,14 @@
             if operation != .make {
                 try await BlockingExecutor.run { _ throws(CofferError) in try sound.put([1], for: name) }
             }
-            let upset = try keyring(service, vaultID, limit: limit)
+            let faulty = try keyring(service, vaultID, limit: limit)
             // The first call alone may say that a client is there.
             if method != .openSession {
-                _ = try await BlockingExecutor.run { _ throws(CofferError) in try upset.count() }
+                _ = try await BlockingExecutor.run { _ throws(CofferError) in try faulty.count() }
             }
             try await service.injectFault(method, moment, mishap)
             let code = await refusal {
-                try await BlockingExecutor.run { _ throws(CofferError) in try operation.run(upset, name) }
+                try await BlockingExecutor.run { _ throws(CofferError) in try operation.run(faulty, name) }
             }?.code
             try await mending()
             let another = try keyring(service, vaultID)
@@ -80,8 +80,8 @@
             }
             // The one that failed goes on too.
             try await BlockingExecutor.run { _ throws(CofferError) in
-                try upset.put([3], for: name)
-                try upset.remove(name)
+                try faulty.put([3], for: name)
+                try faulty.remove(name)
             }
             return (code, stored)
         }

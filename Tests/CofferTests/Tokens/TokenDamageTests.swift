@@ -89,7 +89,7 @@ struct TokenDamageTests {
             contents.envelopes[name]?[3] = UInt8(rawClass)
             try file.write(contents, in: vault)
             let listing = try await session.tokens.listing()
-            #expect(listing.tokens.count == 2 && listing.damaged.count == 1, "class \(rawClass)")
+            #expect(listing.tokens.count == 2 && listing.corrupt.count == 1, "class \(rawClass)")
             #expect(try await read(session, "class \(rawClass)") == ["ada", "eve"])
         }
         extendLifetime(home)
@@ -109,7 +109,7 @@ struct TokenDamageTests {
             contents.envelopes[name]?[offset] ^= 1 << UInt8(offset % 8)
             try file.write(contents, in: vault)
             let listing = try await session.tokens.listing()
-            let named = listing.damaged.map(\.name)
+            let named = listing.corrupt.map(\.name)
             let found = try await read(session, "byte \(offset)")
             #expect(listing.tokens.count + named.count == 3 && (named.isEmpty || named == [hex]))
             #expect(found.isSuperset(of: ["ada", "eve"]), "byte \(offset)")
@@ -138,7 +138,7 @@ struct TokenDamageTests {
             let path = home.scratch.path.appending("export\(number)")
             let report = try await session.tokens.export(to: path, passphrase: passphrase, cost: .floor)
             let hex = names[0].map { String(format: "%02x", $0) }.joined()
-            #expect(report.exported == 2 && report.damaged.map(\.name) == [hex], "byte \(offset)")
+            #expect(report.exported == 2 && report.corrupt.map(\.name) == [hex], "byte \(offset)")
             let wanted = home.scratch.path.appending("wanted\(number)")
             let error = await refusal {
                 try await session.tokens.export(
@@ -179,7 +179,7 @@ struct TokenDamageTests {
             try home.write("inbox/0000000000000001-1", bytes)
             #expect(try await owner.tokens.list().map(\.id.account) == ["bob"], "byte \(offset)")
             #expect(
-                try await owner.tokens.pendingTokens() == PendingTokenCount(waiting: 0, damaged: 1),
+                try await owner.tokens.pendingTokens() == PendingTokenCount(pending: 0, corrupt: 1),
                 "byte \(offset)")
             #expect(try await read(owner, only: "bob") == "value of bob", "byte \(offset)")
             #expect(try await owner.tokens.remove(id("bob")))

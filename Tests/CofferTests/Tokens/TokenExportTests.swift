@@ -66,7 +66,7 @@ struct TokenExportTests {
         // Databases stay, and so do their keys.
         try await session.tokens.putReserved(
             Token(copying: "key"), for: DatabaseKeyNaming.id("user", "notes"), class: .whenUnlocked)
-        #expect(try await export(session) == TokenExportReport(exported: 3, thisDeviceOnly: 3, damaged: []))
+        #expect(try await export(session) == TokenExportReport(exported: 3, thisDeviceOnly: 3, corrupt: []))
         let status = try FileManager.default.attributesOfItem(atPath: path.string)
         #expect(status[.posixPermissions] as? Int == 0o600)
         let target = try await other.create("1357")

@@ -138,7 +138,7 @@ struct TokenNameTests {
         let opened = try await home.unlocked()
         let listing = try await opened.tokens.listing()
         #expect(listing.tokens.map(\.id.account) == ["good"])
-        let codes = Dictionary(listing.damaged.map { ($0.name, $0.code) }) { first, _ in first }
+        let codes = Dictionary(listing.corrupt.map { ($0.name, $0.code) }) { first, _ in first }
         let hex = try [name("bad"), name("swapped")].map { $0.map { String(format: "%02x", $0) }.joined() }
         #expect(codes[hex[0]] == .unsupportedVersion || codes[hex[0]] == .corrupt)
         #expect(codes[hex[1]] == .corrupt && codes.count == 2)

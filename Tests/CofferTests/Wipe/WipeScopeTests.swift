@@ -71,7 +71,7 @@ struct WipeScopeTests {
         #expect(receipt.removed["tokens"] == 1)
         let created = try await home.unlocked("correct horse")
         #expect(try await created.tokens.list().isEmpty)
-        #expect(try await created.tokens.pendingTokens().waiting == 0)
+        #expect(try await created.tokens.pendingTokens().pending == 0)
     }
 
     /// Power failed after the mark was written: no token can be read, and the next open finishes the wipe.

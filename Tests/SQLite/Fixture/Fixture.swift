@@ -8,7 +8,7 @@ private enum SuiteKey {
     private static let pageSize = 1024
 
     /// Kept for as long as the process runs; `nil` when the environment names no codec.
-    static let lease: DatabaseKeyHandle? = {
+    static let handle: DatabaseKeyHandle? = {
         guard let name = unsafe getenv("COFFER_SUITE").map({ unsafe String(cString: $0) }),
             let format = CodecFormat(rawValue: name),
             let key = try? GuardedBytes.copying([UInt8](0..<32).span)
@@ -23,6 +23,6 @@ private enum SuiteKey {
 /// stays.
 @_cdecl("coffer_suite_token")
 public func cofferSuiteToken() -> UnsafeMutablePointer<CChar>? {
-    guard let token = SuiteKey.lease?.uri(for: "/").split(separator: "=").last else { return nil }
+    guard let token = SuiteKey.handle?.uri(for: "/").split(separator: "=").last else { return nil }
     return unsafe strdup(String(token))
 }

@@ -5,5 +5,5 @@ public struct TokenExportReport: Sendable, Equatable {
     /// The number of tokens left out because their class must not leave this device.
     public let thisDeviceOnly: Int
     /// Tokens that cannot be read and so are not in the file. They remain in the vault.
-    public let damaged: [UnreadableToken]
+    public let corrupt: [UnreadableToken]
 }

@@ -34,7 +34,7 @@ extension TokenStore {
                         + "\(TokenExport.shortestPassphrase) bytes long.")
             }
             try core.drainPendingTokens()
-            var (names, staying, damaged) = try exportable(only)
+            var (names, staying, corrupt) = try exportable(only)
             return try AtomicFile.create(at: path) { (file) throws(CofferError) in
                 var writer = try TokenExport.Writer.begin(in: file, passphrase: passphrase, cost: cost)
                 var exported = 0
@@ -43,7 +43,7 @@ extension TokenStore {
                     let found = StoredEnvelope(bytes: envelope, isEphemeral: false)
                     guard
                         let (info, token) = try readable(
-                            name, into: &damaged, unless: only != nil,
+                            name, into: &corrupt, unless: only != nil,
                             { () throws(CofferError) in try open(found, name: name, withValue: true) })
                     else { continue }
                     // A database key is useless without its database.
@@ -52,15 +52,15 @@ extension TokenStore {
                     exported += 1
                 }
                 try writer.finish(in: file)
-                return TokenExportReport(exported: exported, thisDeviceOnly: staying, damaged: damaged)
+                return TokenExportReport(exported: exported, thisDeviceOnly: staying, corrupt: corrupt)
             }
         }
     }
 
-    /// Returns the result of `body`, or `nil` for a damaged token, which is added to `damaged`. With
+    /// Returns the result of `body`, or `nil` for a damaged token, which is added to `corrupt`. With
     /// `isAsked` the damage is thrown as an error.
     private func readable<Result>(
-        _ name: [UInt8], into damaged: inout [UnreadableToken], unless isAsked: Bool,
+        _ name: [UInt8], into corrupt: inout [UnreadableToken], unless isAsked: Bool,
         _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result? {
         do throws(CofferError) {
@@ -68,20 +68,20 @@ extension TokenStore {
         } catch {
             guard !isAsked, error.code == .corrupt || error.code == .unsupportedVersion else { throw error }
             let hex = HexText.encode(name)
-            damaged.append(UnreadableToken(name: hex, code: error.code))
+            corrupt.append(UnreadableToken(name: hex, code: error.code))
             return nil
         }
     }
 
     private typealias Exportable = (
-        moving: [(name: [UInt8], envelope: [UInt8])], staying: Int, damaged: [UnreadableToken]
+        moving: [(name: [UInt8], envelope: [UInt8])], staying: Int, corrupt: [UnreadableToken]
     )
 
     /// Returns the envelopes that are exportable, the number that are not, and the unreadable tokens.
     private func exportable(_ only: [TokenID]?) throws(CofferError) -> Exportable {
-        let stored = try keyring.readableEnvelopes()
+        let stored = try storage.readableEnvelopes()
         var wanted = stored.envelopes
-        var damaged = stored.damaged.map { UnreadableToken(name: $0, code: .corrupt) }
+        var corrupt = stored.damaged.map { UnreadableToken(name: $0, code: .corrupt) }
         if let only {
             var chosen: [[UInt8]: [UInt8]] = [:]
             for id in only {
@@ -92,12 +92,12 @@ extension TokenStore {
                 chosen[name] = envelope
             }
             wanted = chosen
-            damaged = []
+            corrupt = []
         }
         var moving: [(name: [UInt8], envelope: [UInt8])] = []
         var staying = 0
         for (name, envelope) in wanted {
-            let protection = try readable(name, into: &damaged, unless: only != nil) {
+            let protection = try readable(name, into: &corrupt, unless: only != nil) {
                 () throws(CofferError) in try TokenEnvelope.decode(envelope).protection
             }
             guard let protection else { continue }
@@ -110,7 +110,7 @@ extension TokenStore {
                     ? "There is no token to export."
                     : "\(staying) of the tokens may not leave this device: their class is ThisDeviceOnly.")
         }
-        return (moving.sorted { $0.name.lexicographicallyPrecedes($1.name) }, staying, damaged)
+        return (moving.sorted { $0.name.lexicographicallyPrecedes($1.name) }, staying, corrupt)
     }
 
     /// Imports the tokens of an export, with their classes, expiries, scopes and attributes.
@@ -157,8 +157,8 @@ extension TokenStore {
     ) throws(CofferError) -> TokenImportReport {
         var report = TokenImportReport()
         var changes: [[UInt8]: StorageChange] = [:]
-        var damaged: [UnreadableToken] = []
-        let waiting = try core.inbox.entries().contains { $0.state == .waiting }
+        var corrupt: [UnreadableToken] = []
+        let waiting = try core.pendingTokens.entries().contains { $0.state == .pending }
         // An older pending value would later replace the imported one.
         guard !waiting else { throw CofferError.locked }
         try export.forEachToken { (info, token) throws(CofferError) in
@@ -168,7 +168,7 @@ extension TokenStore {
             if let found = try findEnvelope(name) {
                 guard
                     let (old, oldToken) = try readable(
-                        name, into: &damaged, unless: false,
+                        name, into: &corrupt, unless: false,
                         { () throws(CofferError) in try open(found, name: name, withValue: true) })
                 else { return report.conflicts.append(info.id) }
                 if let oldToken, !old.isEphemeral, old.describesTheSame(as: info),
@@ -190,7 +190,7 @@ extension TokenStore {
             changes[name] = .put(envelope.encoded)
         }
         guard !changes.isEmpty else { return report }
-        try keyring.apply(changes)
+        try storage.apply(changes)
         try core.ephemeralTokens.apply(changes.mapValues { _ in .remove })
         return report
     }

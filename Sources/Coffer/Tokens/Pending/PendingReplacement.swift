@@ -20,11 +20,13 @@ extension TokenStore {
     public func pending() async throws(CofferError) -> [PendingReplacement] {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.drainPendingTokens()
-            guard try core.inbox.entries().contains(where: { $0.state == .unconfirmed }) else { return [] }
+            guard try core.pendingTokens.entries().contains(where: { $0.state == .unconfirmed }) else {
+                return []
+            }
             return try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 var found: [PendingReplacement] = []
-                for entry in try core.inbox.entries() where entry.state == .unconfirmed {
-                    guard let pending = try core.inbox.read(entry, in: vault),
+                for entry in try core.pendingTokens.entries() where entry.state == .unconfirmed {
+                    guard let pending = try core.pendingTokens.read(entry, in: vault),
                         let opened = try opened(pending, entry, in: vault)
                     else { continue }
                     let fingerprint = try pending.fingerprint(device: core.device)
@@ -64,7 +66,7 @@ extension TokenStore {
                     return nil
                 }
                 let version = try store(accepted: opened, name: name)
-                try core.inbox.remove([one.entry], in: vault)
+                try core.pendingTokens.remove([one.entry], in: vault)
                 return version
             }
         }
@@ -87,7 +89,7 @@ extension TokenStore {
                 try core.drainPendingTokens(in: vault)
                 let entries = try unconfirmed(name, fingerprint, in: vault).map(\.entry)
                 if entries.isEmpty { try throwIfUnsorted(name, in: vault) }
-                try core.inbox.remove(entries, in: vault)
+                try core.pendingTokens.remove(entries, in: vault)
                 return entries.count
             }
         }
@@ -103,15 +105,17 @@ extension TokenStore {
 
     /// Throws `locked` if there are values that no unlock has sorted yet: the caller may mean one of them.
     private func throwIfUnsorted(_ name: [UInt8], in vault: borrowing Descriptor) throws(CofferError) {
-        guard try core.entries(.waiting, of: name, in: vault).isEmpty else { throw CofferError.locked }
+        guard try core.entries(.pending, of: name, in: vault).isEmpty else { throw CofferError.locked }
     }
 
     private func unconfirmed(
         _ name: [UInt8], _ fingerprint: String?, in vault: borrowing Descriptor
     ) throws(CofferError) -> [(entry: PendingTokenQueue.Entry, pending: PendingToken)] {
         var found: [(entry: PendingTokenQueue.Entry, pending: PendingToken)] = []
-        for entry in try core.inbox.entries() where entry.state == .unconfirmed {
-            guard let pending = try core.inbox.read(entry, in: vault), pending.name == name else { continue }
+        for entry in try core.pendingTokens.entries() where entry.state == .unconfirmed {
+            guard let pending = try core.pendingTokens.read(entry, in: vault), pending.name == name else {
+                continue
+            }
             if let fingerprint, try !pending.fingerprint(device: core.device).hasSameBytes(as: fingerprint) {
                 continue
             }
@@ -128,7 +132,7 @@ extension TokenStore {
             return try pending.open(under: core.keys.key(pending.protection), device: core.device)
         } catch {
             guard error.code == .corrupt else { throw error }
-            try core.inbox.mark(entry, .damaged, in: vault)
+            try core.pendingTokens.mark(entry, .damaged, in: vault)
             return nil
         }
     }
@@ -148,7 +152,7 @@ extension TokenStore {
         let envelope = try TokenEnvelope.seal(
             opened.token, info: info, name: name, key: opened.tokenKey,
             under: core.keyForStoring(protection), vaultID: core.device.vaultID)
-        try keyring.put(envelope.encoded, for: name)
+        try storage.put(envelope.encoded, for: name)
         try core.ephemeralTokens.remove(name)
         return info.number
     }

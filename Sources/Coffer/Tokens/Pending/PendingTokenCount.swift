@@ -8,11 +8,11 @@ import SystemPackage
 /// The number of tokens that were stored while locked and are pending.
 public struct PendingTokenCount: Sendable, Equatable {
     /// Tokens that the next unlock examines.
-    public let waiting: Int
+    public let pending: Int
     /// Tokens that would replace a stored value and lack proof that they may: see ``TokenStore/pending()``.
     public internal(set) var unconfirmed = 0
     /// Tokens that are damaged and can no longer be read.
-    public let damaged: Int
+    public let corrupt: Int
 }
 
 extension TokenStore {
@@ -22,11 +22,11 @@ extension TokenStore {
     public func pendingTokens() async throws(CofferError) -> PendingTokenCount {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             _ = try core.home.openVault()
-            let entries = try core.inbox.entries()
+            let entries = try core.pendingTokens.entries()
             return PendingTokenCount(
-                waiting: entries.count { $0.state == .waiting },
+                pending: entries.count { $0.state == .pending },
                 unconfirmed: entries.count { $0.state == .unconfirmed },
-                damaged: try core.inbox.damaged(among: entries))
+                corrupt: try core.pendingTokens.damaged(among: entries))
         }
     }
 
@@ -37,16 +37,16 @@ extension TokenStore {
     public func removeCorruptPendingTokens() async throws(CofferError) -> Int {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
-                if try core.inbox.isMisplaced() {
+                if try core.pendingTokens.isMisplaced() {
                     try vault.removeTree(PendingTokenQueue.directoryName)
                     return 1
                 }
                 // Reading finds damaged entries that have not been examined yet.
-                for entry in try core.inbox.entries() where entry.state != .damaged {
-                    _ = try core.inbox.read(entry, in: vault)
+                for entry in try core.pendingTokens.entries() where entry.state != .damaged {
+                    _ = try core.pendingTokens.read(entry, in: vault)
                 }
-                let damaged = try core.inbox.entries().filter { $0.state == .damaged }
-                try core.inbox.remove(damaged, in: vault)
+                let damaged = try core.pendingTokens.entries().filter { $0.state == .damaged }
+                try core.pendingTokens.remove(damaged, in: vault)
                 return damaged.count
             }
         }
@@ -54,7 +54,7 @@ extension TokenStore {
 }
 
 extension VaultCore {
-    var inbox: PendingTokenQueue { PendingTokenQueue(home: home, device: device) }
+    var pendingTokens: PendingTokenQueue { PendingTokenQueue(home: home, device: device) }
 
     /// Stores tokens that arrived while locked, as far as their class keys are available. Code that reads or
     /// changes tokens calls this first, so that an older value never replaces a newer one.
@@ -64,11 +64,11 @@ extension VaultCore {
     }
 
     private func storableEntries() throws(CofferError) -> [PendingTokenQueue.Entry] {
-        let entries = try inbox.entries()
+        let entries = try pendingTokens.entries()
         guard !entries.isEmpty else { return [] }
         let keys = keys.all
         return entries.filter { entry in
-            entry.state == .waiting
+            entry.state == .pending
                 && ProtectionClass(rawValue: entry.rawClass).map { keys[$0] != nil } == true
         }
     }
@@ -77,7 +77,9 @@ extension VaultCore {
     func drainPendingTokens(in vault: borrowing Descriptor) throws(CofferError) {
         guard try !storableEntries().isEmpty else { return }
         var fold = TokenFold(self)
-        for entry in try inbox.entries() where entry.state == .waiting { try fold.take(entry, in: vault) }
+        for entry in try pendingTokens.entries() where entry.state == .pending {
+            try fold.take(entry, in: vault)
+        }
         try fold.finish(in: vault)
     }
 
@@ -86,17 +88,17 @@ extension VaultCore {
         _ state: PendingTokenQueue.State, of name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) -> [PendingTokenQueue.Entry] {
         var found: [PendingTokenQueue.Entry] = []
-        for entry in try inbox.entries() where entry.state == state {
-            if try inbox.read(entry, in: vault)?.name == name { found.append(entry) }
+        for entry in try pendingTokens.entries() where entry.state == state {
+            if try pendingTokens.read(entry, in: vault)?.name == name { found.append(entry) }
         }
         return found
     }
 
     /// Throws `locked` if a value is pending under a name that has no stored value: the token is not absent.
     func throwIfPending(_ name: [UInt8]) throws(CofferError) {
-        guard try !inbox.entries().isEmpty else { return }
+        guard try !pendingTokens.entries().isEmpty else { return }
         let waits = try home.withExclusiveVault { (vault) throws(CofferError) in
-            try !entries(.waiting, of: name, in: vault).isEmpty
+            try !entries(.pending, of: name, in: vault).isEmpty
         }
         if waits { throw CofferError.locked }
     }
@@ -119,7 +121,7 @@ extension VaultCore {
         let ticket = try tokenKey.exposing { (bytes) throws(CofferError) in
             try ReplacementTicket(of: SymmetricKey.copying(bytes), name: name)
         }
-        let added = try inbox.add(in: vault) { (number) throws(CofferError) in
+        let added = try pendingTokens.add(in: vault) { (number) throws(CofferError) in
             try PendingToken.seal(token, info: info, tokenKey: tokenKey, number: number, at: place)
         }
         tickets.keep(ticket, for: name)
@@ -129,7 +131,7 @@ extension VaultCore {
     /// Returns the value that this vault object stored while locked, if it is still pending.
     func ownPendingValue(_ name: [UInt8]) throws(CofferError) -> OwnPendingTokens.Value? {
         guard let value = ownPending[name] else { return nil }
-        guard try inbox.isPending(value.file) else {
+        guard try pendingTokens.isPending(value.file) else {
             ownPending[name] = nil
             return nil
         }

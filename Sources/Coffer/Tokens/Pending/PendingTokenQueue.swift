@@ -26,7 +26,7 @@ struct PendingTokenQueue {
 
     /// The state of an entry: the prefix of its file's name.
     enum State: String, CaseIterable {
-        case waiting = ""
+        case pending = ""
         case unconfirmed = "unconfirmed-"
         case damaged = "damaged-"
     }
@@ -42,7 +42,7 @@ struct PendingTokenQueue {
         /// name.
         init?(_ name: FilePath) {
             let bytes = Array(name.string.utf8)
-            let state = State.allCases.last { bytes.starts(with: $0.rawValue.utf8) } ?? .waiting
+            let state = State.allCases.last { bytes.starts(with: $0.rawValue.utf8) } ?? .pending
             let parts = bytes.dropFirst(state.rawValue.utf8.count).split(
                 separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
             guard parts.count == 2, parts[0].count == 16,
@@ -140,7 +140,7 @@ struct PendingTokenQueue {
                 "Too many tokens are pending: at most \(Self.maxEntryCount) tokens of "
                     + "\(Self.maxByteCount >> 20) MiB together. Unlock, then accept or reject what is left.")
         }
-        let name = Entry.name(pending.number, pending.protection.rawValue, .waiting)
+        let name = Entry.name(pending.number, pending.protection.rawValue, .pending)
         try directory.replace(name, with: bytes.span)
         guard let status = try directory.status(of: name) else {
             throw CofferError(.inputOutput, "A pending token disappeared while it was being stored.")

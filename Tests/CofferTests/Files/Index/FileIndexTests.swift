@@ -85,7 +85,7 @@ struct FileIndexTests {
         try writer.seal(
             home.scratch.descriptor.open("file", .read), name: [0x61], into: target, check: {}, progress: nil)
         #expect(await refusal { _ = try await read(session, id) }?.code == .corrupt)
-        #expect(try await session.files.verifyAll().damaged == [id])
+        #expect(try await session.files.verifyAll().corrupt == [id])
     }
 
     @Test("A lost container is listed as missing until a reindex")

@@ -1,5 +1,5 @@
 /// The bytes of an order with their unverified contents, which only determine the sequence of verification.
-struct ReceivedOrder {
+struct ReceivedCommand {
     let bytes: [UInt8]
     /// `nil` for bytes that are not an order.
     let read: SignedCommand?
@@ -11,7 +11,7 @@ struct ReceivedOrder {
 
     /// Sorts the orders by their counters: of two valid ones the lower comes first, otherwise the other
     /// would make it a replay. Bytes that are not an order keep their place.
-    static func inSequence(_ received: [ReceivedOrder]) -> [ReceivedOrder] {
+    static func inSequence(_ received: [ReceivedCommand]) -> [ReceivedCommand] {
         var orders = received.enumerated().compactMap { place, order in
             order.read.map { (counter: $0.content.counter, place: place, order: order) }
         }
@@ -20,11 +20,11 @@ struct ReceivedOrder {
         return received.map { $0.read == nil ? $0 : next.next()?.order ?? $0 }
     }
 
-    /// Whether it must not overtake an order with a lower counter. A contact has a separate counter, and
+    /// Whether it must not overtake an order with a lower counter. A heartbeat has a separate counter, and
     /// after an order to erase everything there is nothing to wait for.
     var waitsItsTurn: Bool {
         switch read?.content.action {
-        case .contact, .wipe(.all), nil: false
+        case .heartbeat, .wipe(.all), nil: false
         default: true
         }
     }

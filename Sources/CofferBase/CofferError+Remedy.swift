@@ -4,8 +4,8 @@ extension CofferError {
     /// `default`.
     public struct Remedy: Sendable, Hashable, CaseIterable {
         private enum Kind: String, CaseIterable {
-            case createVault, returnOrCreateVault, activateVault, restoreVault, restoreOrWipeVault,
-                useNewerRelease
+            case createVault, returnOrCreateVault, activateVault
+            case restoreVault, restoreOrWipeVault, useNewerRelease
             case restoreKeyring, restoreKeyringOrWipeVault
             case eraseUserVault, removeDirectory, restoreOrRemoveOrders, wipeAgain
             case restoreOrWipeTokens, restoreOrReplaceToken, replaceDamagedTokens, purgeCorruptTokens

@@ -105,8 +105,8 @@ struct TokenEnvelope {
         guard let protection = ProtectionClass(rawValue: try reader.number()) else {
             throw CofferError(
                 .unsupportedVersion,
-                "A stored token has a protection class that this release does not know: a newer release stored "
-                    + "it, or it is damaged.",
+                "A stored token has a protection class that this release does not know: a newer release "
+                    + "stored it, or it is damaged.",
                 remedy: .useNewerRelease)
         }
         let encodedKey = try reader.take(WrappedKey.encodedSize)

@@ -5,7 +5,8 @@ import SystemPackage
 import Testing
 import TestSupport
 
-/// The code of the article on remote commands: what stands between the markers is printed there word for word.
+/// The code of the article on remote commands: the article prints the lines between the markers word for
+/// word.
 @Suite("Documents: remote commands")
 struct RemoteCommandGuide {
     @Test("A command of the administrator whose key the owner pinned erases the vault")

@@ -8,7 +8,10 @@ import CofferEngine
 do {
     try ProcessHardening.apply()
     try ProgramArguments.check()
-    try StartRoom.check(isUrgent: CofferCommand.isUrgent(ProgramArguments.all))
+    let arguments = ProgramArguments.all
+    StartRoom.endIfUnableToReport(
+        before: "coffer: ", document: GlobalOptions.wantsJSON(arguments) ? Failure.noMemoryDocument : nil)
+    try StartRoom.check(isUrgent: CofferCommand.isUrgent(arguments))
 } catch {
     CofferCommand.exit(
         withError: Failure.reported(error, asJSON: GlobalOptions.wantsJSON(ProgramArguments.all)))

@@ -30,6 +30,11 @@ extension CofferError.Code {
 
 /// Reports the failure of a command.
 enum Failure {
+    /// The document of an error that no memory was left to report, before and after its message.
+    static let noMemoryDocument: (before: StaticString, after: StaticString) = (
+        "{\"error\":{\"code\":\"outOfMemory\",\"message\":\"", "\"}}\n"
+    )
+
     /// Prints the error for the user and, with `asJSON`, for a program too; returns the exit code.
     static func reported(_ error: any Error, asJSON: Bool) -> ExitCode {
         if let error = error as? CofferError {

@@ -10,6 +10,8 @@ package enum StartRoom {
     private static let memory = 12 << 20
     /// The least memory with which a command can finish at all.
     private static let leastMemory = 6 << 20
+    /// The memory that a command needs to report an error as text and as JSON.
+    private static let reportMemory = 4 << 20
     /// With this limit or a lower one, a stack of the usual size for each thread would be too large.
     private static let smallLimit = 1 << 30
     private static let smallStack: UInt = 1 << 20
@@ -27,15 +29,39 @@ package enum StartRoom {
             mallopt(M_ARENA_MAX, 1)
             clinux_set_default_stack(smallStack)
         }
-        let pages = unsafe mmap(nil, memory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-        guard unsafe pages != MAP_FAILED else {
-            throw CofferError(
-                .outOfMemory,
-                "There is not enough memory to start: raise the limits of address space and data "
-                    + "(ulimit -v, ulimit -d).", systemError: Errno.current)
+        guard canMap(memory) else {
+            throw CofferError(.outOfMemory, "\(noMemory)", systemError: Errno.current)
         }
-        unsafe munmap(pages, memory)
         try checkDescriptors(isUrgent ? leastDescriptors : descriptors)
+    }
+
+    private static let noMemory: StaticString = """
+        There is not enough memory to start: raise the limits of address space and data (ulimit -v, ulimit -d).
+        """
+
+    /// Ends the process with exit code 1 if there is too little memory even to report an error in the usual
+    /// way. Writes the message between two texts, to standard error and, if there are texts for it, to standard
+    /// output. Allocates nothing.
+    package static func endIfUnableToReport(
+        before prefix: StaticString, document: (before: StaticString, after: StaticString)?
+    ) {
+        guard !canMap(reportMemory) else { return }
+        write([prefix, noMemory, "\n"], to: STDERR_FILENO)
+        if let document { write([document.before, noMemory, document.after], to: STDOUT_FILENO) }
+        _exit(1)
+    }
+
+    private static func write(_ texts: [3 of StaticString], to stream: Int32) {
+        for index in texts.indices {
+            _ = unsafe Glibc.write(stream, texts[index].utf8Start, texts[index].utf8CodeUnitCount)
+        }
+    }
+
+    private static func canMap(_ count: Int) -> Bool {
+        let pages = unsafe mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard unsafe pages != MAP_FAILED else { return false }
+        unsafe munmap(pages, count)
+        return true
     }
 
     private static var hasSmallLimit: Bool {

@@ -103,7 +103,7 @@ final class VaultCore: Sendable {
     }
 
     /// Removes every key from memory, for good.
-    func forget() {
+    func destroyKeys() {
         keys.removeAll(wiped: true)
         dropPendingState()
         device.destroyInMemory()
@@ -123,7 +123,7 @@ final class VaultCore: Sendable {
 
     /// Evicts the keys of classes that are gone from the kernel keyring; if all are gone, this is a lock.
     private func lapse(_ classes: Set<ProtectionClass>, isEverything: Bool) {
-        cachedKeys.forget(classes)
+        cachedKeys.removeEntries(of: classes)
         guard isEverything else { return keys.lapse(classes, .kernelKeyExpired) }
         // Nothing is removed from the kernel keyring: keys there now came later, from another unlock.
         keys.lock(.kernelKeyExpired)

@@ -159,7 +159,7 @@ struct VaultEraser {
         let inside = namespaceNames(&findings).flatMap { name in
             (try? home.namespaceForWiping(name)).map { WipeTarget($0).ids } ?? []
         }
-        forget(ids + inside)
+        removeKeysFromMemory(of: ids + inside)
         return inside
     }
 

@@ -31,7 +31,7 @@ extension VaultEraser {
     ) -> WipeEnd {
         var findings = known
         let beginning = beginning ?? Beginning(clock)
-        forget(ids)
+        removeKeysFromMemory(of: ids)
         report(WipeProgress(.memory))
         destroyKeys(&findings)
         let inside = destroyKeysOfNamespaces(reason: reason, &findings)
@@ -75,9 +75,9 @@ extension VaultEraser {
     }
 
     /// Removes the keys from the memory of this process and from the kernel keyring.
-    func forget(_ ids: [VaultID]) {
+    func removeKeysFromMemory(of ids: [VaultID]) {
         for vaultID in ids {
-            for core in VaultRegistry.of(vaultID) { core.forget() }
+            for core in VaultRegistry.of(vaultID) { core.destroyKeys() }
             KernelKeyCache.remove(vaultID: vaultID, all: true)
         }
     }

@@ -177,9 +177,9 @@ extension Vault {
             "this-device", .advisory, "The vault is on the machine where this user created it.")
     }
 
-    private static func disk(_ place: StorageMedium) -> SecurityCheck {
-        let name = place.type.isEmpty ? "" : " (\(place.type))"
-        switch place.medium {
+    private static func disk(_ storage: StorageMedium) -> SecurityCheck {
+        let name = storage.type.isEmpty ? "" : " (\(storage.type))"
+        switch storage.medium {
         case .network:
             return SecurityCheck("disk", .advisory, "The vault is on a network file system\(name).")
         case .removable:
@@ -188,7 +188,7 @@ extension Vault {
             return SecurityCheck("disk", .advisory, "The vault is in memory\(name): a reboot removes it.")
         case .fixed, .unknown: break
         }
-        switch place.isEncrypted {
+        switch storage.isEncrypted {
         case true?: return SecurityCheck("disk", .ok, "The disk that holds the vault is encrypted\(name).")
         case false?:
             return SecurityCheck(

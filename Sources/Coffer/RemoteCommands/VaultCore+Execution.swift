@@ -16,9 +16,9 @@ extension VaultCore {
     /// command, one carries it out and the others get a replay.
     func obey(_ order: VerifiedCommand) throws(CofferError) -> Result<RemoteCommand.Outcome, CommandRefusal> {
         let pending: PendingCommand?
-        switch try take(order) {
+        switch try accept(order) {
         case .failure(let refusal): return .failure(refusal)
-        case .success(let taken): pending = taken
+        case .success(let accepted): pending = accepted
         }
         switch order.content.action {
         case .wipe: break

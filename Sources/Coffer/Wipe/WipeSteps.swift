@@ -134,8 +134,8 @@ extension VaultEraser {
     func removeViews(_ ids: [VaultID], _ findings: inout WipeFindings, others: [VaultID] = []) {
         let removal = ViewRemoval(of: ids, vault: openedVault(), others: others)
         findings.count("viewCopies", removal.count)
-        for place in removal.unseen {
-            findings.noteUnverified("view copies in \(place.name)", because: place.reason)
+        for view in removal.unseen {
+            findings.noteUnverified("view copies in \(view.name)", because: view.reason)
         }
         for view in removal.remaining {
             findings.note("view copies in \(view.name)", remainsBecause: view.reason)

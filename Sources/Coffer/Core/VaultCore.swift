@@ -157,6 +157,11 @@ final class VaultCore: Sendable {
         }
     }
 
+    /// The number of wrong passcodes left before everything is erased; `nil` without a passcode.
+    func attemptsLeft(_ keybag: Keybag) throws(CofferError) -> Int? {
+        keybag.passcode == nil ? nil : try readAttempts().attemptsLeft
+    }
+
     func unlock(with passcode: Passcode?) throws(CofferError) {
         let locks = keys.locks
         let unwrapped = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
@@ -271,7 +276,7 @@ final class VaultCore: Sendable {
             _ vault: borrowing Descriptor
         ) throws(CofferError) -> [ProtectionClass: ClassKey]
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
-        let early = try passcode.map { (given) throws(CofferError) in try derive(given) }
+        let early = try passcode.map { (passcode) throws(CofferError) in try derive(passcode) }
         let outcome: AttemptOutcome = try home.withExclusiveVault {
             (vault) throws(CofferError) in
             let stored = try Keybag.record.read(

@@ -94,7 +94,7 @@ extension VaultCore {
 
     private struct NamedCommand: Decodable { let orderDigest: String? }
 
-    // MARK: At each look
+    // MARK: At each check
 
     /// Carries out a command that was accepted before a crash. A namespace that is gone is success.
     private func resumeInterrupted(_ order: PendingCommand, now: UInt64) throws(CofferError) {

@@ -134,13 +134,13 @@ private struct VaultHints {
     init(at location: VaultLocation) {
         do throws(CofferError) {
             let home = try VaultDirectory.openDirectory(location)
-            try look(in: home)
+            try inspect(home)
         } catch {
             doubt = error
         }
     }
 
-    private mutating func look(in home: VaultDirectory) throws(CofferError) {
+    private mutating func inspect(_ home: VaultDirectory) throws(CofferError) {
         let state = try? home.state()
         if let state { candidates.append(state.vaultID) }
         isUnfinished = state.map { [.wiping, .wipingTokens].contains($0.phase) } ?? false

@@ -56,7 +56,7 @@ import Glibc
     ) {
         // Version 2 lacks the calls that replace system calls.
         unsafe encryptedVFS.pointee.iVersion = 2
-        unsafe encryptedVFS.pointee.szOsFile = Int32(EncryptedMethods.headSize) + base.pointee.szOsFile
+        unsafe encryptedVFS.pointee.szOsFile = Int32(EncryptedMethods.headerSize) + base.pointee.szOsFile
         unsafe encryptedVFS.pointee.mxPathname = base.pointee.mxPathname
         unsafe encryptedVFS.pointee.zName = UnsafePointer(strdup(name))
         unsafe encryptedVFS.pointee.pAppData = UnsafeMutableRawPointer(base)

@@ -71,8 +71,8 @@ enum SuperJournal {
     /// Reports whether SQLite opens files of this name as super-journals. For reading, it also opens the
     /// journals that a super-journal lists in this way.
     static func mayOpen(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Bool {
-        let isLook = flags & SQLITE_OPEN_READONLY != 0
-        return unsafe isLook && hasEnd(path, "-journal") || isName(CText.bytes(path))
+        let isReading = flags & SQLITE_OPEN_READONLY != 0
+        return unsafe isReading && hasEnd(path, "-journal") || isName(CText.bytes(path))
     }
 
     /// Reports whether SQLite deletes files of this name. SQLite calls this under locks that others wait for,

@@ -13,7 +13,7 @@ import CofferBase
             case .number(let number): unsafe g_variant_new_uint32(number)
             case .bytes(let bytes): unsafe Self.array(of: bytes)
             case .paths(let paths): unsafe Self.list("ao", paths.map { .path($0) })
-            case .texts(let texts): unsafe Self.dictionary("a{ss}", texts.mapValues { .text($0) })
+            case .strings(let strings): unsafe Self.dictionary("a{ss}", strings.mapValues { .text($0) })
             case .properties(let values):
                 unsafe Self.dictionary("a{sv}", values.mapValues { .variant($0) })
             case .byPath: nil
@@ -78,7 +78,7 @@ import CofferBase
             case "ay": unsafe .bytes(readingBytes(variant))
             case "ao": unsafe .paths(children(variant).compactMap(\.text))
             case "v": unsafe .variant(children(variant).first ?? .other)
-            case "a{ss}": unsafe .texts(entries(variant).compactMapValues(\.text))
+            case "a{ss}": unsafe .strings(entries(variant).compactMapValues(\.text))
             case "a{sv}": unsafe .properties(entries(variant).compactMapValues(\.content))
             case let type where type.utf8.hasPrefix("a{o"): unsafe .byPath(entries(variant))
             case let type where type.utf8.hasPrefix("("): unsafe .structure(children(variant))

@@ -72,25 +72,25 @@ package struct DatabaseCopy: ~Copyable {
         guard try source.firstText("PRAGMA page_count") != "0" else { throw UnopenedFile.empty(self.path) }
         guard try folder.status(of: name) == nil else { throw Self.exists(path) }
         if let refusal = FileBeside.refusal(path) { throw refusal }
-        let place = try WorkFolder.make(.unfinished, in: folder)
-        let file = place.inner.path.pushing(Self.unfinished)
+        let workFolder = try WorkFolder.make(.unfinished, in: folder)
+        let file = workFolder.inner.path.pushing(Self.unfinished)
         guard FileNameBytes.of(file).count <= UnopenedFile.maxPathLength else {
             throw CofferError(
                 .invalidInput,
                 "SQLite accepts paths of up to \(UnopenedFile.maxPathLength) bytes, and the copy is made in "
-                    + "\(place.inner.path): choose a shorter path.")
+                    + "\(workFolder.inner.path): choose a shorter path.")
         }
         // Accessible to its owner only from the start: SQLite would create a plain file according to the
         // umask.
-        _ = try place.inner.open(Self.unfinished, [.readWrite, .exclusive])
+        _ = try workFolder.inner.open(Self.unfinished, [.readWrite, .exclusive])
         try vacuum(to: file, target)
-        try place.inner.open(Self.unfinished, [.readWrite]).sync()
+        try workFolder.inner.open(Self.unfinished, [.readWrite]).sync()
         do throws(CofferError) {
-            try place.folder.moveWithoutReplacing(place.name.pushing(Self.unfinished), to: name)
+            try workFolder.folder.moveWithoutReplacing(workFolder.name.pushing(Self.unfinished), to: name)
         } catch {
             throw error.code == .alreadyExists ? Self.exists(path) : error
         }
-        try place.folder.sync()
+        try workFolder.folder.sync()
     }
 
     private static let unfinished: FilePath = "database"

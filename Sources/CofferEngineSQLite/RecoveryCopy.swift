@@ -12,10 +12,10 @@ struct RecoveryCopy: ~Copyable {
     private static let file: FilePath = "database"
     private static let journal: FilePath = "database-journal"
 
-    private let place: WorkFolder
+    private let workFolder: WorkFolder
 
     /// The copy's path.
-    var path: FilePath { place.inner.path.pushing(Self.file) }
+    var path: FilePath { workFolder.inner.path.pushing(Self.file) }
 
     /// Copies a database with its journal into a new directory in `folder`.
     ///
@@ -23,11 +23,11 @@ struct RecoveryCopy: ~Copyable {
     static func make(
         of source: borrowing CopySource, in folder: FilePath
     ) throws(CofferError) -> RecoveryCopy {
-        let place = try WorkFolder.make(.recovery, in: Descriptor.open(folder, [.read, .directory]))
+        let workFolder = try WorkFolder.make(.recovery, in: Descriptor.open(folder, [.read, .directory]))
         try source.copy(
-            to: place.inner.open(Self.file, [.readWrite, .exclusive]),
-            journal: place.inner.open(Self.journal, [.readWrite, .exclusive]))
-        return RecoveryCopy(place: place)
+            to: workFolder.inner.open(Self.file, [.readWrite, .exclusive]),
+            journal: workFolder.inner.open(Self.journal, [.readWrite, .exclusive]))
+        return RecoveryCopy(workFolder: workFolder)
     }
 }
 
@@ -70,7 +70,7 @@ struct CopySource: ~Copyable {
         case .none, .stranger: return
         case .unreadable: throw CofferError(.inputOutput, "The journal's copy cannot be read.")
         case .name(let name, let start):
-            switch SuperJournal.place(name) {
+            switch SuperJournal.fileKind(at: name) {
             case .file: try journal.truncate(to: start)
             case .vacant: try journal.truncate(to: 0)
             case .noFile: throw CofferError(.corrupt, "The journal names no valid super-journal.")

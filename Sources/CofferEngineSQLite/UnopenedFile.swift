@@ -26,7 +26,7 @@ package enum UnopenedFile {
         guard mayUse(folder, X_OK) else {
             return CofferError(.permissionDenied, "This user may not enter the directory \(folder).")
         }
-        if case .vacant = SuperJournal.place(FileNameBytes.of(path)),
+        if case .vacant = SuperJournal.fileKind(at: FileNameBytes.of(path)),
             let refusal = FileBeside.refusal(path)
         {
             return refusal
@@ -39,7 +39,7 @@ package enum UnopenedFile {
             let more = mayUse(folder, W_OK) ? "" : ", and none can be created in its directory"
             return CofferError(.absent, "There is no database at \(path)\(more).")
         }
-        if case .noFile = SuperJournal.place(FileNameBytes.of(path)) {
+        if case .noFile = SuperJournal.fileKind(at: FileNameBytes.of(path)) {
             return CofferError(.inputOutput, "\(path) is not a regular file.")
         }
         guard mayUse(path, R_OK) else {
@@ -56,12 +56,12 @@ package enum UnopenedFile {
     /// - Throws: `absent`; the errors of ``error(at:)``.
     package static func requireDatabase(at path: FilePath) throws(CofferError) {
         let bytes = FileNameBytes.of(path)
-        guard case .vacant = SuperJournal.place(bytes) else { return }
+        guard case .vacant = SuperJournal.fileKind(at: bytes) else { return }
         guard mayUse(path, F_OK) else {
             throw error(at: path) ?? CofferError(.absent, "There is no database at \(path).")
         }
         for suffix in ["-journal", "-wal"] {
-            guard case .vacant = SuperJournal.place(bytes + suffix.utf8) else { return }
+            guard case .vacant = SuperJournal.fileKind(at: bytes + suffix.utf8) else { return }
         }
         throw empty(path)
     }

@@ -162,18 +162,18 @@ final class ClassKeyStore: Sendable {
     /// Evicts keys that end by the inactivity time, an exact time, or a reboot.
     private func dropIdleKeys(_ now: Duration) {
         let boot = clock.bootIdentifier()
-        let loss: Loss? = state.withLock { state in
+        let eviction: Eviction? = state.withLock { state in
             if let own = state.boot, own != boot, !state.held.isEmpty {
                 state.removeAll()
                 return .event(VaultEvent(.closed, .reboot))
             }
             return state.dropOver(now)
         }
-        post(loss)
+        post(eviction)
     }
 
-    private func post(_ loss: Loss?) {
-        switch loss {
+    private func post(_ eviction: Eviction?) {
+        switch eviction {
         case .event(let event): events.post(event)
         case .classes(let classes): events.keysEvicted(of: classes)
         case nil: break

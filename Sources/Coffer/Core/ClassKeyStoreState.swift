@@ -5,21 +5,21 @@ import CofferVault
 /// A mark for long work: how often the key of each class was evicted and used.
 struct KeyMark: Sendable {
     /// Indexed by the class's raw value.
-    fileprivate var losses = [Int](repeating: 0, count: Self.size)
+    fileprivate var evictions = [Int](repeating: 0, count: Self.size)
     fileprivate var uses = [Int](repeating: 0, count: Self.size)
 
     private static let size = 1 + (ProtectionClass.allCases.map { Int($0.rawValue) }.max() ?? 0)
 
-    fileprivate mutating func noteLoss(_ protection: ProtectionClass) {
-        losses[Int(protection.rawValue)] += 1
+    fileprivate mutating func noteEviction(_ protection: ProtectionClass) {
+        evictions[Int(protection.rawValue)] += 1
     }
 
     fileprivate mutating func noteUse(_ protection: ProtectionClass) { uses[Int(protection.rawValue)] += 1 }
 
     /// Whether a class lost its key since `old`: the given class, or any class that was used since.
     func hasLost(since old: KeyMark, only protection: ProtectionClass?) -> Bool {
-        losses.indices.contains { number in
-            guard losses[number] != old.losses[number] else { return false }
+        evictions.indices.contains { number in
+            guard evictions[number] != old.evictions[number] else { return false }
             return protection.map { Int($0.rawValue) == number } ?? (uses[number] != old.uses[number])
         }
     }
@@ -27,7 +27,7 @@ struct KeyMark: Sendable {
 
 extension ClassKeyStore {
     /// The report of evicted keys.
-    enum Loss {
+    enum Eviction {
         case event(VaultEvent)
         /// Some classes lost their keys, but the vault is still unlocked.
         case classes(Set<ProtectionClass>)
@@ -101,7 +101,7 @@ extension ClassKeyStore {
         mutating func drop(_ classes: Set<ProtectionClass>) {
             for protection in classes {
                 held[protection] = nil
-                mark.noteLoss(protection)
+                mark.noteEviction(protection)
             }
             findNextEnd()
         }
@@ -112,7 +112,7 @@ extension ClassKeyStore {
             locks += 1
         }
 
-        mutating func lapse(_ classes: Set<ProtectionClass>, _ reason: LockReason) -> Loss? {
+        mutating func lapse(_ classes: Set<ProtectionClass>, _ reason: LockReason) -> Eviction? {
             let going = classes.filter { held[$0] != nil }
             guard !going.isEmpty else { return nil }
             let wasOpen = isOpen
@@ -126,7 +126,7 @@ extension ClassKeyStore {
         }
 
         /// Evicts the keys that expired.
-        mutating func dropOver(_ now: Duration) -> Loss? {
+        mutating func dropOver(_ now: Duration) -> Eviction? {
             guard let nextEnd, now >= nextEnd else { return nil }
             let isExact = held.values.contains { $0.end.map { now >= $0 } ?? false }
             let over = held.filter { $0.value.nextEnd.map { now >= $0 } ?? false }

@@ -142,7 +142,7 @@ package final class KernelKeyCache: Sendable {
     }
 
     /// Stops tracking classes whose keys are gone.
-    func forget(_ classes: Set<ProtectionClass>) {
+    func removeEntries(of classes: Set<ProtectionClass>) {
         entries.withLock { entries in entries = entries.filter { !classes.contains($0.key) } }
     }
 
@@ -155,7 +155,7 @@ package final class KernelKeyCache: Sendable {
 
     /// Removes the key of one class, and the marks of unlocks that are about to store it.
     func remove(_ protection: ProtectionClass) {
-        forget([protection])
+        removeEntries(of: [protection])
         UnlockMark.removeAll(of: vaultID)
         _ = try? KernelKeyring.remove(name(protection))
     }

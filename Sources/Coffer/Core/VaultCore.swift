@@ -103,7 +103,7 @@ final class VaultCore: Sendable {
     }
 
     /// Removes every key from memory, for good.
-    func forget() {
+    func destroyKeys() {
         keys.removeAll(wiped: true)
         dropPendingState()
         device.destroyInMemory()
@@ -123,7 +123,7 @@ final class VaultCore: Sendable {
 
     /// Evicts the keys of classes that are gone from the kernel keyring; if all are gone, this is a lock.
     private func lapse(_ classes: Set<ProtectionClass>, isEverything: Bool) {
-        cachedKeys.forget(classes)
+        cachedKeys.removeEntries(of: classes)
         guard isEverything else { return keys.lapse(classes, .kernelKeyExpired) }
         // Nothing is removed from the kernel keyring: keys there now came later, from another unlock.
         keys.lock(.kernelKeyExpired)
@@ -155,6 +155,11 @@ final class VaultCore: Sendable {
         return try home.mappingMissingFiles { () throws(CofferError) in
             try AttemptRecord.record.read(device: device, in: vault).payload
         }
+    }
+
+    /// The number of wrong passcodes left before everything is erased; `nil` without a passcode.
+    func attemptsLeft(_ keybag: Keybag) throws(CofferError) -> Int? {
+        keybag.passcode == nil ? nil : try readAttempts().attemptsLeft
     }
 
     func unlock(with passcode: Passcode?) throws(CofferError) {
@@ -271,7 +276,7 @@ final class VaultCore: Sendable {
             _ vault: borrowing Descriptor
         ) throws(CofferError) -> [ProtectionClass: ClassKey]
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
-        let early = try passcode.map { (given) throws(CofferError) in try derive(given) }
+        let early = try passcode.map { (passcode) throws(CofferError) in try derive(passcode) }
         let outcome: AttemptOutcome = try home.withExclusiveVault {
             (vault) throws(CofferError) in
             let stored = try Keybag.record.read(

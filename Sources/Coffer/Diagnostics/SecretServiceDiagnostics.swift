@@ -20,7 +20,7 @@ extension Vault {
     /// Throws unless the Secret Service can be used now.
     ///
     /// - Parameters:
-    ///   - location: The place of the vault, which may not exist yet.
+    ///   - location: The directory of the vault, which may not exist yet.
     ///   - interaction: Whether the desktop keyring may prompt the user to unlock it.
     /// - Throws: `noSessionBus`, `noSecretService`, `noDefaultCollection`, `keyringLocked`, `noPrompter`,
     ///   `promptDismissed`, `timedOut`, `interrupted`.

@@ -57,14 +57,14 @@ extension Vault {
     /// Empty if there are none.
     fileprivate static func unfinished(_ remains: FileRemains) -> [SecurityCheck] {
         guard remains.count > 0 else { return [] }
-        let left =
+        let operations =
             remains.count == 1
             ? "1 interrupted addition or removal of a file"
             : "\(remains.count) interrupted additions or removals of files"
         return [
             SecurityCheck(
                 "unfinished-files", .advisory,
-                "\(left) left \(remains.bytes) sealed bytes in the vault. The next listing or "
+                "\(operations) left \(remains.bytes) sealed bytes in the vault. The next listing or "
                     + "change of files removes them.", remedy: .removeUnfinishedFiles)
         ]
     }
@@ -82,7 +82,7 @@ extension Vault {
     }
 
     /// Empty if there are none.
-    fileprivate static func damagedTokens(_ count: Int) -> [SecurityCheck] {
+    fileprivate static func corruptTokens(_ count: Int) -> [SecurityCheck] {
         guard count > 0 else { return [] }
         return [
             SecurityCheck(
@@ -177,9 +177,9 @@ extension Vault {
             "this-device", .advisory, "The vault is on the machine where this user created it.")
     }
 
-    private static func disk(_ place: StorageMedium) -> SecurityCheck {
-        let name = place.type.isEmpty ? "" : " (\(place.type))"
-        switch place.medium {
+    private static func disk(_ storage: StorageMedium) -> SecurityCheck {
+        let name = storage.type.isEmpty ? "" : " (\(storage.type))"
+        switch storage.medium {
         case .network:
             return SecurityCheck("disk", .advisory, "The vault is on a network file system\(name).")
         case .removable:
@@ -188,7 +188,7 @@ extension Vault {
             return SecurityCheck("disk", .advisory, "The vault is in memory\(name): a reboot removes it.")
         case .fixed, .unknown: break
         }
-        switch place.isEncrypted {
+        switch storage.isEncrypted {
         case true?: return SecurityCheck("disk", .ok, "The disk that holds the vault is encrypted\(name).")
         case false?:
             return SecurityCheck(
@@ -268,7 +268,7 @@ extension VaultCore {
         }
             + Vault.checked("files") { () throws(CofferError) in try files.condition().protections }
             + Vault.checked("damaged-tokens") { () throws(CofferError) in
-                Vault.damagedTokens(try pendingTokens.damaged(among: pendingTokens.entries()))
+                Vault.corruptTokens(try pendingTokens.damaged(among: pendingTokens.entries()))
             }
             + Vault.checked("orders") { () throws(CofferError) in
                 let pending = (try? readRemoteCommandRecord())?.pending.count ?? 0

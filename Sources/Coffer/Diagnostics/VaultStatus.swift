@@ -92,7 +92,7 @@ extension Vault {
             status.vaultID = core.device.vaultID
             status.keyring = try core.activeStorage.backend()
             status.hasPasscode = keybag.passcode != nil
-            status.attemptsLeft = keybag.passcode == nil ? nil : try core.readAttempts().attemptsLeft
+            status.attemptsLeft = try core.attemptsLeft(keybag)
             status.inactivityMinutes = keybag.inactivity.map { ($0 + 59) / 60 }
             return status
         }

@@ -76,11 +76,11 @@ extension FileStore {
     }
 
     /// Returns the ids of the containers, in no particular order.
-    func ids() throws(CofferError) -> [FileID] { try look().ids }
+    func ids() throws(CofferError) -> [FileID] { try inspectDirectory().ids }
 
     /// Returns the ids of the containers, and whether there are files that are, or were, being added or
     /// removed.
-    func look() throws(CofferError) -> (ids: [FileID], hasUnfinished: Bool) {
+    func inspectDirectory() throws(CofferError) -> (ids: [FileID], hasUnfinished: Bool) {
         let names = try openDirectory().names()
         let ids = names.compactMap { FileID(fileName: $0) }
         let hasUnfinished =

@@ -113,7 +113,7 @@ public final class FileStore: Sendable {
             }
             // List the containers first, so that files added or removed in the meantime are not in the
             // listing.
-            let (ids, hasUnfinished) = try look()
+            let (ids, hasUnfinished) = try inspectDirectory()
             if hasUnfinished { removeRemains() }
             let present = Set(ids)
             let contents = try index.salvage(in: core.home.openVault())

@@ -92,7 +92,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
 
     /// Records that a command was accepted: a command to erase as pending, the others are carried out at
     /// once.
-    mutating func take(
+    mutating func accept(
         _ order: VerifiedCommand, _ waiting: PendingCommand?, clock: VaultClock
     ) throws(CommandRefusal) {
         let content = order.content

@@ -16,9 +16,9 @@ extension VaultCore {
     /// command, one carries it out and the others get a replay.
     func obey(_ order: VerifiedCommand) throws(CofferError) -> Result<RemoteCommand.Outcome, CommandRefusal> {
         let pending: PendingCommand?
-        switch try take(order) {
+        switch try accept(order) {
         case .failure(let refusal): return .failure(refusal)
-        case .success(let taken): pending = taken
+        case .success(let accepted): pending = accepted
         }
         switch order.content.action {
         case .wipe: break
@@ -94,7 +94,7 @@ extension VaultCore {
 
     private struct NamedCommand: Decodable { let orderDigest: String? }
 
-    // MARK: At each look
+    // MARK: At each check
 
     /// Carries out a command that was accepted before a crash. A namespace that is gone is success.
     private func resumeInterrupted(_ order: PendingCommand, now: UInt64) throws(CofferError) {

@@ -93,7 +93,7 @@ extension VaultCore {
 
     /// Verifies a command again, under the lock, and accepts its counter; for a command to erase, returns the
     /// pending command.
-    func take(_ order: VerifiedCommand) throws(CofferError) -> Result<PendingCommand?, CommandRefusal> {
+    func accept(_ order: VerifiedCommand) throws(CofferError) -> Result<PendingCommand?, CommandRefusal> {
         try changeRemoteCommandRecord { (record) throws(CofferError) in
             if let pending = record.pending(order.digest) { return .success(pending) }
             if case .failure(let refusal) = try verificationResult(of: order.signed, by: record) {
@@ -109,7 +109,7 @@ extension VaultCore {
             }
             try record.requireRoom(for: order.content.action, pending)
             do throws(CommandRefusal) {
-                try record.take(order, pending, clock: clock)
+                try record.accept(order, pending, clock: clock)
                 return .success(pending)
             } catch {
                 return .failure(error)

@@ -32,8 +32,10 @@ struct TokenFold {
         keys = core.keys.all
     }
 
-    /// Processes one pending entry.
-    mutating func take(_ entry: PendingTokenQueue.Entry, in vault: borrowing Descriptor) throws(CofferError) {
+    /// Merges one pending entry into the stored tokens, unless it has to wait.
+    mutating func merge(
+        _ entry: PendingTokenQueue.Entry, in vault: borrowing Descriptor
+    ) throws(CofferError) {
         guard let pending = try core.pendingTokens.read(entry, in: vault) else { return }
         let name = pending.name
         guard !held.contains(name), let key = keys[pending.protection] else {

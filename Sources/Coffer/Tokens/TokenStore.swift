@@ -297,10 +297,10 @@ public final class TokenStore: Sendable {
     /// that another process put into the kernel keyring.
     func findEnvelope(_ name: [UInt8], orLocked locked: Bool = true) throws(CofferError) -> StoredEnvelope? {
         let bytes = try core.ephemeralTokens.envelope(name)
-        let volatile = bytes.map { StoredEnvelope(bytes: $0, isEphemeral: true) }
-        if let volatile, isOpen(volatile) { return volatile }
+        let ephemeral = bytes.map { StoredEnvelope(bytes: $0, isEphemeral: true) }
+        if let ephemeral, isOpen(ephemeral) { return ephemeral }
         if let bytes = try storage.envelope(name) { return StoredEnvelope(bytes: bytes, isEphemeral: false) }
-        return locked ? volatile : nil
+        return locked ? ephemeral : nil
     }
 
     /// Whether the key of the envelope's class is available.

@@ -39,7 +39,7 @@ struct EmergencyLock {
         }
         lock.remove { name in hints.candidates.contains { isOf($0, name) } }
         for vaultID in hints.candidates { lock.removeByName(vaultID) }
-        lock.tidy(location, hints)
+        lock.cleanUp(location, hints)
         return try lock.report(of: hints.candidates.first)
     }
 
@@ -96,7 +96,7 @@ struct EmergencyLock {
 
     /// Does what opening the vault also does: finishes an interrupted wipe and removes view copies whose
     /// owner ended.
-    private mutating func tidy(_ location: VaultLocation, _ hints: VaultHints) {
+    private mutating func cleanUp(_ location: VaultLocation, _ hints: VaultHints) {
         do throws(CofferError) {
             if hints.isUnfinished { try VaultEraser.finishInterrupted(at: location, clock: .system) }
             guard !hints.isWiped else { return }
@@ -134,13 +134,13 @@ private struct VaultHints {
     init(at location: VaultLocation) {
         do throws(CofferError) {
             let home = try VaultDirectory.openDirectory(location)
-            try look(in: home)
+            try inspect(home)
         } catch {
             doubt = error
         }
     }
 
-    private mutating func look(in home: VaultDirectory) throws(CofferError) {
+    private mutating func inspect(_ home: VaultDirectory) throws(CofferError) {
         let state = try? home.state()
         if let state { candidates.append(state.vaultID) }
         isUnfinished = state.map { [.wiping, .wipingTokens].contains($0.phase) } ?? false

@@ -210,6 +210,16 @@ public final class Vault: Sendable {
         try await BlockingExecutor.run { _ throws(CofferError) in try core.unlock(with: passcode) }
     }
 
+    /// The number of wrong passcodes left before everything is erased; `nil` without a passcode.
+    ///
+    /// - Throws: `wiped`, `corrupt`.
+    package func attemptsLeft() async throws(CofferError) -> Int? {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            try core.attemptsLeft(core.readKeybag())
+        }
+    }
+
     /// Evicts the keys of every class that a lock evicts, also those cached in the kernel keyring.
     public func lock() {
         core.lock(.requested)

@@ -159,7 +159,7 @@ struct VaultEraser {
         let inside = namespaceNames(&findings).flatMap { name in
             (try? home.namespaceForWiping(name)).map { WipeTarget($0).ids } ?? []
         }
-        forget(ids + inside)
+        removeKeysFromMemory(of: ids + inside)
         return inside
     }
 
@@ -216,11 +216,11 @@ struct VaultEraser {
         var findings = WipeFindings()
         removeViews(ids + evict([]), &findings)
         report(WipeProgress(.memory))
-        let places = (findings.failures + findings.unverified).map { " Perhaps left: \($0)." }
+        let remaining = (findings.failures + findings.unverified).map { " Perhaps left: \($0)." }
         return CofferError(
             error.code,
             "The disk is read-only: the vault is still there. Its keys were removed from memory and from "
-                + "keyrings; wipe again when the disk is writable." + places.joined(),
+                + "keyrings; wipe again when the disk is writable." + remaining.joined(),
             systemError: error.systemError)
     }
 }

@@ -30,7 +30,7 @@ struct ViewRemoval {
     }
 
     private mutating func removeViews(of ids: [VaultID], in root: ViewCopyDirectory.Root) {
-        let place = "\(root.directory.path)"
+        let path = "\(root.directory.path)"
         do throws(CofferError) {
             for name in try root.directory.names() {
                 let owner = try? ViewCopyDirectory.owner(of: name, in: root.directory)
@@ -39,17 +39,17 @@ struct ViewRemoval {
                     owner == nil && ViewRootRecord.isView(name)
                     && (try? ViewCopyDirectory.isDead(name, in: root.directory)) == true
                 guard isLost || owner.map({ ids.contains($0) }) == true else {
-                    if ViewRootRecord.isView(name) { note("\(place)/\(name)", of: owner) }
+                    if ViewRootRecord.isView(name) { note("\(path)/\(name)", of: owner) }
                     continue
                 }
                 if let error = root.directory.removeAll(of: name, overwriting: true).first {
-                    remaining.append((place, error))
+                    remaining.append((path, error))
                 } else {
                     count += 1
                 }
             }
         } catch {
-            unseen.append((place, error))
+            unseen.append((path, error))
         }
         ViewCopyDirectory.removeIfEmpty(root.directory)
     }

@@ -19,7 +19,7 @@ extension VaultEraser {
             (try? inside(name)).map { (name: name, eraser: $0) }
         }
         // Keys in memory are removed without waiting for a lock.
-        for (_, eraser) in erasers { forget(WipeTarget(eraser.home).ids) }
+        for (_, eraser) in erasers { removeKeysFromMemory(of: WipeTarget(eraser.home).ids) }
         var known: [FilePath: [VaultID]] = [:]
         for (name, eraser) in erasers { known[name] = eraser.destroyOwnKeys(reason: reason, &findings) }
         return known
@@ -143,7 +143,7 @@ extension VaultEraser {
             guard target.isVault, target.state?.phase != .wiped else { return target.ids }
             // If there is no space for the tombstone, that of the vault around it stands for it.
             try? writeTombstone(.wiping, target.ids.first ?? .unknown, reason: reason)
-            forget(target.ids)
+            removeKeysFromMemory(of: target.ids)
             var own = WipeFindings()
             destroyKeys(&own)
             findings.unverified += own.unverified

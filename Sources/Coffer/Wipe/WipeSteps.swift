@@ -31,7 +31,7 @@ extension VaultEraser {
     ) -> WipeEnd {
         var findings = known
         let beginning = beginning ?? Beginning(clock)
-        forget(ids)
+        removeKeysFromMemory(of: ids)
         report(WipeProgress(.memory))
         destroyKeys(&findings)
         let inside = destroyKeysOfNamespaces(reason: reason, &findings)
@@ -75,9 +75,9 @@ extension VaultEraser {
     }
 
     /// Removes the keys from the memory of this process and from the kernel keyring.
-    func forget(_ ids: [VaultID]) {
+    func removeKeysFromMemory(of ids: [VaultID]) {
         for vaultID in ids {
-            for core in VaultRegistry.of(vaultID) { core.forget() }
+            for core in VaultRegistry.of(vaultID) { core.destroyKeys() }
             KernelKeyCache.remove(vaultID: vaultID, all: true)
         }
     }
@@ -134,8 +134,8 @@ extension VaultEraser {
     func removeViews(_ ids: [VaultID], _ findings: inout WipeFindings, others: [VaultID] = []) {
         let removal = ViewRemoval(of: ids, vault: openedVault(), others: others)
         findings.count("viewCopies", removal.count)
-        for place in removal.unseen {
-            findings.noteUnverified("view copies in \(place.name)", because: place.reason)
+        for view in removal.unseen {
+            findings.noteUnverified("view copies in \(view.name)", because: view.reason)
         }
         for view in removal.remaining {
             findings.note("view copies in \(view.name)", remainsBecause: view.reason)

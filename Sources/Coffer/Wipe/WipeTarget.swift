@@ -21,8 +21,8 @@ struct WipeTarget {
     /// count.
     private(set) var isVault: Bool
 
-    private static let statePlace = Trace(name: VaultStateFile.fileName, magic: FileMagic.state, idOffset: 16)
-    private static let places = [
+    private static let stateTrace = Trace(name: VaultStateFile.fileName, magic: FileMagic.state, idOffset: 16)
+    private static let traces = [
         Trace(name: DeviceKeyFile.name, magic: FileMagic.device, idOffset: 16),
         trace(of: Keybag.record), trace(of: AttemptRecord.record), trace(of: FileKeyset.record),
         trace(of: RemoteCommandRecord.record),
@@ -63,21 +63,21 @@ struct WipeTarget {
         isVault = state != nil
         if let state {
             add(state.vaultID)
-        } else if look(at: Self.statePlace, in: home.directory) {
+        } else if inspect(Self.stateTrace, in: home.directory) {
             isVault = true
         }
-        lookIntoVault(of: home, changingModes: changingModes)
+        inspectVault(of: home, changingModes: changingModes)
         if ids.isEmpty, isVault { ids = OrphanedSecretItems(home: home).noted }
     }
 
-    private mutating func lookIntoVault(of home: VaultDirectory, changingModes: Bool) {
+    private mutating func inspectVault(of home: VaultDirectory, changingModes: Bool) {
         // The mode of a directory that may not be a vault stays unchanged.
         let opened =
             isVault && changingModes
             ? try? home.directory.openClosed(VaultDirectory.vaultName)
             : try? home.directory.open(VaultDirectory.vaultName, [.read, .directory])
         guard let vault = opened else { return }
-        for place in Self.places where look(at: place, in: vault, isVouching: true) { isVault = true }
+        for trace in Self.traces where inspect(trace, in: vault, isVouching: true) { isVault = true }
         if !isVault { isVault = Self.hasContainer(vault) }
     }
 
@@ -108,15 +108,15 @@ struct WipeTarget {
     }
 
     /// Adds the ids in a file; returns whether the file has its magic.
-    private mutating func look(
-        at place: Trace, in directory: borrowing Descriptor, isVouching: Bool = false
+    private mutating func inspect(
+        _ trace: Trace, in directory: borrowing Descriptor, isVouching: Bool = false
     ) -> Bool {
-        guard let file = Self.opened(place.name, in: directory) else { return false }
+        guard let file = Self.opened(trace.name, in: directory) else { return false }
         var isFound = false
-        for start in place.starts {
-            let hasMagic = Self.bytes(8, at: start, of: file) == Array(place.magic.utf8)
+        for start in trace.starts {
+            let hasMagic = Self.bytes(8, at: start, of: file) == Array(trace.magic.utf8)
             isFound = isFound || hasMagic
-            guard let bytes = Self.bytes(16, at: start + place.idOffset, of: file),
+            guard let bytes = Self.bytes(16, at: start + trace.idOffset, of: file),
                 let id = VaultID(bytes: bytes), id.isRandom
             else { continue }
             add(id)

@@ -112,7 +112,7 @@ struct DoctorCommand: AsyncParsableCommand {
         do throws(CofferError) {
             let vault = try await VaultOpener.vault(global)
             report.checks = try await vault.securityChecks() + LinkedSQLite.protections()
-            await look(at: vault, &report)
+            await inspect(vault, &report)
         } catch {
             Output.message("coffer: \(error.advice)")
             report.checks = Vault.hostSecurityChecks() + LinkedSQLite.protections()
@@ -122,7 +122,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     /// Collects the parts that are not checks. One that fails becomes a check that could not be made.
-    private func look(at vault: Vault, _ report: inout Report) async {
+    private func inspect(_ vault: Vault, _ report: inout Report) async {
         do throws(CofferError) {
             report.sources = try await vault.lockTriggers()
         } catch {

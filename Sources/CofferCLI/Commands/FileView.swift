@@ -158,8 +158,8 @@ struct FileView: AsyncParsableCommand {
                 return try runCommand(
                     Self.arguments(command, path: FileNameBytes.of(copy.path)), inheriting: [copy.descriptor])
             }
-            return try await vault.files.withPrivateMountPoint(for: info.protection) { place in
-                let path = place.appending(info.name)
+            return try await vault.files.withPrivateMountPoint(for: info.protection) { directory in
+                let path = directory.appending(info.name)
                 return try runCommand(
                     MountNamespace.command(
                         descriptor: copy.descriptor, path: path,

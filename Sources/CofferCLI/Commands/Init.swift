@@ -86,9 +86,9 @@ struct InitCommand: AsyncParsableCommand {
             try Output.json(
                 .object([("vaultID", .text(vaultID)), ("keyring", .text(options.keyring.rawValue))]))
         } else {
-            let place = options.keyring == .file ? "that directory" : "the Secret Service"
+            let storage = options.keyring == .file ? "that directory" : "the Secret Service"
             try Output.line(
-                "Created vault \(vaultID) at \(location.path); its device key and tokens are in \(place).")
+                "Created vault \(vaultID) at \(location.path); its device key and tokens are in \(storage).")
         }
     }
 

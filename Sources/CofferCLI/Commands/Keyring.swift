@@ -53,13 +53,13 @@ struct KeyringCommand: ParsableCommand {
         private static func move(
             _ vault: Vault, _ backend: KeyringBackend, _ global: GlobalOptions
         ) async throws(CofferError) -> StorageMigration {
-            let given = try VaultOpener.passcode(global)
+            let suppliedPasscode = try VaultOpener.passcode(global)
             do throws(CofferError) {
                 return try await VaultOpener.waitingForDelay { () async throws(CofferError) in
-                    try await vault.migrateStorage(to: backend, passcode: given)
+                    try await vault.migrateStorage(to: backend, passcode: suppliedPasscode)
                 }
             } catch {
-                guard error.code == .locked, given == nil else { throw error }
+                guard error.code == .locked, suppliedPasscode == nil else { throw error }
                 guard let typed = try await VaultOpener.currentPasscode(global, of: vault) else {
                     throw CofferError(.locked, noTerminal)
                 }

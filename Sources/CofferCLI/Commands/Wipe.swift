@@ -138,10 +138,10 @@ struct WipeCommand: AsyncParsableCommand {
         if let (proof, matches) = proof { try proof.printMatches(matches) }
         if !receipt.failures.isEmpty {
             try Output.line("STILL THERE:")
-            for place in receipt.failures { try Output.line("  \(place.printable)") }
+            for item in receipt.failures { try Output.line("  \(item.printable)") }
         }
         try Output.line("Cannot be proved gone:")
-        for place in receipt.unverified { try Output.line("  \(place.printable)") }
+        for item in receipt.unverified { try Output.line("  \(item.printable)") }
     }
 
     private func executeCommand(_ order: String) async throws(CofferError) -> WipeReceipt {
@@ -195,17 +195,17 @@ extension WipeReceipt {
 extension WipeProof {
     fileprivate func document(_ matches: [String]) -> JSONDocument {
         .object([
-            ("lookedFor", .list(names.map { .text($0) })), ("searched", .list(places.map { .text($0) })),
-            ("foundBefore", .object(control.map { ($0.place, .number($0.matches)) })),
+            ("lookedFor", .list(names.map { .text($0) })), ("searched", .list(locations.map { .text($0) })),
+            ("foundBefore", .object(control.map { ($0.location, .number($0.matches)) })),
             ("found", .list(matches.map { .text($0) })),
         ])
     }
 
     fileprivate func printMatches(_ matches: [String]) throws(CofferError) {
         try Output.line("Looked for: \(names.joined(separator: ", ")).")
-        for (place, count) in control { try Output.line("  found before, in \(place): \(count)") }
-        try Output.line(
-            matches.isEmpty ? "Found after: nothing, in \(places.joined(separator: ", "))." : "FOUND AFTER:")
+        for (location, count) in control { try Output.line("  found before, in \(location): \(count)") }
+        let searched = locations.joined(separator: ", ")
+        try Output.line(matches.isEmpty ? "Found after: nothing, in \(searched)." : "FOUND AFTER:")
         for match in matches { try Output.line("  \(match)") }
     }
 }

@@ -58,10 +58,10 @@ struct Demo {
         search.add("the token", value.span)
         let nameBytes = FileNameBytes.of(name)
         search.add("the file name", nameBytes.span, isWhole: true)
-        let window = try Self.sample(of: file)
-        search.add("the file's content", window.span, isWhole: true)
+        let sample = try Self.sample(of: file)
+        search.add("the file's content", sample.span, isWhole: true)
         self.search = search
-        searchNote = window.count < 16 ? " (the file is too short to search for its content)" : ""
+        searchNote = sample.count < 16 ? " (the file is too short to search for its content)" : ""
     }
 
     func run() async -> [DemoStep] {
@@ -216,14 +216,14 @@ struct Demo {
         guard try source.status().kind == .regular else {
             throw CofferError(.refused, "\(file) is not a regular file.")
         }
-        var piece = [UInt8](repeating: 0, count: 1 << 16)
-        var span = piece.mutableSpan
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        var span = chunk.mutableSpan
         let count = try source.read(at: 0, into: &span)
         let size = 48
         guard count > size else { return [] }
         let starts = stride(from: 0, through: count - size, by: size)
-        let best = starts.max { Set(piece[$0..<$0 + size]).count < Set(piece[$1..<$1 + size]).count } ?? 0
-        let window = Array(piece[best..<best + size])
-        return Set(window).count >= 8 ? window : []
+        let best = starts.max { Set(chunk[$0..<$0 + size]).count < Set(chunk[$1..<$1 + size]).count } ?? 0
+        let sample = Array(chunk[best..<best + size])
+        return Set(sample).count >= 8 ? sample : []
     }
 }

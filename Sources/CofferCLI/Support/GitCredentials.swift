@@ -18,7 +18,7 @@ struct GitCredentials {
     /// the refresh token that renews it is.
     func answer(to request: GitRequest) async throws(CofferError) -> GuardedBytes {
         guard let target = try GitTarget(request) else { return try GuardedBytes.zeroed(count: 0) }
-        let takesSchemes = try request.texts(Self.capability).contains(Self.authtype)
+        let takesSchemes = try request.strings(Self.capability).contains(Self.authtype)
         let all = try await matches(target).filter {
             $0.id.kind == .access || ($0.id.kind == .other && takesSchemes)
         }.vouchedFor

@@ -61,10 +61,10 @@ final class GitRequest: Sendable {
     }
 
     /// The values of a key that can have several; `key` includes its brackets.
-    func texts(_ key: String) throws(CofferError) -> [String] {
-        var texts: [String] = []
-        for range in values[Array(key.utf8)] ?? [] { texts.append(try text(range)) }
-        return texts
+    func strings(_ key: String) throws(CofferError) -> [String] {
+        var strings: [String] = []
+        for range in values[Array(key.utf8)] ?? [] { strings.append(try text(range)) }
+        return strings
     }
 
     /// A secret value; `nil` if absent.

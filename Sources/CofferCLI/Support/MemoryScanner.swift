@@ -26,9 +26,9 @@ struct MemoryScanner {
         return try matches(in: directory)
     }
 
-    /// The matches in bytes from `place`.
-    func matches(in bytes: Span<UInt8>, of place: String) -> [String] {
-        needles.found(in: bytes).sorted().map { "\($0) in \(place)" }
+    /// The matches in bytes from `source`.
+    func matches(in bytes: Span<UInt8>, of source: String) -> [String] {
+        needles.found(in: bytes).sorted().map { "\($0) in \(source)" }
     }
 
     /// The matches in this process's own memory.

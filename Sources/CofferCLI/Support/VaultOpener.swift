@@ -67,9 +67,9 @@ enum VaultOpener {
     private static func unlock(
         _ vault: Vault, _ global: GlobalOptions, isHolding: Bool, _ isEnough: (Vault) -> Bool
     ) async throws(CofferError) {
-        let given = try passcode(global)
+        let suppliedPasscode = try passcode(global)
         if isHolding { try await vault.announceHolding() }
-        if let passcode = given { return try await unlock(vault, with: passcode) }
+        if let passcode = suppliedPasscode { return try await unlock(vault, with: passcode) }
         if try await vault.restoreCachedKeys(), isEnough(vault) { return }
         do throws(CofferError) {
             try await vault.unlock()
@@ -205,7 +205,7 @@ enum VaultOpener {
     }
 
     private static func warnBeforeLastAttempt(_ vault: Vault) async {
-        guard let left = (try? await vault.status())?.attemptsLeft, left <= 1 else { return }
+        guard let attemptsLeft = try? await vault.attemptsLeft(), attemptsLeft <= 1 else { return }
         Output.message("coffer: one attempt left: the next wrong passcode erases this vault.")
     }
 

@@ -27,7 +27,7 @@ struct VectorSearch {
                 if (try? Descriptor.open(beside, [.read, .nonBlocking])) != nil { known.append(beside) }
                 continue
             }
-            try search.look(in: folder, path, &known)
+            try search.addFiles(in: folder, path, &known)
         }
         var read: Set<FilePath> = []
         for path in known where read.insert(path).inserted {
@@ -47,18 +47,18 @@ struct VectorSearch {
 
     /// Adds the files of a directory and those below it. Links to files are followed, links to directories
     /// are not.
-    private mutating func look(
+    private mutating func addFiles(
         in folder: borrowing Descriptor, _ path: FilePath, _ known: inout [FilePath]
     ) throws(CofferError) {
         for name in try folder.names().sorted(by: { $0.string < $1.string }) {
-            let place = path.pushing(name)
+            let entry = path.pushing(name)
             switch try folder.status(of: name)?.kind {
             case .directory:
-                try look(in: try folder.open(name, [.read, .directory]), place, &known)
+                try addFiles(in: try folder.open(name, [.read, .directory]), entry, &known)
             case .some where name.string == VectorManifest.fileName:
-                known.append(place)
+                known.append(entry)
             case .some where name.extension == "json":
-                files.append(place)
+                files.append(entry)
             default:
                 break
             }

@@ -12,8 +12,8 @@ struct WipeProof {
     private var memory = MemoryScanner()
     private let home: FilePath
     private let vaultID: VaultID
-    /// The number of matches before the wipe, by place.
-    private(set) var control: [(place: String, matches: Int)] = []
+    /// The number of matches before the wipe, by location.
+    private(set) var control: [(location: String, matches: Int)] = []
 
     init(of vaultID: VaultID, at location: VaultLocation) {
         home = location.path
@@ -119,13 +119,13 @@ struct WipeProof {
     func requirePositiveControl() throws(CofferError) {
         func looksFor(_ name: String) -> Bool { names.contains(name) }
         let isPlanted = looksFor("the value of a token")
-        for (place, matches) in control where matches == 0 {
-            if place == "the kernel keyring", !isPlanted || !looksFor("a class key") { continue }
-            if place == "the memory of this process", !isPlanted || !looksFor("a class key") {
+        for (location, matches) in control where matches == 0 {
+            if location == "the kernel keyring", !isPlanted || !looksFor("a class key") { continue }
+            if location == "the memory of this process", !isPlanted || !looksFor("a class key") {
                 continue
             }
             throw CofferError(
-                .internalFailure, "The search misses what is in \(place). Nothing was wiped.")
+                .internalFailure, "The search misses what is in \(location). Nothing was wiped.")
         }
     }
 
@@ -148,8 +148,8 @@ struct WipeProof {
     /// The names of the patterns.
     var names: [String] { search.names }
 
-    /// Every place that is searched.
-    var places: [String] {
+    /// Every location that is searched.
+    var locations: [String] {
         let directories = [home] + Self.memoryDirectories + Self.keyringDirectories
         return directories.map(\.string) + ["the kernel keyring", "the memory of this process"]
     }

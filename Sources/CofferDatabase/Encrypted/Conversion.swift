@@ -16,9 +16,9 @@ extension EncryptedDatabase {
     public static func convert(
         _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath, newKey: borrowing DatabaseKey
     ) throws(CofferError) {
-        let place = try absolutePath(target)
-        let copy = try open(source, key, for: place)
-        try write(copy, to: place, newKey)
+        let targetPath = try absolutePath(target)
+        let copy = try open(source, key, for: targetPath)
+        try write(copy, to: targetPath, newKey)
     }
 
     /// Opens a database to copy it. Rolls back a transaction that a crash interrupted, in the database itself
@@ -56,9 +56,9 @@ extension EncryptedDatabase {
     public static func exportPlain(
         _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath
     ) throws(CofferError) {
-        let place = try absolutePath(target)
-        let copy = try open(source, key, for: place)
-        try copy.write(to: place, nil)
+        let targetPath = try absolutePath(target)
+        let copy = try open(source, key, for: targetPath)
+        try copy.write(to: targetPath, nil)
     }
 
     /// Re-encrypts a database in place under another key.
@@ -76,13 +76,13 @@ extension EncryptedDatabase {
     public static func rekey(
         at path: FilePath, from key: borrowing DatabaseKey, to newKey: borrowing DatabaseKey
     ) throws(CofferError) {
-        let place = try absolutePath(path)
-        guard let name = place.lastComponent else {
+        let databasePath = try absolutePath(path)
+        guard let name = databasePath.lastComponent else {
             throw CofferError(.invalidInput, "\(path) does not name a file.")
         }
-        let folder = try Descriptor.open(place.removingLastComponent(), [.read, .directory])
+        let folder = try Descriptor.open(databasePath.removingLastComponent(), [.read, .directory])
         let unfinished = try suffixed(name)
-        let copy = try DatabaseCopy.open(place, key.handle())
+        let copy = try DatabaseCopy.open(databasePath, key.handle())
         try copy.acquireExclusiveLock()
         // A file left by a crash is under a key that was not stored. Anything else of that name belongs to
         // the user.
@@ -94,7 +94,7 @@ extension EncryptedDatabase {
             }
             try folder.remove(unfinished)
         }
-        try write(copy, to: place.removingLastComponent().pushing(unfinished), newKey)
+        try write(copy, to: databasePath.removingLastComponent().pushing(unfinished), newKey)
         try folder.rename(unfinished, to: FilePath(root: nil, [name]))
         try folder.sync()
     }

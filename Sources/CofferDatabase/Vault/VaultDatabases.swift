@@ -192,10 +192,10 @@ public actor VaultDatabases {
         await invalidate(open)
     }
 
-    private func close(where isDoomed: @Sendable (DatabaseKeyHandle) -> Bool) async {
+    private func close(where willClose: @Sendable (DatabaseKeyHandle) -> Bool) async {
         for opening in Array(pendingOpens.values) { _ = await opening.value }
         // Removed before the first await: afterwards `open` may hold new databases of the same names.
-        let toClose = open.filter { isDoomed($0.value.handle) }
+        let toClose = open.filter { willClose($0.value.handle) }
         for name in toClose.keys { open[name] = nil }
         for database in toClose.values { await invalidate(database) }
     }

@@ -22,7 +22,7 @@ enum GuardedAllocator {
     private static let longShelf = Mutex<[(count: Int, address: UInt)]>([])
 
     /// Reports whether secrets of this size are common.
-    private static func isUsual(_ count: Int) -> Bool { count > 0 && count <= 96 }
+    private static func isTypical(_ count: Int) -> Bool { count > 0 && count <= 96 }
 
     /// Reports whether a longer secret of this size fits on one page.
     private static func isLong(_ count: Int) -> Bool { count > 96 && count <= 4096 }
@@ -30,7 +30,7 @@ enum GuardedAllocator {
     /// Returns cached zeroed pages for `count` bytes, if there are any.
     static func take(count: Int) -> UnsafeMutableRawPointer? {
         let address: UInt?
-        if isUsual(count) {
+        if isTypical(count) {
             address = shelves.withLock { $0[count]?.popLast() }
         } else if isLong(count) {
             address = longShelf.withLock { shelf in
@@ -44,10 +44,10 @@ enum GuardedAllocator {
 
     /// Clears the pages and caches or frees them.
     static func give(_ pages: UnsafeMutableRawPointer, count: Int) {
-        guard isUsual(count) || isLong(count) else { return unsafe sodium_free(pages) }
+        guard isTypical(count) || isLong(count) else { return unsafe sodium_free(pages) }
         unsafe sodium_memzero(pages, count)
         let address = UInt(bitPattern: pages)
-        guard isUsual(count) else { return cacheAllocation(address, count) }
+        guard isTypical(count) else { return cacheAllocation(address, count) }
         let kept = shelves.withLock { shelves in
             guard shelves[count, default: []].count < depth else { return false }
             shelves[count, default: []].append(address)

@@ -18,10 +18,10 @@ package struct BlockDevice: Sendable, Equatable {
     /// when there is none.
     package static func find(_ number: String, system: FilePath = "/sys") -> BlockDevice? {
         guard !number.utf8.contains(UInt8(ascii: "/")) else { return nil }
-        return look(system.appending("dev").appending("block").appending(number), depth: 0)
+        return device(at: system.appending("dev").appending("block").appending(number), depth: 0)
     }
 
-    private static func look(_ link: FilePath, depth: Int) -> BlockDevice? {
+    private static func device(at link: FilePath, depth: Int) -> BlockDevice? {
         guard depth < deepest, var path = resolved(link) else { return nil }
         var device = BlockDevice()
         let parts = path.components.map(\.string)
@@ -46,7 +46,7 @@ package struct BlockDevice: Sendable, Equatable {
         guard let directory = try? Descriptor.open(slaves, [.read, .directory]),
             let names = try? directory.names()
         else { return [] }
-        return names.compactMap { look(slaves.pushing($0), depth: depth + 1) }
+        return names.compactMap { device(at: slaves.pushing($0), depth: depth + 1) }
     }
 
     /// Resolves symbolic links, which in sysfs show where a device is attached.

@@ -41,13 +41,13 @@ import CofferBase
     /// installed.
     func install() -> Bool {
         close()
-        guard let place = ConnectionMemory.tracer, let eventsPlace = ConnectionMemory.traceEvents else {
+        guard let offset = ConnectionMemory.tracer, let eventsOffset = ConnectionMemory.traceEvents else {
             return false
         }
-        let present = unsafe ConnectionMemory.callback(of: connection, at: place)
+        let present = unsafe ConnectionMemory.callback(of: connection, at: offset)
         let tracer = unsafe unsafeBitCast(Self.tracer, to: UInt.self)
         guard present.function != tracer else { return true }
-        let wanted = unsafe ConnectionMemory.byte(of: connection, at: eventsPlace)
+        let wanted = unsafe ConnectionMemory.byte(of: connection, at: eventsOffset)
         // Any other flag belongs to SQLite's older tracing calls, whose callback has another type.
         guard wanted & ~Self.known == 0 else { return false }
         events = wanted

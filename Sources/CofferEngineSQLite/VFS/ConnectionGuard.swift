@@ -46,10 +46,10 @@ import CSQLite
     /// Installs the authorizer before the connection's own; once. The file of an attached database leaves the
     /// guard to that of the connection's own file, which remains when the attached file is closed.
     func install() -> Bool {
-        guard let connection = unsafe handle?.pointee, let place = ConnectionMemory.authorizer else {
+        guard let connection = unsafe handle?.pointee, let offset = ConnectionMemory.authorizer else {
             return false
         }
-        let present = unsafe ConnectionMemory.callback(of: connection, at: place)
+        let present = unsafe ConnectionMemory.callback(of: connection, at: offset)
         let authorizer = unsafe unsafeBitCast(Self.authorizer, to: UInt.self)
         guard present.function != authorizer else { return true }
         previous = unsafe Previous(

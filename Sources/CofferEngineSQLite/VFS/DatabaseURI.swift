@@ -57,10 +57,10 @@ package struct DatabaseURI: Sendable, Equatable {
     /// SQLite's own state machine: it writes the path, the names and the values one after the other, each
     /// terminated by a zero, and splits the result afterwards.
     private struct Decoder {
-        private enum Place { case path, name, value }
+        private enum Component { case path, name, value }
 
         private var rest: ArraySlice<UInt8>
-        private var place = Place.path
+        private var component = Component.path
         private var written: [UInt8] = []
 
         init(_ rest: ArraySlice<UInt8>) { self.rest = rest }
@@ -76,7 +76,7 @@ package struct DatabaseURI: Sendable, Equatable {
                     written.append(byte)
                 }
             }
-            if place == .name { written.append(0) }
+            if component == .name { written.append(0) }
         }
 
         private mutating func takeOctet() -> UInt8? {
@@ -89,7 +89,7 @@ package struct DatabaseURI: Sendable, Equatable {
 
         /// Reports whether a byte ends the current part.
         private func ends(_ byte: UInt8) -> Bool {
-            switch place {
+            switch component {
             case .path: byte == UInt8(ascii: "?")
             case .name: byte == UInt8(ascii: "=") || byte == UInt8(ascii: "&")
             case .value: byte == UInt8(ascii: "&")
@@ -97,10 +97,10 @@ package struct DatabaseURI: Sendable, Equatable {
         }
 
         private mutating func end(at byte: UInt8) {
-            switch place {
+            switch component {
             case .path, .value:
                 written.append(0)
-                place = .name
+                component = .name
             case .name where written.last == 0:
                 // A parameter without a name is dropped, with its value.
                 guard byte == UInt8(ascii: "=") else { return }
@@ -108,7 +108,7 @@ package struct DatabaseURI: Sendable, Equatable {
             case .name:
                 // A parameter without a value has an empty one.
                 written += byte == UInt8(ascii: "&") ? [0, 0] : [0]
-                if byte == UInt8(ascii: "=") { place = .value }
+                if byte == UInt8(ascii: "=") { component = .value }
             }
         }
 

@@ -4,25 +4,25 @@ import CSQLite
 ///
 /// SQLite allocates the file's memory, in this order: the methods, the object, the lower file's own memory.
 @safe enum EncryptedMethods {
-    @safe private struct Head {
+    @safe private struct Header {
         var methods: UnsafePointer<sqlite3_io_methods>?
         var object: UnsafeMutableRawPointer?
     }
 
-    static let headSize = MemoryLayout<Head>.size
+    static let headerSize = MemoryLayout<Header>.size
 
     /// Returns the lower file in `file`'s memory.
     static func lower(_ file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<sqlite3_file> {
-        unsafe (UnsafeMutableRawPointer(file) + headSize).assumingMemoryBound(to: sqlite3_file.self)
+        unsafe (UnsafeMutableRawPointer(file) + headerSize).assumingMemoryBound(to: sqlite3_file.self)
     }
 
-    private static func head(_ file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<Head> {
-        unsafe UnsafeMutableRawPointer(file).assumingMemoryBound(to: Head.self)
+    private static func header(_ file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<Header> {
+        unsafe UnsafeMutableRawPointer(file).assumingMemoryBound(to: Header.self)
     }
 
     /// Marks `file` as not open.
     static func clear(_ file: UnsafeMutablePointer<sqlite3_file>) {
-        unsafe head(file).initialize(to: Head(methods: nil, object: nil))
+        unsafe header(file).initialize(to: Header(methods: nil, object: nil))
         unsafe lower(file).pointee.pMethods = nil
     }
 
@@ -31,7 +31,7 @@ import CSQLite
         _ object: EncryptedFile, to file: UnsafeMutablePointer<sqlite3_file>,
         _ methods: UnsafeMutablePointer<sqlite3_io_methods>
     ) {
-        unsafe head(file).pointee = Head(
+        unsafe header(file).pointee = Header(
             methods: UnsafePointer(methods), object: Unmanaged.passRetained(object).toOpaque())
     }
 
@@ -52,7 +52,7 @@ import CSQLite
     ) -> Result {
         // SQLite calls methods of open files only, and every open file has its object.
         unsafe Unmanaged<EncryptedFile>.fromOpaque(
-            head(file.unsafelyUnwrapped).pointee.object.unsafelyUnwrapped
+            header(file.unsafelyUnwrapped).pointee.object.unsafelyUnwrapped
         )._withUnsafeGuaranteedRef { body($0) }
     }
 
@@ -64,7 +64,7 @@ import CSQLite
         unsafe methods.xClose = { file in
             let result = unsafe EncryptedMethods.with(file) { $0.close() }
             unsafe Unmanaged<EncryptedFile>.fromOpaque(
-                EncryptedMethods.head(file.unsafelyUnwrapped).pointee.object.unsafelyUnwrapped
+                EncryptedMethods.header(file.unsafelyUnwrapped).pointee.object.unsafelyUnwrapped
             ).release()
             unsafe EncryptedMethods.clear(file.unsafelyUnwrapped)
             return result

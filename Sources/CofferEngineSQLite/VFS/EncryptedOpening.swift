@@ -18,7 +18,7 @@ import Glibc
             let entry = if let token = opening.token { DatabaseKeyHandle.entry(token) } else { target?.entry }
             guard let entry else { return SQLITE_CANTOPEN }
             guard !entry.isRevoked else { return SQLITE_AUTH_USER_CODE }
-            if case .noFile = unsafe SuperJournal.place(name) { return SQLITE_CANTOPEN }
+            if case .noFile = unsafe SuperJournal.fileKind(at: name) { return SQLITE_CANTOPEN }
             main = (entry, opening)
         } else if let name = unsafe name, unsafe !isSound(name, flags) {
             return SQLITE_IOERR
@@ -29,7 +29,9 @@ import Glibc
         if let name = unsafe name, main != nil, flags & SQLITE_OPEN_CREATE != 0 {
             unsafe fresh = unsafe access(name, F_OK) == 0 ? nil : name
             // An empty file becomes a database, too.
-            if case .vacant = unsafe SuperJournal.place(name), unsafe !FileBeside.allows(CText.bytes(name)) {
+            if case .vacant = unsafe SuperJournal.fileKind(at: name),
+                unsafe !FileBeside.allows(CText.bytes(name))
+            {
                 return SQLITE_CANTOPEN
             }
         }
@@ -55,7 +57,7 @@ import Glibc
     private static func isSound(_ name: UnsafePointer<CChar>, _ flags: Int32) -> Bool {
         let isSuper = flags & SQLITE_OPEN_SUPER_JOURNAL != 0
         guard unsafe !isSuper || SuperJournal.mayOpen(name, flags) else { return false }
-        if case .noFile = unsafe SuperJournal.place(name) { return false }
+        if case .noFile = unsafe SuperJournal.fileKind(at: name) { return false }
         return true
     }
 

@@ -16,7 +16,7 @@ import Glibc
     ///
     /// `@unchecked Sendable` holds because after registration only SQLite changes it, under its own mutex.
     @safe struct Registered: @unchecked Sendable {
-        let shim: UnsafeMutablePointer<sqlite3_vfs>
+        let vfs: UnsafeMutablePointer<sqlite3_vfs>
         let base: UnsafeMutablePointer<sqlite3_vfs>
         let methods: UnsafeMutablePointer<sqlite3_io_methods>
     }
@@ -42,67 +42,67 @@ import Glibc
         guard sqlite3_initialize() == SQLITE_OK, let base = unsafe sqlite3_vfs_find("unix") else {
             return nil
         }
-        let shim = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+        let encryptedVFS = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
         let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
         unsafe methods.initialize(to: EncryptedMethods.make())
-        unsafe shim.initialize(to: sqlite3_vfs())
-        unsafe fill(shim, over: base)
-        guard unsafe sqlite3_vfs_register(shim, 0) == SQLITE_OK else { return nil }
-        return unsafe Registered(shim: shim, base: base, methods: methods)
+        unsafe encryptedVFS.initialize(to: sqlite3_vfs())
+        unsafe fill(encryptedVFS, over: base)
+        guard unsafe sqlite3_vfs_register(encryptedVFS, 0) == SQLITE_OK else { return nil }
+        return unsafe Registered(vfs: encryptedVFS, base: base, methods: methods)
     }
 
     private static func fill(
-        _ shim: UnsafeMutablePointer<sqlite3_vfs>, over base: UnsafeMutablePointer<sqlite3_vfs>
+        _ encryptedVFS: UnsafeMutablePointer<sqlite3_vfs>, over base: UnsafeMutablePointer<sqlite3_vfs>
     ) {
         // Version 2 lacks the calls that replace system calls.
-        unsafe shim.pointee.iVersion = 2
-        unsafe shim.pointee.szOsFile = Int32(EncryptedMethods.headSize) + base.pointee.szOsFile
-        unsafe shim.pointee.mxPathname = base.pointee.mxPathname
-        unsafe shim.pointee.zName = UnsafePointer(strdup(name))
-        unsafe shim.pointee.pAppData = UnsafeMutableRawPointer(base)
-        unsafe shim.pointee.xOpen = { vfs, name, file, flags, outFlags in
+        unsafe encryptedVFS.pointee.iVersion = 2
+        unsafe encryptedVFS.pointee.szOsFile = Int32(EncryptedMethods.headerSize) + base.pointee.szOsFile
+        unsafe encryptedVFS.pointee.mxPathname = base.pointee.mxPathname
+        unsafe encryptedVFS.pointee.zName = UnsafePointer(strdup(name))
+        unsafe encryptedVFS.pointee.pAppData = UnsafeMutableRawPointer(base)
+        unsafe encryptedVFS.pointee.xOpen = { vfs, name, file, flags, outFlags in
             unsafe EncryptedOpening.open(vfs, name, file, flags, outFlags)
         }
-        unsafe shim.pointee.xDelete = { vfs, name, sync in
+        unsafe encryptedVFS.pointee.xDelete = { vfs, name, sync in
             guard let name = unsafe name, unsafe SuperJournal.mayDelete(name) else {
                 return SQLITE_IOERR_DELETE_CODE
             }
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xDelete(base, name, sync)
         }
-        unsafe shim.pointee.xAccess = { vfs, name, flags, result in
+        unsafe encryptedVFS.pointee.xAccess = { vfs, name, flags, result in
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xAccess(base, name, flags, result)
         }
-        unsafe shim.pointee.xFullPathname = { vfs, name, size, output in
+        unsafe encryptedVFS.pointee.xFullPathname = { vfs, name, size, output in
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xFullPathname(base, name, size, output)
         }
-        unsafe shim.pointee.xRandomness = { vfs, size, output in
+        unsafe encryptedVFS.pointee.xRandomness = { vfs, size, output in
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xRandomness(base, size, output)
         }
-        unsafe shim.pointee.xSleep = { vfs, microseconds in
+        unsafe encryptedVFS.pointee.xSleep = { vfs, microseconds in
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xSleep(base, microseconds)
         }
-        unsafe shim.pointee.xCurrentTime = { vfs, result in
+        unsafe encryptedVFS.pointee.xCurrentTime = { vfs, result in
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xCurrentTime(base, result)
         }
-        unsafe shim.pointee.xCurrentTimeInt64 = { vfs, result in
+        unsafe encryptedVFS.pointee.xCurrentTimeInt64 = { vfs, result in
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xCurrentTimeInt64(base, result)
         }
-        unsafe shim.pointee.xGetLastError = { vfs, size, output in
+        unsafe encryptedVFS.pointee.xGetLastError = { vfs, size, output in
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xGetLastError(base, size, output)
         }
         // No extensions through this VFS: its xDlOpen never finds one.
-        unsafe shim.pointee.xDlOpen = { _, _ in nil }
-        unsafe shim.pointee.xDlError = { _, _, _ in }
-        unsafe shim.pointee.xDlSym = { _, _, _ in nil }
-        unsafe shim.pointee.xDlClose = { _, _ in }
+        unsafe encryptedVFS.pointee.xDlOpen = { _, _ in nil }
+        unsafe encryptedVFS.pointee.xDlError = { _, _, _ in }
+        unsafe encryptedVFS.pointee.xDlSym = { _, _, _ in nil }
+        unsafe encryptedVFS.pointee.xDlClose = { _, _ in }
     }
 
     /// The longest path that SQLite accepts, in bytes.

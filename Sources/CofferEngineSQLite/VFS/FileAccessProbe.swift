@@ -68,13 +68,13 @@ import CSQLite
 
     /// Makes the VFS delete a file. Returns SQLite's code.
     package static func delete(_ path: String) -> Int32 {
-        guard let vfs = unsafe EncryptedVFS.registered?.shim else { return SQLITE_ERROR }
+        guard let vfs = unsafe EncryptedVFS.registered?.vfs else { return SQLITE_ERROR }
         return unsafe vfs.pointee.xDelete(vfs, path, 0)
     }
 
     /// Makes the VFS open a file as a super-journal, to read or to create it. Returns SQLite's code.
     package static func openSuperJournal(_ path: String, isNew: Bool) -> Int32 {
-        guard let vfs = unsafe EncryptedVFS.registered?.shim else { return SQLITE_ERROR }
+        guard let vfs = unsafe EncryptedVFS.registered?.vfs else { return SQLITE_ERROR }
         let memory = Scratch(count: Int(unsafe vfs.pointee.szOsFile))
         let mode =
             isNew ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE : SQLITE_OPEN_READONLY

@@ -35,7 +35,7 @@ enum FileBeside {
             guard path.count > suffix.count, path.suffix(suffix.count).elementsEqual(suffix) else {
                 return false
             }
-            if case .vacant = SuperJournal.place(path.dropLast(suffix.count)) { return false }
+            if case .vacant = SuperJournal.fileKind(at: path.dropLast(suffix.count)) { return false }
             return true
         }
     }
@@ -43,7 +43,9 @@ enum FileBeside {
     /// Reports whether a file has the name of a journal or a WAL, but does not begin like one: SQLite would
     /// remove it, or overwrite it, when it creates the database.
     private static func isStranger(_ path: [UInt8], _ suffix: [UInt8]) -> Bool {
-        guard case .file = SuperJournal.place(path), let name = FileNameBytes.path(path) else { return false }
+        guard case .file = SuperJournal.fileKind(at: path), let name = FileNameBytes.path(path) else {
+            return false
+        }
         let start = Scratch(count: 8)
         let count: Int?
         do throws(CofferError) {

@@ -103,7 +103,7 @@ struct JournalCheck {
         case .stranger: return damage
         case .unreadable(let code): return .unreadable(code)
         case .name(let name, _):
-            switch SuperJournal.place(name) {
+            switch SuperJournal.fileKind(at: name) {
             case .vacant, .file: return nil
             case .noFile: return damage
             // SQLite would take the super-journal for deleted, and drop the journal.

@@ -54,7 +54,7 @@ final class JournalFile: EncryptedFile {
 
     override func read(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
-        let refusal = look()
+        let refusal = inspect()
         guard refusal == SQLITE_OK else { return refusal }
         if region.count == page { return readPage(region, at: offset) }
         guard region.count < page else {
@@ -83,13 +83,13 @@ final class JournalFile: EncryptedFile {
 
     /// SQLite drops a journal shorter than a header without reading it, because of its size alone.
     override func fileSize(_ size: UnsafeMutablePointer<Int64>?) -> Int32 {
-        let refusal = look()
+        let refusal = inspect()
         guard refusal == SQLITE_OK else { return refusal }
         return unsafe lower.fileSize(size)
     }
 
     /// Checks a journal that a crash left. Returns the code that keeps SQLite from touching it.
-    private func look() -> Int32 {
+    private func inspect() -> Int32 {
         guard !hasWritten else { return SQLITE_OK }
         if verdict == nil {
             verdict = main.tryingIdentity {

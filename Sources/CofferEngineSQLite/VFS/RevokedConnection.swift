@@ -103,8 +103,8 @@ import Synchronization
             if unsafe sqlite3_stmt_busy(current) != 0 { unsafe sqlite3_reset(current) }
             unsafe statement = unsafe sqlite3_next_stmt(connection, current)
         }
-        if let place = ConnectionMemory.authorizer {
-            let present = unsafe ConnectionMemory.callback(of: connection, at: place)
+        if let offset = ConnectionMemory.authorizer {
+            let present = unsafe ConnectionMemory.callback(of: connection, at: offset)
             let function = unsafe unsafeBitCast(present.function, to: ConnectionGuard.Function?.self)
             // Setting the authorizer expires the statements that were compiled before.
             unsafe sqlite3_set_authorizer(connection, function, present.argument)

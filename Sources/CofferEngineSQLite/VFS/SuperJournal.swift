@@ -19,7 +19,7 @@ enum SuperJournal {
     }
 
     /// The kind of file at a path.
-    enum Place {
+    enum FileKind {
         /// None, or an empty file, which SQLite treats as missing.
         case vacant
         case file
@@ -71,8 +71,8 @@ enum SuperJournal {
     /// Reports whether SQLite opens files of this name as super-journals. For reading, it also opens the
     /// journals that a super-journal lists in this way.
     static func mayOpen(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Bool {
-        let isLook = flags & SQLITE_OPEN_READONLY != 0
-        return unsafe isLook && hasEnd(path, "-journal") || isName(CText.bytes(path))
+        let isReading = flags & SQLITE_OPEN_READONLY != 0
+        return unsafe isReading && hasEnd(path, "-journal") || isName(CText.bytes(path))
     }
 
     /// Reports whether SQLite deletes files of this name. SQLite calls this under locks that others wait for,
@@ -87,12 +87,12 @@ enum SuperJournal {
     }
 
     /// Returns the kind of file at `path`.
-    static func place(_ path: [UInt8]) -> Place {
-        unsafe place((path + [0]).map { CChar(bitPattern: $0) })
+    static func fileKind(at path: [UInt8]) -> FileKind {
+        unsafe fileKind(at: (path + [0]).map { CChar(bitPattern: $0) })
     }
 
     /// Returns the kind of file at `path`, following symbolic links as SQLite does.
-    static func place(_ path: UnsafePointer<CChar>) -> Place {
+    static func fileKind(at path: UnsafePointer<CChar>) -> FileKind {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
             return errno == ENOENT || errno == ENOTDIR ? .vacant : .unreadable

@@ -75,7 +75,7 @@ final class WALFile: EncryptedFile {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
         abandonPending()
         rawFrame = nil
-        let refusal = look()
+        let refusal = inspect()
         guard refusal == SQLITE_OK else { return refusal }
         let header = Int64(Self.frameHeader)
         switch region.count {
@@ -118,7 +118,7 @@ final class WALFile: EncryptedFile {
 
     /// Verifies that the WAL belongs to this database, before SQLite receives its first byte: recovery and
     /// checkpoints use frames without opening them.
-    private func look() -> Int32 {
+    private func inspect() -> Int32 {
         guard !isKnown else { return SQLITE_OK }
         // Another connection may have created the database since this one opened it.
         let result = main.tryingIdentity {
@@ -172,7 +172,7 @@ final class WALFile: EncryptedFile {
     override func write(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
         guard !main.entry.isReadOnly else { return SQLITE_READONLY }
-        let refusal = look()
+        let refusal = inspect()
         guard refusal == SQLITE_OK else { return refusal }
         let raw = rawFrame
         rawFrame = nil

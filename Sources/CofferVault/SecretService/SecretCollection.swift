@@ -60,13 +60,13 @@ package struct SecretCollection {
     private static func directories(_ process: UInt32?) -> [FilePath] {
         let environment = process.flatMap(Self.environment(of:))
         func value(_ name: String) -> String? { environment.map { $0[name] } ?? Environment.value(name) }
-        var places: [FilePath] = []
-        if let data = value("XDG_DATA_HOME") { places.append(FilePath(data).appending("keyrings")) }
+        var directories: [FilePath] = []
+        if let data = value("XDG_DATA_HOME") { directories.append(FilePath(data).appending("keyrings")) }
         if let home = value("HOME") {
-            places.append(FilePath(home).appending(".local/share/keyrings"))
-            places.append(FilePath(home).appending(".gnome2/keyrings"))
+            directories.append(FilePath(home).appending(".local/share/keyrings"))
+            directories.append(FilePath(home).appending(".gnome2/keyrings"))
         }
-        return places.filter(\.isAbsolute)
+        return directories.filter(\.isAbsolute)
     }
 
     /// The environment that a process was started with; `nil` if it may not be read.

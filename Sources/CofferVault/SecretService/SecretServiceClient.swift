@@ -61,7 +61,7 @@ package final class SecretServiceClient: Sendable {
     package func search(
         _ attributes: [String: String], _ deadline: Deadline
     ) throws(CofferError) -> (unlocked: [String], locked: [String]) {
-        let reply = try call(Self.servicePath, Self.service, "SearchItems", [.texts(attributes)], deadline)
+        let reply = try call(Self.servicePath, Self.service, "SearchItems", [.strings(attributes)], deadline)
         guard reply.count == 2, let unlocked = reply[0].paths, let locked = reply[1].paths else {
             throw Self.unexpectedReply("SearchItems")
         }
@@ -71,7 +71,7 @@ package final class SecretServiceClient: Sendable {
     /// Returns the attributes of an item; `nil` if there is no item at that path.
     package func attributes(of path: String, _ deadline: Deadline) throws(CofferError) -> [String: String]? {
         try ifPresent { () throws(CofferError) in
-            try property("Attributes", of: path, Self.item, deadline)?.texts
+            try property("Attributes", of: path, Self.item, deadline)?.strings
         }
     }
 
@@ -108,7 +108,7 @@ package final class SecretServiceClient: Sendable {
     ) throws(CofferError) {
         let collection = try defaultCollection(deadline)
         let properties: [String: BusValue] = [
-            Self.item + ".Label": .text(label), Self.item + ".Attributes": .texts(attributes),
+            Self.item + ".Label": .text(label), Self.item + ".Attributes": .strings(attributes),
         ]
         let reply = try unlocking(collection, deadline) { () throws(CofferError) in
             try call(collection, Self.collection, "CreateItem", deadline) {

@@ -168,9 +168,9 @@ package final class ContainerReader: Sendable {
     ) throws(CofferError) {
         let count = try open(index..<index + 1, worker: &worker)
         let offset = index << Int64(layout.chunkSizeLog2)
-        let part = wanted.clamped(to: offset..<offset + Int64(count))
-        worker.plaintext.read(Int(part.lowerBound - offset)..<Int(part.upperBound - offset)) {
-            output.write($0, at: Int(part.lowerBound - wanted.lowerBound))
+        let range = wanted.clamped(to: offset..<offset + Int64(count))
+        worker.plaintext.read(Int(range.lowerBound - offset)..<Int(range.upperBound - offset)) {
+            output.write($0, at: Int(range.lowerBound - wanted.lowerBound))
         }
         worker.plaintext.write(0..<count) { $0.clear() }
     }
@@ -201,10 +201,10 @@ package final class ContainerReader: Sendable {
         try forEachRun(
             in: chunks(of: wanted), threads: threads, check: check
         ) { (plaintext, offset) throws(CofferError) in
-            let part = wanted.clamped(to: offset..<offset + Int64(plaintext.count))
-            let piece = plaintext.extracting(Int(part.lowerBound - offset)..<Int(part.upperBound - offset))
-            let position = Int(part.lowerBound - wanted.lowerBound)
-            buffer.write(position..<position + piece.count) { $0.write(piece, at: 0) }
+            let range = wanted.clamped(to: offset..<offset + Int64(plaintext.count))
+            let part = plaintext.extracting(Int(range.lowerBound - offset)..<Int(range.upperBound - offset))
+            let position = Int(range.lowerBound - wanted.lowerBound)
+            buffer.write(position..<position + part.count) { $0.write(part, at: 0) }
         }
     }
 

@@ -3,7 +3,7 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// One piece of the index: records of one class, or the ids of files that were removed.
+/// One part of the index: records of one class, or the ids of files that were removed.
 ///
 /// Layout: length of the frame (4), kind (2; 1 records, 2 removals), protection class (2; 0 for removals),
 /// number n (4); n times id (16), content generation (8), inner commitment (32), or for removals n ids; for

@@ -29,7 +29,7 @@ final class ActiveViewCopies: Sendable {
         }
     }
 
-    func forget(_ number: Int) { _ = state.withLock { $0.views.removeValue(forKey: number) } }
+    func unregister(_ number: Int) { _ = state.withLock { $0.views.removeValue(forKey: number) } }
 
     private func removeAll(where matches: (ProtectionClass) -> Bool) {
         let views = state.withLock { state in

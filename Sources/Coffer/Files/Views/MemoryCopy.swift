@@ -44,7 +44,7 @@ extension FileStore {
         let handle = try await makeMemoryCopy(of: id, context)
         let number = activeViews.add(handle.protection) { [weak handle] in handle?.revoke() }
         defer {
-            activeViews.forget(number)
+            activeViews.unregister(number)
             handle.revoke()
         }
         // A lock before the registration did not know about the copy.

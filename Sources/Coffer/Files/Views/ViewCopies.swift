@@ -52,7 +52,7 @@ extension FileStore {
         _ body: (ViewCopy, ContainerReader) async throws -> Result
     ) async throws -> Result {
         let (handle, reader) = try await makeViewCopy(of: id, context, permissions)
-        defer { activeViews.forget(handle.number) }
+        defer { activeViews.unregister(handle.number) }
         options.afterLimit { [weak handle] in handle?.expire() }
         let copy = ViewCopy(path: handle.path, isSwappable: Self.isSwapActive, handle: handle)
         do {
@@ -76,7 +76,7 @@ extension FileStore {
             try handle.makeHolder()
             return handle
         }
-        defer { activeViews.forget(handle.number) }
+        defer { activeViews.unregister(handle.number) }
         let result: Result
         do {
             result = try await body(handle.path.removingLastComponent())
@@ -111,7 +111,7 @@ extension FileStore {
                 try check()
                 return (handle, reader)
             } catch {
-                activeViews.forget(handle.number)
+                activeViews.unregister(handle.number)
                 try? handle.remove()
                 throw error
             }

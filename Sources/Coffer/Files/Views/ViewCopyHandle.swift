@@ -26,17 +26,17 @@ final class ViewCopyHandle: Sendable {
     var number: Int { registration.withLock { $0 } }
 
     init(
-        _ place: consuming ViewCopyDirectory.ViewDirectory, _ name: FilePath.Component,
+        _ viewDirectory: consuming ViewCopyDirectory.ViewDirectory, _ name: FilePath.Component,
         _ protection: ProtectionClass,
         in activeViews: ActiveViewCopies
     ) {
-        path = place.view.directory.path.pushing(Self.holder).appending(name)
-        leaseNumber = place.view.lease.number
+        path = viewDirectory.view.directory.path.pushing(Self.holder).appending(name)
+        leaseNumber = viewDirectory.view.lease.number
         self.name = FilePath(root: nil, [name])
-        directoryName = place.view.name
-        root = place.root
-        directory = place.view.directory
-        lease = Mutex(place.view.lease)
+        directoryName = viewDirectory.view.name
+        root = viewDirectory.root
+        directory = viewDirectory.view.directory
+        lease = Mutex(viewDirectory.view.lease)
         let number = activeViews.add(protection) { [weak self] in
             self?.revoke(.locked, "The vault was locked")
         }

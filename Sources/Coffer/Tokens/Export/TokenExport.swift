@@ -184,13 +184,13 @@ final class TokenExport: Sendable {
     private let keys: Keys
 
     /// The most memory that a file may request before any of it is authenticated: 1 GiB.
-    private static let usualMemoryKiB = 1 << 20
+    private static let standardMemoryKiB = 1 << 20
     /// The most memory traffic that all passes together may cause, which determines the time: 4 GiB.
-    private static let usualWorkKiB = 1 << 22
+    private static let standardWorkKiB = 1 << 22
 
     /// Whether a file may request this cost without the caller's permission.
-    static func isUsual(_ cost: Argon2id.Cost) -> Bool {
-        cost.memoryKiB <= usualMemoryKiB && cost.passes <= usualWorkKiB / cost.memoryKiB
+    static func isStandard(_ cost: Argon2id.Cost) -> Bool {
+        cost.memoryKiB <= standardMemoryKiB && cost.passes <= standardWorkKiB / cost.memoryKiB
     }
 
     /// Reads a complete export; throws `wrongPasscode` if it was sealed under another passphrase.
@@ -198,7 +198,7 @@ final class TokenExport: Sendable {
         guard bytes.count >= Self.fieldsSize + Self.tagSize else { throw Self.corruptError }
         let head = Array(bytes[..<Self.fieldsSize])
         let fields = try Header.decode(head)
-        guard Self.isUsual(fields.cost) || allowingExpensive else {
+        guard Self.isStandard(fields.cost) || allowingExpensive else {
             throw CofferError(
                 .refused,
                 "This file requires \(fields.cost.memoryKiB >> 10) MiB of memory and \(fields.cost.passes) "

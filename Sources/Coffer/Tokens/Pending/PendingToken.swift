@@ -27,7 +27,7 @@ struct PendingToken {
     private static let displayName = "pending token"
 
     /// The destination of a pending value, and what it is sealed with.
-    struct Place {
+    struct Destination {
         let name: [UInt8]
         let publicKey: [UInt8]
         let vaultID: VaultID
@@ -36,9 +36,11 @@ struct PendingToken {
     }
 
     static func seal(
-        _ token: Token, info: TokenInfo, tokenKey: borrowing SecretBytes, number: UInt64, at place: Place
+        _ token: Token, info: TokenInfo, tokenKey: borrowing SecretBytes, number: UInt64,
+        to destination: Destination
     ) throws(CofferError) -> PendingToken {
-        let head = head(number, info.protection, place.name, version: version, vaultID: place.vaultID)
+        let head = head(
+            number, info.protection, destination.name, version: version, vaultID: destination.vaultID)
         var metadata = BinaryWriter()
         metadata.appendLengthPrefixed(info.encoded)
         let start = try tokenKey.exposing { (key) throws(CofferError) in
@@ -47,11 +49,11 @@ struct PendingToken {
         let rest = try token.exposing { (value) throws(CofferError) in
             try GuardedBytes.concatenating(start.span, value)
         }
-        let proof = try place.ticket?.proof(head, rest.span) ?? OpenedToken.noProof
+        let proof = try destination.ticket?.proof(head, rest.span) ?? OpenedToken.noProof
         let message = try GuardedBytes.concatenating((head + proof).span, rest.span)
         return PendingToken(
-            number: number, protection: info.protection, name: place.name, version: version,
-            box: try SealedBox.seal(message.span, to: place.publicKey.span))
+            number: number, protection: info.protection, name: destination.name, version: version,
+            box: try SealedBox.seal(message.span, to: destination.publicKey.span))
     }
 
     /// Opens the box with the class's secret key. Throws `corrupt` if the box does not open, belongs to

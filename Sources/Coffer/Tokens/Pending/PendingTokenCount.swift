@@ -78,7 +78,7 @@ extension VaultCore {
         guard try !storableEntries().isEmpty else { return }
         var fold = TokenFold(self)
         for entry in try pendingTokens.entries() where entry.state == .pending {
-            try fold.take(entry, in: vault)
+            try fold.merge(entry, in: vault)
         }
         try fold.finish(in: vault)
     }
@@ -115,14 +115,14 @@ extension VaultCore {
             guard info.protection.requiresPasscode, keybag.isComplete else { throw CofferError.locked }
             throw CofferError.requiresPasscode
         }
-        let place = PendingToken.Place(
+        let destination = PendingToken.Destination(
             name: name, publicKey: publicKey, vaultID: device.vaultID, ticket: tickets[name])
         let tokenKey = try SecretBytes.random(count: 32)
         let ticket = try tokenKey.exposing { (bytes) throws(CofferError) in
             try ReplacementTicket(of: SymmetricKey.copying(bytes), name: name)
         }
         let added = try pendingTokens.add(in: vault) { (number) throws(CofferError) in
-            try PendingToken.seal(token, info: info, tokenKey: tokenKey, number: number, at: place)
+            try PendingToken.seal(token, info: info, tokenKey: tokenKey, number: number, to: destination)
         }
         tickets.keep(ticket, for: name)
         ownPending[name] = OwnPendingTokens.Value(info: info, token: token, file: added)

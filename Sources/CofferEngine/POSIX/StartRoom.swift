@@ -36,12 +36,13 @@ package enum StartRoom {
     }
 
     private static let noMemory: StaticString = """
-        There is not enough memory to start: raise the limits of address space and data (ulimit -v, ulimit -d).
+        There is not enough memory to start: raise the limits of address space and data (ulimit -v, \
+        ulimit -d).
         """
 
     /// Ends the process with exit code 1 if there is too little memory even to report an error in the usual
-    /// way. Writes the message between two texts, to standard error and, if there are texts for it, to standard
-    /// output. Allocates nothing.
+    /// way. Writes the message after `prefix` to standard error and, inside `document`, to standard output.
+    /// Allocates nothing.
     package static func endIfUnableToReport(
         before prefix: StaticString, document: (before: StaticString, after: StaticString)?
     ) {

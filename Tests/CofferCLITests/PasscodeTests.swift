@@ -74,21 +74,12 @@ struct PasscodeTests {
         #expect(run.code == 64 && run.errorCode == "invalidInput")
     }
 
-    /// The text on the terminal, and the exit code.
-    private func terminal(_ answers: [String], _ command: [String]) throws -> [String: Any] {
-        let script = PackageRoot.path + "Tests/Faults/terminal.py"
-        let run = try CommandRun.run(
-            "python3", [script] + answers + ["--", CommandRun.cofferPath] + command)
-        try #require(run.code == 0, "\(run.errorText)")
-        return run.json
-    }
-
     @Test("Before the last attempt the prompt says what a wrong passcode does")
     func lastAttempt() throws {
         let home = try CommandHome("--attempt-delays", "off")
         let warning = "one attempt left: the next wrong passcode erases this vault."
         func shown() throws -> String {
-            try terminal(["2468"], ["passcode", "remove", "--home", home.path])["shown"] as? String ?? ""
+            try TerminalRun.coffer(["2468"], ["passcode", "remove", "--home", home.path]).shown
         }
         func wrong(_ numbers: ClosedRange<Int>) throws {
             for number in numbers { _ = try home.run(["unlock"], passcode: "wrong-\(number)") }
@@ -112,19 +103,18 @@ struct PasscodeTests {
         let folder = try ScratchDirectory.make()
         let home = folder.path(of: "home")
         let create = ["init", "--home", home] + CommandHome.cheap
-        let mismatch = try terminal(["first-1", "second-2"], create)
-        #expect(mismatch["code"] as? Int == 64 && mismatch["prompts"] as? Int == 2)
-        #expect(try terminal(["first-1", "first-1"], create)["code"] as? Int == 0)
+        let mismatch = try TerminalRun.coffer(["first-1", "second-2"], create)
+        #expect(mismatch.code == 64 && mismatch.prompts == 2)
+        #expect(try TerminalRun.coffer(["first-1", "first-1"], create).code == 0)
         for (answer, code) in [("first-1", 0), ("second-2", 5), ("^C", -2), ("", 64)] {
-            let run = try terminal([answer], ["token", "list", "--home", home])
-            #expect(run["code"] as? Int == code, "\(answer)")
-            #expect(run["quiet"] as? Bool == true && run["echoAtEnd"] as? Bool == true)
-            let shown = run["shown"] as? String ?? ""
-            #expect(!shown.contains("first-1") && !shown.contains("second-2"))
+            let run = try TerminalRun.coffer([answer], ["token", "list", "--home", home])
+            #expect(run.code == code, "\(answer)")
+            #expect(run.isQuiet && run.echoesAtEnd)
+            #expect(!run.shown.contains("first-1") && !run.shown.contains("second-2"))
         }
-        let changed = try terminal(
+        let changed = try TerminalRun.coffer(
             ["first-1", "third-3", "third-3"], ["passcode", "change", "--home", home])
-        #expect(changed["code"] as? Int == 0 && changed["quiet"] as? Bool == true)
-        #expect(try terminal(["third-3"], ["token", "list", "--home", home])["code"] as? Int == 0)
+        #expect(changed.code == 0 && changed.isQuiet)
+        #expect(try TerminalRun.coffer(["third-3"], ["token", "list", "--home", home]).code == 0)
     }
 }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Coffer
 import CofferBase
-import CofferCrypto
 import CofferEngine
 
 /// `coffer token put`
@@ -9,7 +8,8 @@ struct TokenPut: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put", abstract: "Store the token on standard input, byte for byte; print its version.",
         discussion: """
-            The token has 1 byte to 1 MiB. A newline at the end is part of it: use printf rather than echo.
+            The token has 1 byte to 1 MiB. At a terminal the command asks for it without echo, and the newline \
+            is not part of it. From a pipe or a file every byte counts: use printf rather than echo.
 
             While the vault is locked and there is no way to ask for the passcode, the command seals the \
             token and queues it; its version is 0. The next unlock stores it if no token of its name exists. \
@@ -46,14 +46,10 @@ struct TokenPut: AsyncParsableCommand {
         let id = try name.id()
         let expiry = try expires.map { text throws(CofferError) in try ISODate.parse(text, of: "--expires") }
         let vault = try await VaultOpener.unlockedForStoring(global)
-        let secret = try SecretInput.all(from: Descriptor.standardInput(), limit: Token.maxByteCount)
-        guard secret.count > 0 else {
-            throw CofferError(
-                .invalidInput, "Standard input is empty; nothing was stored. Write the token there.")
-        }
+        let token = try TokenInput.read()
         let precondition = ifVersion.map { $0 == 0 ? .absent : .version($0) } ?? Precondition.any
         let result = try await vault.tokens.put(
-            Token(SecretBytes(secret)), for: id, class: protection.protection, expires: expiry, scopes: scope,
+            token, for: id, class: protection.protection, expires: expiry, scopes: scope,
             isEphemeral: isEphemeral, precondition: precondition)
         if case .stored = result { return try show(result) }
         let fingerprint = try await vault.tokens.ownPendingFingerprint(for: id)

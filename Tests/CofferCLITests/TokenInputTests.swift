@@ -40,4 +40,54 @@ struct TokenInputTests {
         #expect(try TerminalRun.coffer([most], put).code == 0)
         #expect(try home("token", "get", "s", "a").text == most)
     }
+
+    @Test("A passcode file of Windows opens the vault, and sets the same passcode")
+    func windowsFile() throws {
+        let home = try CommandHome()
+        for line in ["2468\r\n", "2468\r\nrest"] {
+            let run = try CommandRun.coffer(
+                "token", "list", "--home", home.path, "--passcode-fd", "3",
+                descriptors: [3: Array(line.utf8)])
+            #expect(run.code == 0, "\(run.errorText)")
+        }
+        let changed = try CommandRun.coffer(
+            "passcode", "change", "--home", home.path, "--passcode-fd", "3", "--new-passcode-fd", "4",
+            descriptors: [3: Array("2468\r\n".utf8), 4: Array("1357\r\n".utf8)])
+        #expect(changed.code == 0, "\(changed.errorText)")
+        #expect(try home.run(["token", "list"], passcode: "1357").code == 0)
+        #expect(try home.status()["attemptsLeft"] as? Int == 10)
+    }
+
+    @Test("Standard input has the passcode in its first line and the token in the rest")
+    func bothOnOneDescriptor() throws {
+        let home = try CommandHome()
+        let put = ["token", "put", "s", "a", "--passcode-fd", "0"]
+        for end in ["\n", "\r\n"] {
+            let run = try home.run(put, passcode: "", input: Array("2468\(end)line\r\n\nlast\n".utf8))
+            #expect(run.code == 0, "\(run.errorText)")
+            #expect(try home("token", "get", "s", "a").text == "line\r\n\nlast\n")
+        }
+        // The same file under two numbers.
+        let path = try home.file("both", Array("2468\nvalue".utf8))
+        let shared = try CommandRun.run(
+            "sh",
+            [
+                "-c", "exec \"$0\" token put s a --home \"$1\" --passcode-fd 3 3<\"$2\" <&3",
+                CommandRun.cofferPath, home.path, path,
+            ])
+        #expect(shared.code == 0, "\(shared.errorText)")
+        #expect(try home("token", "get", "s", "a").text == "value")
+    }
+
+    @Test("A token where the passcode is expected costs no attempt, if nothing follows it")
+    func tokenAlone() throws {
+        let home = try CommandHome()
+        for input in ["a-token-alone", "a-token-alone\n", ""] {
+            let put = ["token", "put", "s", "a", "--passcode-fd", "0", "--json"]
+            let run = try home.run(put, passcode: "", input: Array(input.utf8))
+            #expect(run.code == 64 && run.errorCode == "invalidInput", "\(run.errorText)")
+        }
+        let status = try home.status()
+        #expect(status["attemptsLeft"] as? Int == 10 && status["tokens"] as? Int == 0)
+    }
 }

@@ -9,7 +9,8 @@ struct TokenPut: AsyncParsableCommand {
         commandName: "put", abstract: "Store the token on standard input, byte for byte; print its version.",
         discussion: """
             The token has 1 byte to 1 MiB. At a terminal the command asks for it without echo, and the newline \
-            is not part of it. From a pipe or a file every byte counts: use printf rather than echo.
+            is not part of it. From a pipe or a file every byte counts: use printf rather than echo. With \
+            --passcode-fd 0 the first line is the passcode, and the rest is the token.
 
             While the vault is locked and there is no way to ask for the passcode, the command seals the \
             token and queues it; its version is 0. The next unlock stores it if no token of its name exists. \
@@ -45,8 +46,12 @@ struct TokenPut: AsyncParsableCommand {
     func run() async throws {
         let id = try name.id()
         let expiry = try expires.map { text throws(CofferError) in try ISODate.parse(text, of: "--expires") }
-        let vault = try await VaultOpener.unlockedForStoring(global)
-        let token = try TokenInput.read()
+        // Before the passcode is evaluated: without a token, a first line that is not the passcode costs no
+        // attempt.
+        let passcode = try VaultOpener.passcode(global)
+        let early = try passcode == nil ? nil : TokenInput.read()
+        let vault = try await VaultOpener.unlockedForStoring(global, with: passcode)
+        let token = try early ?? TokenInput.read()
         let precondition = ifVersion.map { $0 == 0 ? .absent : .version($0) } ?? Precondition.any
         let result = try await vault.tokens.put(
             token, for: id, class: protection.protection, expires: expiry, scopes: scope,

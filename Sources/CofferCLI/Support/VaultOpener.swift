@@ -18,10 +18,13 @@ enum VaultOpener {
 
     /// Opens and unlocks the vault: with the given passcode, with keys that `unlock` cached in the kernel
     /// keyring, without a passcode if none is set, or by asking on the terminal. If there is no terminal,
-    /// keys that outlast a lock still open items of their class.
-    static func unlocked(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+    /// keys that outlast a lock still open items of their class. `given` is the passcode on `--passcode-fd` if
+    /// the caller has read it already.
+    static func unlocked(
+        _ global: GlobalOptions, with given: Passcode? = nil
+    ) async throws(CofferError) -> Vault {
         let vault = try await vault(global)
-        try await unlock(vault, global, isHolding: false) { _ in true }
+        try await unlock(vault, global, with: given, isHolding: false) { _ in true }
         return vault
     }
 
@@ -65,9 +68,10 @@ enum VaultOpener {
     /// Unlocks a vault; cached keys in the kernel keyring suffice if `isEnough` returns true. With
     /// `isHolding`, a lock by another process is noticed from here on.
     private static func unlock(
-        _ vault: Vault, _ global: GlobalOptions, isHolding: Bool, _ isEnough: (Vault) -> Bool
+        _ vault: Vault, _ global: GlobalOptions, with known: Passcode? = nil, isHolding: Bool,
+        _ isEnough: (Vault) -> Bool
     ) async throws(CofferError) {
-        let given = try passcode(global)
+        let given: Passcode? = if let known { known } else { try passcode(global) }
         if isHolding { try await vault.announceHolding() }
         if let passcode = given { return try await unlock(vault, with: passcode) }
         if try await vault.restoreCachedKeys(), isEnough(vault) { return }
@@ -93,7 +97,7 @@ enum VaultOpener {
         let vault = try await vault(global)
         let secret: Token
         if let number = global.passcodeFd {
-            secret = try Token(SecretBytes(PasscodeInput.line(of: number)))
+            secret = try Token(PasscodeInput.passcode(on: number))
         } else {
             let isUnlocked = try await vault.restoreCachedKeys()
             if isUnlocked, !isNeeded { return (vault, nil) }
@@ -129,9 +133,11 @@ enum VaultOpener {
 
     /// Unlocks for storing. If the vault is locked and there is no way to ask for the passcode, returns it
     /// locked; stored tokens then wait for an unlock.
-    static func unlockedForStoring(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+    static func unlockedForStoring(
+        _ global: GlobalOptions, with given: Passcode? = nil
+    ) async throws(CofferError) -> Vault {
         do throws(CofferError) {
-            return try await unlocked(global)
+            return try await unlocked(global, with: given)
         } catch {
             guard error.code == .locked else { throw error }
             return try await vault(global)
@@ -140,7 +146,8 @@ enum VaultOpener {
 
     /// The passcode on `--passcode-fd`; `nil` if the option was not given.
     static func passcode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
-        try wrap(PasscodeInput.read(global.passcodeFd))
+        guard let number = global.passcodeFd else { return nil }
+        return try Passcode(PasscodeInput.passcode(on: number))
     }
 
     /// The current passcode: from `--passcode-fd`, or from the terminal.
@@ -155,7 +162,7 @@ enum VaultOpener {
     static func newPasscode(
         onDescriptor number: Int32?, option: String = "--new-passcode-fd"
     ) throws(CofferError) -> Passcode {
-        if let number { return try Passcode(SecretBytes(PasscodeInput.line(of: number))) }
+        if let number { return try Passcode(PasscodeInput.passcode(on: number)) }
         guard let first = try typedPasscode("New passcode: ") else {
             throw CofferError(
                 .invalidInput,
@@ -212,11 +219,6 @@ enum VaultOpener {
     private static func typedPasscode(_ prompt: String) throws(CofferError) -> Passcode? {
         guard try Descriptor.standardInput().isTerminal else { return nil }
         return try Passcode.readFromTerminal(prompt: prompt)
-    }
-
-    private static func wrap(_ secret: consuming SecretBytes?) throws(CofferError) -> Passcode? {
-        guard let secret else { return nil }
-        return try Passcode(secret)
     }
 }
 

@@ -103,9 +103,11 @@ struct PasscodeTests {
         let folder = try ScratchDirectory.make()
         let home = folder.path(of: "home")
         let create = ["init", "--home", home] + CommandHome.cheap
-        let mismatch = try TerminalRun.coffer(["first-1", "second-2"], create)
-        #expect(mismatch.code == 64 && mismatch.prompts == 2)
-        #expect(try TerminalRun.coffer(["first-1", "first-1"], create).code == 0)
+        let mismatches = Array(repeating: ["first-1", "second-2"], count: 3).flatMap { $0 }
+        let mismatch = try TerminalRun.coffer(mismatches, create)
+        #expect(mismatch.code == 64 && mismatch.prompts == 6 && mismatch.isQuiet, "\(mismatch.shown)")
+        let second = try TerminalRun.coffer(["first-1", "second-2", "first-1", "first-1"], create)
+        #expect(second.code == 0 && second.shown.contains("do not match. Try again."), "\(second.shown)")
         for (answer, code) in [("first-1", 0), ("second-2", 5), ("^C", -2), ("", 64)] {
             let run = try TerminalRun.coffer([answer], ["token", "list", "--home", home])
             #expect(run.code == code, "\(answer)")
@@ -116,5 +118,21 @@ struct PasscodeTests {
             ["first-1", "third-3", "third-3"], ["passcode", "change", "--home", home])
         #expect(changed.code == 0 && changed.isQuiet)
         #expect(try TerminalRun.coffer(["third-3"], ["token", "list", "--home", home]).code == 0)
+    }
+
+    @Test("A passcode that the policy refuses is not asked for a second time")
+    func policyFirst() throws {
+        let folder = try ScratchDirectory.make()
+        let home = folder.path(of: "home")
+        let create = ["init", "--home", home, "--policy", "digits"] + CommandHome.cheap
+        let refused = try TerminalRun.coffer(["letters", "12", "also letters"], create)
+        #expect(refused.code == 11 && refused.prompts == 3, "\(refused.shown)")
+        let made = try TerminalRun.coffer(["letters", "2468", "2468"], create)
+        #expect(made.code == 0 && made.prompts == 3, "\(made.shown)")
+        #expect(made.shown.contains("4 to 8 digits. Try again."), "\(made.shown)")
+        let changed = try TerminalRun.coffer(
+            ["2468", "letters", "1357", "1357"], ["passcode", "change", "--home", home])
+        #expect(changed.code == 0 && changed.prompts == 4, "\(changed.shown)")
+        #expect(try TerminalRun.coffer(["1357"], ["token", "list", "--home", home]).code == 0)
     }
 }

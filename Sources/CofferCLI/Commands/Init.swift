@@ -79,7 +79,8 @@ struct InitCommand: AsyncParsableCommand {
         }
         options.keyring = try await backend(at: location)
         let vault = try await Vault.create(
-            at: location, options: options, passcode: try passcode(), interaction: global.interaction)
+            at: location, options: options, passcode: try passcode(options.policy),
+            interaction: global.interaction)
         let vaultID = vault.vaultID.description
         vault.close()
         if global.json {
@@ -103,7 +104,7 @@ struct InitCommand: AsyncParsableCommand {
         }
     }
 
-    private func passcode() throws(CofferError) -> Passcode? {
+    private func passcode(_ policy: PasscodePolicy) throws(CofferError) -> Passcode? {
         guard !noPasscode else {
             guard global.passcodeFd == nil else {
                 throw CofferError(.invalidInput, "Specify either --no-passcode or --passcode-fd.")
@@ -111,7 +112,7 @@ struct InitCommand: AsyncParsableCommand {
             return nil
         }
         if let passcode = try VaultOpener.passcode(global) { return passcode }
-        return try VaultOpener.newPasscode(onDescriptor: nil, option: "--passcode-fd")
+        return try VaultOpener.newPasscode(onDescriptor: nil, option: "--passcode-fd", policy: policy)
     }
 
     private func passcodePolicy() throws(CofferError) -> PasscodePolicy {

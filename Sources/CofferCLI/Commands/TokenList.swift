@@ -13,7 +13,8 @@ struct TokenList: AsyncParsableCommand {
             and the command ends with 7. The embedded keyring, however, is one sealed file: one changed byte \
             of that file hides every token in it. Damaged tokens that arrived while locked are counted: see \
             coffer token purge-corrupt.
-            """)
+            """,
+        aliases: ["ls"])
 
     @OptionGroup var global: GlobalOptions
 
@@ -64,7 +65,8 @@ struct TokenRemove: AsyncParsableCommand {
         discussion: """
             Values that arrived while locked and wait under the name are removed too; a message reports how \
             many, and with --json the field waiting.
-            """)
+            """,
+        aliases: ["rm"])
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var name: TokenName

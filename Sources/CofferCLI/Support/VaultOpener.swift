@@ -158,21 +158,20 @@ enum VaultOpener {
         return try await typedPasscode("Current passcode: ", of: vault)
     }
 
-    /// A new passcode: from the given descriptor, or typed twice on the terminal.
+    /// A new passcode: from the given descriptor, or typed twice on the terminal. A typed one that `policy`
+    /// refuses is not asked for a second time.
     static func newPasscode(
-        onDescriptor number: Int32?, option: String = "--new-passcode-fd"
+        onDescriptor number: Int32?, option: String = "--new-passcode-fd", policy: PasscodePolicy
     ) throws(CofferError) -> Passcode {
         if let number { return try Passcode(PasscodeInput.passcode(on: number)) }
-        guard let first = try typedPasscode("New passcode: ") else {
+        guard try Descriptor.standardInput().isTerminal else {
             throw CofferError(
                 .invalidInput,
                 "A new passcode is required, and there is no terminal to ask for it. Specify it with "
                     + "\(option).")
         }
-        guard let second = try typedPasscode("Confirm passcode: "), first.isEqual(to: second) else {
-            throw CofferError(.invalidInput, "The two passcodes do not match.")
-        }
-        return first
+        return try TypedTwice.read(
+            "New passcode: ", confirmation: "Confirm passcode: ", noun: "passcodes", check: policy.check)
     }
 
     /// Unlocks. If attempts are delayed after wrong passcodes, waits for the delay.
@@ -214,11 +213,6 @@ enum VaultOpener {
     private static func warnBeforeLastAttempt(_ vault: Vault) async {
         guard let left = (try? await vault.status())?.attemptsLeft, left <= 1 else { return }
         Output.message("coffer: one attempt left: the next wrong passcode erases this vault.")
-    }
-
-    private static func typedPasscode(_ prompt: String) throws(CofferError) -> Passcode? {
-        guard try Descriptor.standardInput().isTerminal else { return nil }
-        return try Passcode.readFromTerminal(prompt: prompt)
     }
 }
 

@@ -2,15 +2,16 @@ import ArgumentParser
 import Coffer
 import CofferBase
 import CofferEngine
+import FoundationEssentials
 
 /// `coffer token put`
 struct TokenPut: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put", abstract: "Store the token on standard input, byte for byte; print its version.",
         discussion: """
-            The token has 1 byte to 1 MiB. At a terminal the command asks for it without echo, and the newline \
-            is not part of it. From a pipe or a file every byte counts: use printf rather than echo. With \
-            --passcode-fd 0 the first line is the passcode, and the rest is the token.
+            The token has 1 byte to 1 MiB. At a terminal the command asks for it without echo, and the \
+            newline is not part of it. From a pipe or a file every byte counts: use printf rather than echo. \
+            With --passcode-fd 0 the first line is the passcode, and the rest is the token.
 
             While the vault is locked and there is no way to ask for the passcode, the command seals the \
             token and queues it; its version is 0. The next unlock stores it if no token of its name exists. \
@@ -29,7 +30,9 @@ struct TokenPut: AsyncParsableCommand {
     var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
 
     @Option(
-        help: ArgumentHelp("The time of expiry, as in 2027-01-31T12:00:00Z.", valueName: "ISO8601"))
+        help: ArgumentHelp(
+            "When it expires: in 10m, 1h, 90d, or at 2027-01-31 (UTC), 2027-01-31T12:00:00Z.",
+            valueName: "time"))
     var expires: String?
 
     @Option(help: ArgumentHelp("An OAuth scope; may be repeated.", valueName: "scope"))
@@ -45,7 +48,9 @@ struct TokenPut: AsyncParsableCommand {
 
     func run() async throws {
         let id = try name.id()
-        let expiry = try expires.map { text throws(CofferError) in try ISODate.parse(text, of: "--expires") }
+        let expiry = try expires.map { text throws(CofferError) in
+            try TimeArgument.parse(text, of: "--expires").date(from: Date())
+        }
         // Before the passcode is evaluated: without a token, a first line that is not the passcode costs no
         // attempt.
         let passcode = try VaultOpener.passcode(global)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import FoundationEssentials
 
 /// `coffer unlock`
 struct UnlockCommand: AsyncParsableCommand {
@@ -18,14 +19,13 @@ struct UnlockCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("Keep the keys for exactly this long.", valueName: "seconds"))
-    var seconds: Int?
+        help: ArgumentHelp(
+            "Keep the keys for exactly this long: seconds, 10m, 1h, or until 2027-01-31 (UTC).",
+            valueName: "time"))
+    var time: String?
 
     func run() async throws {
-        if let seconds, !(1...Int(Int32.max)).contains(seconds) {
-            throw CofferError(.invalidInput, "--for takes 1 to \(Int32.max) seconds.")
-        }
-        let duration = seconds.map { Duration.seconds($0) }
+        let duration = try time.map { text throws(CofferError) in try Self.duration(text) }
         let vault = try await VaultOpener.unlockedForHolding(global, for: duration)
         var isHeld = true
         do throws(CofferError) {
@@ -39,6 +39,15 @@ struct UnlockCommand: AsyncParsableCommand {
         }
         await reportPendingTokens(vault)
         if global.json { try Output.json(.object([("state", .text("unlocked")), ("held", .flag(isHeld))])) }
+    }
+
+    private static func duration(_ text: String) throws(CofferError) -> Duration {
+        let seconds = try TimeArgument.parse(text, of: "--for", takesSeconds: true).seconds(from: Date())
+        guard (1...Int(Int32.max)).contains(seconds) else {
+            throw CofferError(
+                .invalidInput, "--for takes at least one second and at most \(Int32.max) seconds from now.")
+        }
+        return .seconds(seconds)
     }
 
     /// Reports tokens that arrived while locked and are damaged or wait. Errors do not affect the unlock.

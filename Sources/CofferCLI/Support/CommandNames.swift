@@ -42,7 +42,7 @@ enum CommandNames {
         names(of: command).contains { $0.hasSameBytes(as: word) }
     }
 
-    /// The commands that may be meant: the nearest names here, otherwise the commands of this name in a group.
+    /// The commands that may be meant: the nearest names here, otherwise those of this name in a group.
     private static func suggestions(
         for word: String, _ below: [any ParsableCommand.Type], _ path: [String],
         of root: any ParsableCommand.Type

@@ -29,8 +29,8 @@ enum TokenInput {
         guard line.count <= maxTypedLength else {
             throw CofferError(
                 .invalidInput,
-                "A terminal passes on at most \(maxTypedLength) bytes of a line; nothing was stored. Write the "
-                    + "token to standard input through a pipe or from a file.")
+                "A terminal passes on at most \(maxTypedLength) bytes of a line; nothing was stored. Write "
+                    + "the token to standard input through a pipe or from a file.")
         }
         return try Token(SecretBytes(line))
     }

@@ -18,8 +18,8 @@ enum VaultOpener {
 
     /// Opens and unlocks the vault: with the given passcode, with keys that `unlock` cached in the kernel
     /// keyring, without a passcode if none is set, or by asking on the terminal. If there is no terminal,
-    /// keys that outlast a lock still open items of their class. `given` is the passcode on `--passcode-fd` if
-    /// the caller has read it already.
+    /// keys that outlast a lock still open items of their class. `given` is the passcode on `--passcode-fd`
+    /// if the caller has read it already.
     static func unlocked(
         _ global: GlobalOptions, with given: Passcode? = nil
     ) async throws(CofferError) -> Vault {

@@ -35,6 +35,9 @@ struct TokenPut: AsyncParsableCommand {
             valueName: "time"))
     var expires: String?
 
+    @Option(help: ArgumentHelp("A text by which token list finds it, too.", valueName: "text"))
+    var label: String?
+
     @Option(help: ArgumentHelp("An OAuth scope; may be repeated.", valueName: "scope"))
     var scope: [String] = []
 
@@ -60,7 +63,7 @@ struct TokenPut: AsyncParsableCommand {
         let precondition = ifVersion.map { $0 == 0 ? .absent : .version($0) } ?? Precondition.any
         let result = try await vault.tokens.put(
             token, for: id, class: protection.protection, expires: expiry, scopes: scope,
-            isEphemeral: isEphemeral, precondition: precondition)
+            attributes: try attributes(), isEphemeral: isEphemeral, precondition: precondition)
         if case .stored = result { return try show(result) }
         let fingerprint = try await vault.tokens.ownPendingFingerprint(for: id)
         let choice = fingerprint.map { " --fingerprint \($0)" } ?? ""
@@ -68,6 +71,14 @@ struct TokenPut: AsyncParsableCommand {
             "coffer: the vault is locked: the token waits, sealed, for the next unlock. If one of this name "
                 + "is stored, it waits for coffer token accept\(choice).")
         try show(result, [("fingerprint", fingerprint.map { .text($0) } ?? .none)])
+    }
+
+    private func attributes() throws(CofferError) -> [String: String] {
+        guard let label else { return [:] }
+        guard ProgramArguments.isText(label) else {
+            throw CofferError(.invalidInput, "The label must be UTF-8.")
+        }
+        return [TokenFilter.label: label]
     }
 
     private func show(_ result: PutResult, _ more: [(String, JSONDocument)] = []) throws(CofferError) {

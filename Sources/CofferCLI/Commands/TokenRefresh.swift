@@ -60,7 +60,7 @@ struct TokenRefresh: AsyncParsableCommand {
         let result = await Task { try await refresh(id, vault, life) }.result
         signals.release()
         guard let refreshed = try result.get() else {
-            throw CofferError(.absent, "There is no such token.")
+            throw await vault.tokens.absence(of: id)
         }
         let version = Int(refreshed.info.version ?? 0)
         guard global.json else { return try Output.line(String(version)) }

@@ -42,8 +42,8 @@ enum PasscodeInput {
     /// The descriptors from which a line has been read.
     private static let taken = Mutex<Set<Int32>>([])
 
-    /// Reads the passcode of a vault from the first line of a descriptor. A carriage return before the newline
-    /// does not belong to it: in a file written on Windows it would cost an attempt.
+    /// Reads the passcode of a vault from the first line of a descriptor. A carriage return before the
+    /// newline does not belong to it: in a file written on Windows it would cost an attempt.
     static func passcode(on number: Int32) throws(CofferError) -> SecretBytes {
         SecretBytes(try line(of: number, droppingReturn: true))
     }

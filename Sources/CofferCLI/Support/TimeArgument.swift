@@ -15,8 +15,8 @@ enum TimeArgument {
     ///
     /// - Parameters:
     ///   - text: Numbers with units, the largest unit first (`90d`, `1h30m`; w, d, h, m, s); the same in the
-    ///     form of ISO 8601 (`P90D`, `PT1H30M`); a day (`2027-01-31`), which is its beginning in UTC; or a day
-    ///     and a time with a zone (`2027-01-31T12:00:00Z`).
+    ///     form of ISO 8601 (`P90D`, `PT1H30M`); a day (`2027-01-31`), which is its beginning in UTC; or a
+    ///     day and a time with a zone (`2027-01-31T12:00:00Z`).
     ///   - option: The option's name, for the error.
     ///   - takesSeconds: Whether a number without a unit means seconds.
     /// - Returns: The time.

@@ -11,8 +11,8 @@ struct UnlockCommand: AsyncParsableCommand {
         discussion: """
             The keys stay until `coffer lock`, a reboot, or the vault's inactivity time without use; with \
             --for, exactly that long. The keys of the two afterFirstUnlock classes stay until a reboot. \
-            Without a kernel keyring, every command asks for the passcode. If any process locks the vault \
-            meanwhile, the lock wins: this command fails and leaves no key.
+            Without a kernel keyring, every command asks for the passcode, and this one ends with 8. If any \
+            process locks the vault meanwhile, the lock wins: this command fails and leaves no key.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -27,19 +27,28 @@ struct UnlockCommand: AsyncParsableCommand {
     func run() async throws {
         let duration = try time.map { text throws(CofferError) in try Self.duration(text) }
         let vault = try await VaultOpener.unlockedForHolding(global, for: duration)
-        var isHeld = true
-        do throws(CofferError) {
-            try await vault.cacheKeysInKernel(for: duration)
-        } catch {
-            guard [.unsupported, .permissionDenied].contains(error.code) else { throw error }
-            isHeld = false
-            Output.message(
-                "coffer: the passcode is correct, but there is no kernel keyring to cache the keys in. "
-                    + "Specify the passcode with each command.")
-        }
+        let isHeld = try await cacheKeys(of: vault, for: duration)
         await reportPendingTokens(vault)
+        let hasPasscode = try await vault.status().hasPasscode
+        guard isHeld || !hasPasscode else { throw Self.noKernelKeyring }
         if global.json { try Output.json(.object([("state", .text("unlocked")), ("held", .flag(isHeld))])) }
     }
+
+    /// Caches the keys; returns `false` if there is no kernel keyring.
+    private func cacheKeys(of vault: Vault, for duration: Duration?) async throws(CofferError) -> Bool {
+        do throws(CofferError) {
+            try await vault.cacheKeysInKernel(for: duration)
+            return true
+        } catch {
+            guard [.unsupported, .permissionDenied].contains(error.code) else { throw error }
+            return false
+        }
+    }
+
+    private static let noKernelKeyring = CofferError(
+        .keyringUnavailable,
+        "The passcode is correct, but there is no kernel keyring to cache the keys in, so the vault is "
+            + "locked again. Specify the passcode with each command.")
 
     private static func duration(_ text: String) throws(CofferError) -> Duration {
         let seconds = try TimeArgument.parse(text, of: "--for", takesSeconds: true).seconds(from: Date())

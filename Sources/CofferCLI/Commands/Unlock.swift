@@ -29,8 +29,7 @@ struct UnlockCommand: AsyncParsableCommand {
         let vault = try await VaultOpener.unlockedForHolding(global, for: duration)
         let isHeld = try await cacheKeys(of: vault, for: duration)
         await reportPendingTokens(vault)
-        let hasPasscode = try await vault.status().hasPasscode
-        guard isHeld || !hasPasscode else { throw Self.noKernelKeyring }
+        if !isHeld, try await vault.status().hasPasscode { throw Self.noKernelKeyring }
         if global.json { try Output.json(.object([("state", .text("unlocked")), ("held", .flag(isHeld))])) }
     }
 

@@ -2,6 +2,7 @@ import Coffer
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import SystemPackage
 
 /// Reads the value of a token.
 enum TokenInput {

@@ -2,6 +2,7 @@ import Coffer
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import SystemPackage
 
 /// Opens and unlocks the vault for commands.
 enum VaultOpener {
@@ -121,14 +122,35 @@ enum VaultOpener {
         + "--passcode-fd. If the key has another passcode or none, specify that one with --key-passcode-fd."
     private static let ofVault = "Specify its passcode with --passcode-fd."
 
-    /// Unlocks for the helpers of other programs, whose users see only the message.
-    static func unlockedForHelper(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+    /// Unlocks for the helpers of other programs, whose users see only the message. With `prompt`, asks for
+    /// the passcode on the terminal of this process, although standard input belongs to the other program.
+    static func unlockedForHelper(
+        _ global: GlobalOptions, prompt: String? = nil
+    ) async throws(CofferError) -> Vault {
         do throws(CofferError) {
-            return try await unlocked(global)
+            let vault = try await unlocked(global)
+            // Keys that outlast a lock do not open every token.
+            guard !vault.isUnlocked, let prompt else { return vault }
+            if let opened = try await unlockedOnTerminal(global, prompt) { return opened }
+            return vault
         } catch {
             guard error.code == .locked else { throw error }
-            throw CofferError(.locked, "The vault is locked. Run coffer unlock first.")
+            guard let prompt, let vault = try await unlockedOnTerminal(global, prompt) else {
+                throw CofferError(.locked, "The vault is locked. Run coffer unlock first.")
+            }
+            return vault
         }
+    }
+
+    /// Unlocks with a passcode typed on the controlling terminal; returns `nil` if there is none.
+    private static func unlockedOnTerminal(
+        _ global: GlobalOptions, _ prompt: String
+    ) async throws(CofferError) -> Vault? {
+        guard (try? Descriptor.open("/dev/tty", .readWrite)) != nil else { return nil }
+        let vault = try await vault(global)
+        await warnBeforeLastAttempt(vault)
+        try await unlock(vault, with: Passcode.readFromTerminal(prompt: prompt))
+        return vault
     }
 
     /// Unlocks for storing. If the vault is locked and there is no way to ask for the passcode, returns it

@@ -31,6 +31,32 @@ struct InitStatusTests {
         #expect(status["attemptsLeft"] is NSNull && status["inactivityMinutes"] is NSNull)
     }
 
+    @Test("init and passcode set say that the tenth wrong passcode erases everything, if there is one")
+    func erasureNotice() throws {
+        let folder = try ScratchDirectory.make()
+        let notice = "The tenth wrong passcode in a row erases the vault with everything in it."
+        for (name, options, erases) in [
+            ("a", ["--passcode-fd", "3"], true), ("b", ["--no-passcode"], false),
+        ] {
+            let create = ["init", "--keyring", "file"] + CommandHome.cheap + options
+            for (suffix, more) in [("", []), ("-json", ["--json"])] as [(String, [String])] {
+                let run = try CommandRun.run(
+                    CommandRun.cofferPath, create + more + ["--home", folder.path(of: name + suffix)],
+                    descriptors: [3: Array("2468\n".utf8)])
+                #expect(run.code == 0, "\(run.errorText)")
+                if more.isEmpty {
+                    #expect(run.text.contains(notice) == erases)
+                } else {
+                    #expect(run.json["eraseAfter"] as? Int == (erases ? 10 : nil))
+                }
+            }
+        }
+        let set = try CommandRun.coffer(
+            "passcode", "set", "--home", folder.path(of: "b"), "--new-passcode-fd", "3",
+            descriptors: [3: Array("2468\n".utf8)])
+        #expect(set.code == 0 && set.errorText.contains(notice), "\(set.errorText)")
+    }
+
     @Test("A home is made once")
     func again() throws {
         let home = try CommandHome()

@@ -12,6 +12,10 @@ struct InitCommand: AsyncParsableCommand {
         discussion: """
             The passcode comes from --passcode-fd or the terminal. Without a passcode, anyone who can read \
             the vault directory can open the vault; choose that with --no-passcode.
+
+            The tenth wrong passcode in a row erases the vault with everything in it, and nothing brings it \
+            back. Keep a copy of what must not be lost: see coffer export and coffer file export. The same \
+            wrong passcode twice in a row counts once.
             """)
 
     enum Keyring: String, CaseIterable, ExpressibleByArgument {
@@ -83,15 +87,21 @@ struct InitCommand: AsyncParsableCommand {
             interaction: global.interaction)
         let vaultID = vault.vaultID.description
         vault.close()
-        if global.json {
-            try Output.json(
-                .object([("vaultID", .text(vaultID)), ("keyring", .text(options.keyring.rawValue))]))
-        } else {
-            let place = options.keyring == .file ? "that directory" : "the Secret Service"
-            try Output.line(
-                "Created vault \(vaultID) at \(location.path); its device key and tokens are in \(place).")
+        guard !global.json else {
+            return try Output.json(
+                .object([
+                    ("vaultID", .text(vaultID)), ("keyring", .text(options.keyring.rawValue)),
+                    ("eraseAfter", noPasscode ? .none : .number(Self.attemptLimit)),
+                ]))
         }
+        let place = options.keyring == .file ? "that directory" : "the Secret Service"
+        try Output.line(
+            "Created vault \(vaultID) at \(location.path); its device key and tokens are in \(place).")
+        if !noPasscode { try Output.line(VaultOpener.erasureNotice) }
     }
+
+    /// The wrong passcodes in a row after which a vault erases itself.
+    private static let attemptLimit = 10
 
     private func backend(at location: VaultLocation) async throws(CofferError) -> KeyringBackend {
         switch keyring {

@@ -26,6 +26,7 @@ struct PasscodeCommand: ParsableCommand {
             try await vault.changePasscode(
                 to: VaultOpener.newPasscode(onDescriptor: new.newPasscodeFd, policy: policy), current: nil)
             vault.lock()
+            Output.message("coffer: \(VaultOpener.erasureNotice)")
             try global.confirm(hasPasscode: true)
         }
     }

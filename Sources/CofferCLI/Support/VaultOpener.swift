@@ -180,6 +180,11 @@ enum VaultOpener {
         return try await typedPasscode("Current passcode: ", of: vault)
     }
 
+    /// What an owner must know before the first wrong passcode.
+    static let erasureNotice =
+        "The tenth wrong passcode in a row erases the vault with everything in it. Keep a copy of what must "
+        + "not be lost."
+
     /// A new passcode: from the given descriptor, or typed twice on the terminal. A typed one that `policy`
     /// refuses is not asked for a second time.
     static func newPasscode(

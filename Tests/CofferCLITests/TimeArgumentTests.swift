@@ -81,7 +81,8 @@ struct TimeArgumentTests {
         // The kernel's list shows whole hours and minutes.
         for (text, range) in [("120", 60...120), ("10m", 500...600), ("1h30m", 3600...5400)] {
             #expect(try home("unlock", "--for", text).code == 0)
-            #expect(range.contains(try #require(KernelKeys.secondsLeft(key))), "\(text)")
+            let left = try #require(KernelKeys.secondsLeft(key))
+            #expect(range.contains(left), "\(text): \(left)")
         }
         let tomorrow = (Date() + 86_400).formatted(.iso8601)
         #expect(try home("unlock", "--for", tomorrow).code == 0)

@@ -59,11 +59,11 @@ struct CachedKeyLifetimeTests {
         defer { session.close() }
         #expect(try await session.status().timeLeft == nil)
         try await session.cacheKeysInKernel(for: .seconds(300))
-        #expect(try await session.status().timeLeft == .seconds(300))
+        #expect(try await session.status().timeLeft == Duration.seconds(300))
         clock.advance(by: .seconds(100))
-        #expect(try await session.status().timeLeft == .seconds(200))
+        #expect(try await session.status().timeLeft == Duration.seconds(200))
         try await session.cacheKeysInKernel()
-        #expect(try await session.status().timeLeft == .seconds(600))
+        #expect(try await session.status().timeLeft == Duration.seconds(600))
         session.lock()
         #expect(try await session.status().timeLeft == nil)
     }

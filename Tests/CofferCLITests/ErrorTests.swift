@@ -107,7 +107,9 @@ struct ErrorTests {
     func completion(_ shell: String) throws {
         let run = try CommandRun.coffer("--generate-completion-script", shell)
         #expect(run.code == 0 && run.errors.isEmpty)
-        for word in ["unlock", "refresh", "if-version", "passcode-fd", "git-credential"] {
+        for word in [
+            "unlock", "refresh", "if-version", "passcode-fd", "git-credential", "rename", "allow-expired",
+        ] {
             #expect(run.text.contains(word), "\(word)")
         }
         guard shell == "bash" else { return }

@@ -72,6 +72,15 @@ package final class KernelKeyCache: Sendable {
         var terms: [ProtectionClass: CachedKeyTerm] = [:]
         /// Classes of the vault without a cached key.
         var lacking: Set<ProtectionClass> = []
+
+        /// The time until the last key is gone that a lock evicts; `nil` if there is none, or if one stays
+        /// until a reboot.
+        func timeLeft(now: Duration) -> Duration? {
+            let ends = terms.filter { $0.key.isEvictedOnLock }.map(\.value.end)
+            let known = ends.compactMap { $0 }
+            guard known.count == ends.count, let last = known.max() else { return nil }
+            return max(.zero, last - now)
+        }
     }
 
     /// Reads the cached keys, with ids from `keybag`; empty if there are none or there is no kernel keyring.

@@ -31,6 +31,9 @@ public struct VaultStatus: Sendable, Equatable {
     public var attemptsLeft: Int?
     /// Minutes without use until the vault locks, rounded up; `nil` if it locks only on reboot.
     public var inactivityMinutes: Int?
+    /// The time until the keys in the kernel keyring are gone, if no program uses them meanwhile; `nil` if
+    /// there are none, if they stay until a reboot, and without a passcode.
+    public var timeLeft: Duration?
     /// The number of tokens.
     public var tokens = 0
     /// The number of files.
@@ -85,14 +88,16 @@ extension Vault {
         let core = core
         var status = try await BlockingExecutor.run { _ throws(CofferError) in
             let keybag = try core.readKeybag()
-            let held = try core.cachedKeys.read(keybag).keys
+            let cached = try core.cachedKeys.read(keybag)
             let isOpen =
-                keybag.passcode == nil || core.keys.isUnlocked || held.keys.contains { $0.isEvictedOnLock }
+                keybag.passcode == nil || core.keys.isUnlocked
+                || cached.keys.keys.contains { $0.isEvictedOnLock }
             var status = VaultStatus(isOpen ? .unlocked : .locked)
             status.vaultID = core.device.vaultID
             status.keyring = try core.activeStorage.backend()
             status.hasPasscode = keybag.passcode != nil
             status.attemptsLeft = try core.attemptsLeft(keybag)
+            if keybag.passcode != nil { status.timeLeft = cached.timeLeft(now: core.clock.bootTime()) }
             status.inactivityMinutes = keybag.inactivity.map { ($0 + 59) / 60 }
             return status
         }

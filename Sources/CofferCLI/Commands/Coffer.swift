@@ -35,17 +35,14 @@ extension CofferCommand {
         return first == LockCommand._commandName || first == WipeCommand._commandName
     }
 
-    /// Rejects help for an unknown command, for which the parser would print the help of the parent command.
-    private static func checkHelp(_ arguments: [String]) throws {
-        guard let first = arguments.first, first.hasSameBytes(as: "help") else { return }
-        var command: any ParsableCommand.Type = self
-        for word in arguments.dropFirst() where !word.utf8.hasPrefix("-") {
-            let next = command.configuration.subcommands.first { $0._commandName.hasSameBytes(as: word) }
-            guard let next else {
-                throw ValidationError(
-                    "There is no command \(word.printable). Run coffer help for a list.")
-            }
-            command = next
+    /// Rejects an unknown command with a suggestion. The parser would call it an unexpected argument, and
+    /// answer a request for its help with the help of the parent command.
+    private static func checkNames(_ arguments: [String]) throws {
+        if arguments.first?.hasSameBytes(as: "help") == true {
+            let words = arguments.dropFirst().filter { !$0.utf8.hasPrefix("-") }
+            try CommandNames.check(words, of: self, isHelp: true)
+        } else {
+            try CommandNames.check(arguments.prefix { !$0.utf8.hasPrefix("-") }, of: self)
         }
     }
 
@@ -53,7 +50,7 @@ extension CofferCommand {
     static func start(_ arguments: some Sequence<String>) async -> Never {
         let arguments = GlobalOptions.hoistGlobalOptions(Array(arguments))
         do {
-            try checkHelp(arguments)
+            try checkNames(arguments)
             var command = try parseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

@@ -66,12 +66,9 @@ struct ExportPassphrase: ParsableArguments {
 
     /// A new passphrase. On a terminal, the user types it twice.
     func new() throws(CofferError) -> Passcode {
-        let first = try current()
-        guard passphraseFd == nil else { return first }
-        let second = try Passcode(PasscodeInput.readRequired(nil, prompt: "Confirm passphrase: "))
-        guard first.isEqual(to: second) else {
-            throw CofferError(.invalidInput, "The two passphrases do not match.")
-        }
-        return first
+        guard passphraseFd == nil, try Descriptor.standardInput().isTerminal else { return try current() }
+        return try TypedTwice.read(
+            "Passphrase of the export: ", confirmation: "Confirm passphrase: ", noun: "passphrases"
+        ) { _ in }
     }
 }

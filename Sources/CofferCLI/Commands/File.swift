@@ -126,7 +126,8 @@ struct FileList: AsyncParsableCommand {
         discussion: """
             A file whose container was deleted by another program is listed as missing. If a file is \
             missing, or the index is damaged or incomplete, the command reports it and ends with 7.
-            """)
+            """,
+        aliases: ["ls"])
 
     @OptionGroup var global: GlobalOptions
 
@@ -203,7 +204,8 @@ extension FileInfo {
 
 /// `coffer file remove`
 struct FileRemove: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a file.")
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Remove a file.", aliases: ["rm"])
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var file: FileArgument

@@ -12,6 +12,10 @@ struct InitCommand: AsyncParsableCommand {
         discussion: """
             The passcode comes from --passcode-fd or the terminal. Without a passcode, anyone who can read \
             the vault directory can open the vault; choose that with --no-passcode.
+
+            The tenth wrong passcode in a row erases the vault with everything in it, and nothing brings it \
+            back. Keep a copy of what must not be lost: see coffer export and coffer file export. The same \
+            wrong passcode twice in a row counts once.
             """)
 
     enum Keyring: String, CaseIterable, ExpressibleByArgument {
@@ -79,18 +83,25 @@ struct InitCommand: AsyncParsableCommand {
         }
         options.keyring = try await backend(at: location)
         let vault = try await Vault.create(
-            at: location, options: options, passcode: try passcode(), interaction: global.interaction)
+            at: location, options: options, passcode: try passcode(options.policy),
+            interaction: global.interaction)
         let vaultID = vault.vaultID.description
         vault.close()
-        if global.json {
-            try Output.json(
-                .object([("vaultID", .text(vaultID)), ("keyring", .text(options.keyring.rawValue))]))
-        } else {
-            let storage = options.keyring == .file ? "that directory" : "the Secret Service"
-            try Output.line(
-                "Created vault \(vaultID) at \(location.path); its device key and tokens are in \(storage).")
+        guard !global.json else {
+            return try Output.json(
+                .object([
+                    ("vaultID", .text(vaultID)), ("keyring", .text(options.keyring.rawValue)),
+                    ("eraseAfter", noPasscode ? .none : .number(Self.attemptLimit)),
+                ]))
         }
+        let storage = options.keyring == .file ? "that directory" : "the Secret Service"
+        try Output.line(
+            "Created vault \(vaultID) at \(location.path); its device key and tokens are in \(storage).")
+        if !noPasscode { try Output.line(VaultOpener.erasureNotice) }
     }
+
+    /// The wrong passcodes in a row after which a vault erases itself.
+    private static let attemptLimit = 10
 
     private func backend(at location: VaultLocation) async throws(CofferError) -> KeyringBackend {
         switch keyring {
@@ -103,7 +114,7 @@ struct InitCommand: AsyncParsableCommand {
         }
     }
 
-    private func passcode() throws(CofferError) -> Passcode? {
+    private func passcode(_ policy: PasscodePolicy) throws(CofferError) -> Passcode? {
         guard !noPasscode else {
             guard global.passcodeFd == nil else {
                 throw CofferError(.invalidInput, "Specify either --no-passcode or --passcode-fd.")
@@ -111,7 +122,7 @@ struct InitCommand: AsyncParsableCommand {
             return nil
         }
         if let passcode = try VaultOpener.passcode(global) { return passcode }
-        return try VaultOpener.newPasscode(onDescriptor: nil, option: "--passcode-fd")
+        return try VaultOpener.newPasscode(onDescriptor: nil, option: "--passcode-fd", policy: policy)
     }
 
     private func passcodePolicy() throws(CofferError) -> PasscodePolicy {

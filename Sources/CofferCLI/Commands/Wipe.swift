@@ -96,7 +96,8 @@ struct WipeCommand: AsyncParsableCommand {
 
     /// Unlocks with the given passcode, with cached keys, or without a passcode if none is set.
     private func unlock(_ vault: Vault, _ proof: inout WipeProof) async throws(CofferError) {
-        if let secret = try PasscodeInput.read(global.passcodeFd) {
+        if let number = global.passcodeFd {
+            let secret = try PasscodeInput.passcode(on: number)
             proof.add("the passcode", secret)
             return try await VaultOpener.unlock(vault, with: Passcode(secret))
         }

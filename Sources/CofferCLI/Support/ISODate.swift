@@ -11,12 +11,18 @@ enum ISODate {
     /// - Returns: The date.
     /// - Throws: `invalidInput` for anything else, or for a date before 1970 or after 2261.
     static func parse(_ text: String, of option: String) throws(CofferError) -> Date {
-        guard let date = try? Date(text, strategy: .iso8601), isInCalendar(text), storable.contains(date)
-        else {
+        guard let date = Self.date(text) else {
             throw CofferError(
                 .invalidInput,
                 "\(option) takes a date from 1970 to 2261 such as 2027-01-31T12:00:00Z.")
         }
+        return date
+    }
+
+    /// The date; `nil` if the text is none, or one before 1970 or after 2261.
+    static func date(_ text: String) -> Date? {
+        guard let date = try? Date(text, strategy: .iso8601), isInCalendar(text), storable.contains(date)
+        else { return nil }
         return date
     }
 

@@ -25,18 +25,26 @@ enum Output {
         try Descriptor.standardOutput().append(bytes)
     }
 
-    /// Prints a requested secret whose characters need no JSON escapes: alone on a line, or as JSON.
-    static func secret(_ name: String, _ value: Span<UInt8>, asJSON: Bool) throws(CofferError) {
+    /// Prints a requested secret whose characters need no JSON escapes: alone on a line, or as JSON with
+    /// other members after it.
+    static func secret(
+        _ name: String, _ value: Span<UInt8>, asJSON: Bool, with others: [(String, JSONDocument)] = []
+    ) throws(CofferError) {
         if asJSON { try text("{") }
         try member(name, value, named: asJSON, asJSON: asJSON)
-        try text(asJSON ? "}\n" : "\n")
+        guard asJSON else { return try text("\n") }
+        // Without the brace that begins the object of the other members.
+        let rest = String(JSONDocument.object(others).encoded.dropFirst())
+        try text((others.isEmpty ? "" : ",") + rest + "\n")
     }
 
-    /// Writes bytes unchanged, or as Base64 in a JSON document.
-    static func content(_ name: String, _ value: Span<UInt8>, asJSON: Bool) throws(CofferError) {
+    /// Writes bytes unchanged, or as Base64 in a JSON document with other members after it.
+    static func content(
+        _ name: String, _ value: Span<UInt8>, asJSON: Bool, with others: [(String, JSONDocument)] = []
+    ) throws(CofferError) {
         guard asJSON else { return try bytes(value) }
         let text = try Encoding.base64(value)
-        try secret(name, text.span, asJSON: true)
+        try secret(name, text.span, asJSON: true, with: others)
     }
 
     /// Prints two such secrets, each on a line with its name, or as one JSON document.

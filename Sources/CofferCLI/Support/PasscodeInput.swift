@@ -42,9 +42,17 @@ enum PasscodeInput {
     /// The descriptors from which a line has been read.
     private static let taken = Mutex<Set<Int32>>([])
 
+    /// Reads the passcode of a vault from the first line of a descriptor. A carriage return before the
+    /// newline does not belong to it: in a file written on Windows it would cost an attempt.
+    static func passcode(on number: Int32) throws(CofferError) -> SecretBytes {
+        SecretBytes(try line(of: number, droppingReturn: true))
+    }
+
     /// Reads one line and closes the descriptor, so that no child process inherits it. The standard streams
     /// stay open: the message follows the line on standard input.
-    static func line(of number: Int32) throws(CofferError) -> GuardedBytes {
+    static func line(
+        of number: Int32, droppingReturn: Bool = false
+    ) throws(CofferError) -> GuardedBytes {
         // A standard stream can hold the next secret after this line; other descriptors end with their first
         // line.
         guard number <= 2 || taken.withLock({ $0.insert(number).inserted }) else {
@@ -53,6 +61,6 @@ enum PasscodeInput {
                 "Descriptor \(number) is specified for two secrets. Use a separate one for each.")
         }
         let descriptor = try Descriptor.inherited(number)
-        return try SecretInput.line(from: descriptor)
+        return try SecretInput.line(from: descriptor, droppingReturn: droppingReturn)
     }
 }

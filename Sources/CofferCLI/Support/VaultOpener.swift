@@ -2,6 +2,7 @@ import Coffer
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import SystemPackage
 
 /// Opens and unlocks the vault for commands.
 enum VaultOpener {
@@ -18,10 +19,13 @@ enum VaultOpener {
 
     /// Opens and unlocks the vault: with the given passcode, with keys that `unlock` cached in the kernel
     /// keyring, without a passcode if none is set, or by asking on the terminal. If there is no terminal,
-    /// keys that outlast a lock still open items of their class.
-    static func unlocked(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+    /// keys that outlast a lock still open items of their class. `given` is the passcode on `--passcode-fd`
+    /// if the caller has read it already.
+    static func unlocked(
+        _ global: GlobalOptions, with given: Passcode? = nil
+    ) async throws(CofferError) -> Vault {
         let vault = try await vault(global)
-        try await unlock(vault, global, isHolding: false) { _ in true }
+        try await unlock(vault, global, with: given, isHolding: false) { _ in true }
         return vault
     }
 
@@ -65,9 +69,10 @@ enum VaultOpener {
     /// Unlocks a vault; cached keys in the kernel keyring suffice if `isEnough` returns true. With
     /// `isHolding`, a lock by another process is noticed from here on.
     private static func unlock(
-        _ vault: Vault, _ global: GlobalOptions, isHolding: Bool, _ isEnough: (Vault) -> Bool
+        _ vault: Vault, _ global: GlobalOptions, with known: Passcode? = nil, isHolding: Bool,
+        _ isEnough: (Vault) -> Bool
     ) async throws(CofferError) {
-        let suppliedPasscode = try passcode(global)
+        let suppliedPasscode: Passcode? = if let known { known } else { try passcode(global) }
         if isHolding { try await vault.announceHolding() }
         if let passcode = suppliedPasscode { return try await unlock(vault, with: passcode) }
         if try await vault.restoreCachedKeys(), isEnough(vault) { return }
@@ -93,7 +98,7 @@ enum VaultOpener {
         let vault = try await vault(global)
         let secret: Token
         if let number = global.passcodeFd {
-            secret = try Token(SecretBytes(PasscodeInput.line(of: number)))
+            secret = try Token(PasscodeInput.passcode(on: number))
         } else {
             let isUnlocked = try await vault.restoreCachedKeys()
             if isUnlocked, !isNeeded { return (vault, nil) }
@@ -117,21 +122,44 @@ enum VaultOpener {
         + "--passcode-fd. If the key has another passcode or none, specify that one with --key-passcode-fd."
     private static let ofVault = "Specify its passcode with --passcode-fd."
 
-    /// Unlocks for the helpers of other programs, whose users see only the message.
-    static func unlockedForHelper(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+    /// Unlocks for the helpers of other programs, whose users see only the message. With `prompt`, asks for
+    /// the passcode on the terminal of this process, although standard input belongs to the other program.
+    static func unlockedForHelper(
+        _ global: GlobalOptions, prompt: String? = nil
+    ) async throws(CofferError) -> Vault {
         do throws(CofferError) {
-            return try await unlocked(global)
+            let vault = try await unlocked(global)
+            // Keys that outlast a lock do not open every token.
+            guard !vault.isUnlocked, let prompt else { return vault }
+            if let opened = try await unlockedOnTerminal(global, prompt) { return opened }
+            return vault
         } catch {
             guard error.code == .locked else { throw error }
-            throw CofferError(.locked, "The vault is locked. Run coffer unlock first.")
+            guard let prompt, let vault = try await unlockedOnTerminal(global, prompt) else {
+                throw CofferError(.locked, "The vault is locked. Run coffer unlock first.")
+            }
+            return vault
         }
+    }
+
+    /// Unlocks with a passcode typed on the controlling terminal; returns `nil` if there is none.
+    private static func unlockedOnTerminal(
+        _ global: GlobalOptions, _ prompt: String
+    ) async throws(CofferError) -> Vault? {
+        guard (try? Descriptor.open("/dev/tty", .readWrite)) != nil else { return nil }
+        let vault = try await vault(global)
+        await warnBeforeLastAttempt(vault)
+        try await unlock(vault, with: Passcode.readFromTerminal(prompt: prompt))
+        return vault
     }
 
     /// Unlocks for storing. If the vault is locked and there is no way to ask for the passcode, returns it
     /// locked; stored tokens then wait for an unlock.
-    static func unlockedForStoring(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+    static func unlockedForStoring(
+        _ global: GlobalOptions, with given: Passcode? = nil
+    ) async throws(CofferError) -> Vault {
         do throws(CofferError) {
-            return try await unlocked(global)
+            return try await unlocked(global, with: given)
         } catch {
             guard error.code == .locked else { throw error }
             return try await vault(global)
@@ -140,7 +168,8 @@ enum VaultOpener {
 
     /// The passcode on `--passcode-fd`; `nil` if the option was not given.
     static func passcode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
-        try wrap(PasscodeInput.read(global.passcodeFd))
+        guard let number = global.passcodeFd else { return nil }
+        return try Passcode(PasscodeInput.passcode(on: number))
     }
 
     /// The current passcode: from `--passcode-fd`, or from the terminal.
@@ -151,21 +180,25 @@ enum VaultOpener {
         return try await typedPasscode("Current passcode: ", of: vault)
     }
 
-    /// A new passcode: from the given descriptor, or typed twice on the terminal.
+    /// What an owner must know before the first wrong passcode.
+    static let erasureNotice =
+        "The tenth wrong passcode in a row erases the vault with everything in it. Keep a copy of what must "
+        + "not be lost."
+
+    /// A new passcode: from the given descriptor, or typed twice on the terminal. A typed one that `policy`
+    /// refuses is not asked for a second time.
     static func newPasscode(
-        onDescriptor number: Int32?, option: String = "--new-passcode-fd"
+        onDescriptor number: Int32?, option: String = "--new-passcode-fd", policy: PasscodePolicy
     ) throws(CofferError) -> Passcode {
-        if let number { return try Passcode(SecretBytes(PasscodeInput.line(of: number))) }
-        guard let first = try typedPasscode("New passcode: ") else {
+        if let number { return try Passcode(PasscodeInput.passcode(on: number)) }
+        guard try Descriptor.standardInput().isTerminal else {
             throw CofferError(
                 .invalidInput,
                 "A new passcode is required, and there is no terminal to ask for it. Specify it with "
                     + "\(option).")
         }
-        guard let second = try typedPasscode("Confirm passcode: "), first.isEqual(to: second) else {
-            throw CofferError(.invalidInput, "The two passcodes do not match.")
-        }
-        return first
+        return try TypedTwice.read(
+            "New passcode: ", confirmation: "Confirm passcode: ", noun: "passcodes", check: policy.check)
     }
 
     /// Unlocks. If attempts are delayed after wrong passcodes, waits for the delay.
@@ -207,16 +240,6 @@ enum VaultOpener {
     private static func warnBeforeLastAttempt(_ vault: Vault) async {
         guard let attemptsLeft = try? await vault.attemptsLeft(), attemptsLeft <= 1 else { return }
         Output.message("coffer: one attempt left: the next wrong passcode erases this vault.")
-    }
-
-    private static func typedPasscode(_ prompt: String) throws(CofferError) -> Passcode? {
-        guard try Descriptor.standardInput().isTerminal else { return nil }
-        return try Passcode.readFromTerminal(prompt: prompt)
-    }
-
-    private static func wrap(_ secret: consuming SecretBytes?) throws(CofferError) -> Passcode? {
-        guard let secret else { return nil }
-        return try Passcode(secret)
     }
 }
 

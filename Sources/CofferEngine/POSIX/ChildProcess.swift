@@ -80,7 +80,7 @@ package enum ChildProcess {
         let status = unsafe withSignalsUnblocked { attributes in
             unsafe posix_spawnp(&process, name, &actions, attributes, vector, environ)
         }
-        guard status == 0 else { throw notStarted(status) }
+        guard status == 0 else { throw notStarted(arguments, status) }
         return process
     }
 
@@ -94,7 +94,7 @@ package enum ChildProcess {
             throw Errno.failure("copy the command", nil, errno: ENOMEM)
         }
         unsafe execvp(name, vector)
-        throw notStarted(Errno.current)
+        throw notStarted(arguments, Errno.current)
     }
 
     /// Starts the program with these descriptors as its standard input and output. When the calling thread
@@ -108,7 +108,7 @@ package enum ChildProcess {
             throw Errno.failure("copy the command", nil, errno: ENOMEM)
         }
         let process = unsafe clinux_spawn_bound(name, vector, input, output)
-        guard process > 0 else { throw notStarted(Errno.current) }
+        guard process > 0 else { throw notStarted(arguments, Errno.current) }
         return process
     }
 
@@ -128,8 +128,9 @@ package enum ChildProcess {
 
     /// Reports a name of no runnable program as an invalid argument, whatever the system calls the error:
     /// `absent` would mean a part of the vault.
-    private static func notStarted(_ number: Int32) -> CofferError {
-        let failure = Errno.failure("run the command", nil, errno: number)
+    private static func notStarted(_ arguments: [[UInt8]], _ number: Int32) -> CofferError {
+        let program = String(decoding: arguments.first ?? [], as: UTF8.self)
+        let failure = Errno.failure("run \(program)", nil, errno: number)
         switch number {
         case ENOENT, EACCES, EPERM, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, ENOEXEC:
             return CofferError(

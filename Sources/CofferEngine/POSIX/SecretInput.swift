@@ -11,10 +11,12 @@ package enum SecretInput {
     ///   - descriptor: The source.
     ///   - prompt: The prompt for the user. It is shown after the echo is off, so that input typed at once is
     ///     not shown.
+    ///   - droppingReturn: Whether a carriage return before the newline belongs to the end of the line, as in
+    ///     files of Windows, and not to the secret.
     /// - Returns: The line.
     /// - Throws: `invalidInput` for a line that is too long; the errors of reading.
     package static func line(
-        from descriptor: borrowing Descriptor, prompt: String = ""
+        from descriptor: borrowing Descriptor, prompt: String = "", droppingReturn: Bool = false
     ) throws(CofferError) -> GuardedBytes {
         let echo = TerminalEcho.off(descriptor)
         defer { echo?.restore() }
@@ -28,7 +30,11 @@ package enum SecretInput {
             var span = buffer.mutableSpan
             var next = span._mutatingExtracting(count..<count + 1)
             guard try descriptor.readSome(into: &next) != nil else { break }
-            if buffer.span[count] == UInt8(ascii: "\n") { break }
+            if buffer.span[count] == UInt8(ascii: "\n") {
+                let endsInReturn = count > 0 && buffer.span[count - 1] == UInt8(ascii: "\r")
+                if droppingReturn, endsInReturn { count -= 1 }
+                break
+            }
             count += 1
             guard count <= maxLineLength else {
                 throw CofferError(.invalidInput, "The first line is longer than \(maxLineLength) bytes.")

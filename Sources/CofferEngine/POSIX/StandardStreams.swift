@@ -10,7 +10,7 @@ extension Descriptor {
     package static func inherited(_ number: Int32) throws(CofferError) -> Descriptor {
         let flags = clinux_fcntl(number, F_GETFD, 0)
         guard flags >= 0, flags & FD_CLOEXEC == 0 else {
-            throw CofferError(.invalidInput, "Descriptor \(number) is not open.")
+            throw notOpen(number)
         }
         return number > STDERR_FILENO ? try adopting(number) : try duplicating(number)
     }
@@ -19,11 +19,25 @@ extension Descriptor {
     /// and for numbers that the caller shares with other code.
     package static func duplicating(_ number: Int32) throws(CofferError) -> Descriptor {
         let copy = clinux_fcntl(number, F_DUPFD_CLOEXEC, 3)
-        guard copy >= 0 else {
-            throw CofferError(
-                .invalidInput, "Descriptor \(number) is not open.", systemError: Errno.current)
+        guard copy >= 0 else { throw notOpen(number, systemError: Errno.current) }
+        return Descriptor(raw: copy, path: FilePath(streamName(number) ?? "descriptor \(number)"))
+    }
+
+    /// The name of a standard stream; `nil` for other descriptors.
+    private static func streamName(_ number: Int32) -> String? {
+        switch number {
+        case STDIN_FILENO: "standard input"
+        case STDOUT_FILENO: "standard output"
+        case STDERR_FILENO: "standard error"
+        default: nil
         }
-        return Descriptor(raw: copy, path: FilePath("descriptor \(number)"))
+    }
+
+    private static func notOpen(_ number: Int32, systemError: Int32? = nil) -> CofferError {
+        let message =
+            streamName(number).map { "Cannot use \($0): it is not open." }
+            ?? "Descriptor \(number) is not open."
+        return CofferError(.invalidInput, message, systemError: systemError)
     }
 
     /// Standard input.

@@ -182,9 +182,25 @@ package final class VaultDirectory: Sendable {
     package func withExclusiveLock<Result: ~Copyable>(
         _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
-        let lock = try FileLock.acquire(Self.lockName, in: directory, deadline: Self.lockDeadline)
+        let lock: FileLock
+        do throws(CofferError) {
+            lock = try FileLock.acquire(Self.lockName, in: directory, deadline: Self.lockDeadline)
+        } catch {
+            throw explainingReadOnly(error)
+        }
         defer { extendLifetime(lock) }
         return try body()
+    }
+
+    /// Says why a directory that cannot be written to is of little use: with a passcode, it cannot even be
+    /// unlocked.
+    private func explainingReadOnly(_ error: CofferError) -> CofferError {
+        guard error.code == .readOnly || error.code == .permissionDenied else { return error }
+        return CofferError(
+            error.code,
+            "The vault directory \(path) cannot be written to, where every change and every attempt at a "
+                + "passcode is recorded. \(error.message)",
+            remedy: error.remedy, systemError: error.systemError)
     }
 
     /// Like ``withExclusiveLock(_:)``, but if the lock cannot be acquired in time, runs `body` without it and

@@ -41,11 +41,12 @@ public final class Passcode: Sendable {
         return try Passcode(SecretBytes(SecretInput.line(from: terminal, prompt: prompt)))
     }
 
-    /// Reads the first line of an open descriptor and closes it, so that no child process inherits it.
+    /// Reads the first line of an open descriptor and closes it, so that no child process inherits it. The
+    /// line ends with a newline or with a carriage return and a newline; neither belongs to the passcode.
     ///
     /// - Throws: `invalidInput` when the descriptor is not open or the line is empty.
     public static func read(fromDescriptor number: Int32) throws(CofferError) -> Passcode {
         let descriptor = try Descriptor.adopting(number)
-        return try Passcode(SecretBytes(SecretInput.line(from: descriptor)))
+        return try Passcode(SecretBytes(SecretInput.line(from: descriptor, droppingReturn: true)))
     }
 }

@@ -110,6 +110,8 @@ struct PasscodeTests {
         #expect(await refusal { _ = try await home.create("abc", options: options) }?.code == .refused)
         #expect(!FileManager.default.fileExists(atPath: home.location.path.string))
         let session = try await home.create("1234", options: options)
+        session.lock()
+        #expect(try await session.passcodePolicy() == .digits)
         let before = try home.read("keybag")
         let error = await refusal {
             try await session.changePasscode(to: Passcode(copying: "abc"), current: Passcode(copying: "1234"))

@@ -14,7 +14,7 @@ struct CofferCommand: AsyncParsableCommand {
             not authentic, 8 keyring unavailable, 9 timed out, 10 conflict, 11 refused by policy, 12 not \
             initialised, 13 already exists, 64 usage, 75 busy.
             """,
-        subcommands: subcommands)
+        version: "coffer \(PackageVersion.current)", subcommands: subcommands)
 
     /// Every command; one file each in this folder.
     private static let subcommands: [any ParsableCommand.Type] = [
@@ -23,7 +23,7 @@ struct CofferCommand: AsyncParsableCommand {
         RemoteWipeCommand.self, ExportCommand.self, ImportCommand.self, DatabaseCommand.self, KeyCommand.self,
         CryptCommand.self, VectorsCommand.self, DoctorCommand.self,
         DemoCommand.self, GitCredential.self,
-        DockerCredential.self, AWSCredentialProcess.self,
+        DockerCredential.self, AWSCredentialProcess.self, VersionCommand.self,
     ]
 }
 
@@ -49,9 +49,15 @@ extension CofferCommand {
         }
     }
 
+    /// Replaces `--version` before any command by the command of that name, which also prints JSON.
+    private static func replacingVersionOption(_ arguments: [String]) -> [String] {
+        guard let first = arguments.first, first.hasSameBytes(as: "--version") else { return arguments }
+        return [VersionCommand._commandName] + arguments.dropFirst()
+    }
+
     /// Parses and runs the command, then exits with the code for its result.
     static func start(_ arguments: some Sequence<String>) async -> Never {
-        let arguments = GlobalOptions.hoistGlobalOptions(Array(arguments))
+        let arguments = replacingVersionOption(GlobalOptions.hoistGlobalOptions(Array(arguments)))
         do {
             try checkHelp(arguments)
             var command = try parseAsRoot(arguments)

@@ -20,8 +20,8 @@ struct CofferCommand: AsyncParsableCommand {
     private static let subcommands: [any ParsableCommand.Type] = [
         InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, WatchCommand.self,
         PasscodeCommand.self, TokenCommand.self, RunCommand.self, KeyringCommand.self, FileCommand.self,
-        WipeCommand.self,
-        RemoteWipeCommand.self, ExportCommand.self, ImportCommand.self, DatabaseCommand.self, KeyCommand.self,
+        SettingsCommand.self, WipeCommand.self, RemoteWipeCommand.self,
+        ExportCommand.self, ImportCommand.self, DatabaseCommand.self, KeyCommand.self,
         CryptCommand.self, VectorsCommand.self, DoctorCommand.self,
         DemoCommand.self, GitCredential.self,
         DockerCredential.self, AWSCredentialProcess.self, VersionCommand.self,

@@ -21,7 +21,7 @@ struct CofferCommand: AsyncParsableCommand {
         InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, WatchCommand.self,
         PasscodeCommand.self, TokenCommand.self, RunCommand.self, KeyringCommand.self, FileCommand.self,
         SettingsCommand.self, WipeCommand.self, RemoteWipeCommand.self,
-        ExportCommand.self, ImportCommand.self, DatabaseCommand.self, KeyCommand.self,
+        ExportCommand.self, ImportCommand.self, DatabaseCommand.self, SoupCommand.self, KeyCommand.self,
         CryptCommand.self, VectorsCommand.self, DoctorCommand.self,
         DemoCommand.self, GitCredential.self,
         DockerCredential.self, AWSCredentialProcess.self, VersionCommand.self,

@@ -24,6 +24,9 @@ struct DatabaseKeyOptions: ParsableArguments {
             """)
     var allowExpensive = false
 
+    /// Whether a key or a passphrase is given.
+    var isGiven: Bool { keyHexFd != nil || passphraseFd != nil }
+
     /// The same secret, prepared for two formats.
     struct Pair: ~Copyable {
         let first: DatabaseKey

@@ -20,7 +20,7 @@ struct CofferCommand: AsyncParsableCommand {
     private static let subcommands: [any ParsableCommand.Type] = [
         InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, WatchCommand.self,
         PasscodeCommand.self, TokenCommand.self, RunCommand.self, KeyringCommand.self, FileCommand.self,
-        SettingsCommand.self, WipeCommand.self, RemoteWipeCommand.self,
+        SettingsCommand.self, UsersCommand.self, WipeCommand.self, RemoteWipeCommand.self,
         ExportCommand.self, ImportCommand.self, DatabaseCommand.self, SoupCommand.self, KeyCommand.self,
         CryptCommand.self, VectorsCommand.self, DoctorCommand.self,
         DemoCommand.self, GitCredential.self,

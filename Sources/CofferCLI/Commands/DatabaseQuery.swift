@@ -72,10 +72,11 @@ struct DatabaseQuery: AsyncParsableCommand {
 
     func run() async throws {
         guard let vault else { return try runOnFile() }
-        guard codec == nil, !keys.isGiven else {
+        guard codec == nil, !keys.isGiven, !keys.describesDatabase else {
             throw CofferError(
                 .invalidInput,
-                "The vault has the key of its database: omit --codec, --key-hex-fd and --passphrase-fd.")
+                "The vault has the key of its database: omit --codec, --key-hex-fd, --passphrase-fd and "
+                    + "SQLCipher's settings.")
         }
         guard sql == nil else {
             throw CofferError(.invalidInput, "A database of the vault has no path: specify only statements.")
@@ -90,9 +91,13 @@ struct DatabaseQuery: AsyncParsableCommand {
     private func runOnFile() throws(CofferError) {
         guard let path else { throw CofferError(.invalidInput, "Specify a database, or --vault.") }
         let file = try FilePathArgument.path(path)
-        guard let codec else { throw CofferError(.invalidInput, "Specify the format with --codec.") }
-        try requireDatabase(at: file, codec)
-        let key = try keys.key(codec)
+        guard codec != nil || keys.profile != nil && !create else {
+            throw CofferError(
+                .invalidInput, "Specify the format with --codec, or of an existing database with --profile.")
+        }
+        try requireDatabase(at: file)
+        let key = try keys.key(codec, at: file)
+        let format = key.format
         let arguments = try boundValues()
         let sql = try checked(statements(sql))
         do {
@@ -100,7 +105,7 @@ struct DatabaseQuery: AsyncParsableCommand {
             try execute(sql, arguments, on: queue)
             try queue.close()
         } catch {
-            throw explained(EncryptedDatabase.failure(error), codec)
+            throw explained(EncryptedDatabase.failure(error), format)
         }
     }
 
@@ -180,7 +185,7 @@ struct DatabaseQuery: AsyncParsableCommand {
     }
 
     /// Throws unless the database exists or may be created.
-    private func requireDatabase(at path: FilePath, _ codec: DatabaseFormat) throws(CofferError) {
+    private func requireDatabase(at path: FilePath) throws(CofferError) {
         let isReadOnly = codec == .sqlcipher3
         guard !create || isReadOnly else { return }
         do throws(CofferError) {
@@ -188,7 +193,7 @@ struct DatabaseQuery: AsyncParsableCommand {
         } catch {
             guard create, isReadOnly, error.code == .absent else { throw error }
             throw CofferError(
-                .refused, "\(codec.rawValue) is read-only. Create the database in gcm1 or sqlcipher4.")
+                .refused, "sqlcipher3 is read-only. Create the database in gcm1 or sqlcipher4.")
         }
     }
 

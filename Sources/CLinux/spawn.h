@@ -46,25 +46,23 @@ static inline int clinux_spawn_bound(const char *program, char *const *arguments
     return -1;
 }
 
-extern char **environ;
-
 // Whether two entries NAME=VALUE are of the same variable.
 static inline int clinux_is_same_variable(const char *one, const char *other) {
     while (*one != 0 && *one != '=' && *one == *other) one++, other++;
     return *one == *other && (*one == '=' || *one == 0);
 }
 
-// The environment of this process with other variables: `added` holds entries NAME=VALUE, each with a NUL
-// behind it, and they replace those of the same names. Neither's entries are copied; the caller frees the
-// vector. NULL without memory.
-static inline char **clinux_environment(const void *added, unsigned long size) {
+// The environment `own` with other variables: `added` holds entries NAME=VALUE, each with a NUL behind it,
+// and they replace those of the same names. Neither's entries are copied; the caller frees the vector. NULL
+// without memory.
+static inline char **clinux_environment(char *const *own, const void *added, unsigned long size) {
     const char *entries = added;
     unsigned long count = 1, used = 0, at;
-    for (char **entry = environ; entry && *entry; entry++) count++;
+    for (char *const *entry = own; entry && *entry; entry++) count++;
     for (at = 0; at < size; at++) count += entries[at] == 0;
     char **vector = malloc(count * sizeof *vector);
     if (!vector) return NULL;
-    for (char **entry = environ; entry && *entry; entry++) {
+    for (char *const *entry = own; entry && *entry; entry++) {
         int replaced = 0;
         for (at = 0; at < size; at += strlen(entries + at) + 1)
             if (clinux_is_same_variable(*entry, entries + at)) replaced = 1;

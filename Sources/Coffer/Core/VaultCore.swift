@@ -241,9 +241,9 @@ final class VaultCore: Sendable {
                 return keys
             }
         }
-        guard let changed else { throw CofferError.locked }
-        if changed.to.locksSooner(than: changed.from) { lock(.requested) }
-        return changed.to
+        guard let (old, new) = changed else { throw CofferError.locked }
+        if new.locksSooner(than: old) { lock(.requested) }
+        return new
     }
 
     /// Applies a change of the settings; `nil`, and nothing changes, if it loosens them and may not.

@@ -82,9 +82,9 @@ struct DatabaseQuery: AsyncParsableCommand {
             throw CofferError(.invalidInput, "A database of the vault has no path: specify only statements.")
         }
         let arguments = try boundValues()
-        let sql = try checked(statements(path))
+        let text = try checked(statements(path))
         try await VaultOpener.withPasscode(global) { (opened) async throws(CofferError) -> Void in
-            try await run(sql, arguments, on: vault, of: VaultDatabases(opened))
+            try await run(text, arguments, on: vault, of: VaultDatabases(opened))
         }
     }
 

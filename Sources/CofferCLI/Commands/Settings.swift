@@ -71,9 +71,9 @@ struct SettingsCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let change = try change()
+        let wanted = try wantedChange()
         let vault = try await VaultOpener.vault(global)
-        guard let change else { return try show(try await vault.settings()) }
+        guard let change = wanted else { return try show(try await vault.settings()) }
         let given = try VaultOpener.passcode(global)
         do throws(CofferError) {
             return try show(try await Self.changed(vault, change, given))
@@ -101,7 +101,7 @@ struct SettingsCommand: AsyncParsableCommand {
     }
 
     /// The changes that the options name; `nil` if there are none.
-    private func change() throws(CofferError) -> Change? {
+    private func wantedChange() throws(CofferError) -> Change? {
         guard
             policy != nil || minimumLength != nil || denyCommon != nil || denyFile != nil
                 || attemptDelays != nil || inactivity != nil

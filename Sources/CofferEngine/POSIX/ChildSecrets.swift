@@ -112,9 +112,11 @@ package struct ChildSecrets: ~Copyable {
         _ arguments: [[UInt8]], _ outputToErrors: Bool
     ) throws(CofferError) -> pid_t {
         let files = files
+        // Their last use is before the program is started, which must still find them open.
+        defer { withExtendedLifetime(files) {} }
         let environment = try entries.finish()
         return unsafe try environment.span.withUnsafeBytes { (bytes) throws(CofferError) -> pid_t in
-            guard let vector = unsafe clinux_environment(bytes.baseAddress, UInt(bytes.count)) else {
+            guard let vector = unsafe clinux_environment(environ, bytes.baseAddress, UInt(bytes.count)) else {
                 throw Errno.failure("copy the environment", nil, errno: ENOMEM)
             }
             defer { unsafe free(vector) }

@@ -101,7 +101,7 @@ struct DatabaseQuery: AsyncParsableCommand {
         let arguments = try boundValues()
         let sql = try checked(statements(sql))
         do {
-            let queue = try EncryptedDatabase.queue(at: file, key: key, configuration: Self.configuration)
+            let queue = try EncryptedDatabase.queue(at: file, key: key, configuration: Self.waiting)
             try execute(sql, arguments, on: queue)
             try queue.close()
         } catch {
@@ -120,7 +120,7 @@ struct DatabaseQuery: AsyncParsableCommand {
         var failure: CofferError?
         do {
             let queue = try await databases.queue(
-                name, class: protection.protection, configuration: Self.configuration)
+                name, class: protection.protection, configuration: Self.waiting)
             try execute(sql, arguments, on: queue)
         } catch {
             failure = EncryptedDatabase.failure(error)
@@ -130,7 +130,8 @@ struct DatabaseQuery: AsyncParsableCommand {
         if let failure { throw failure }
     }
 
-    private static var configuration: Configuration {
+    /// A configuration that waits for other connections.
+    private static var waiting: Configuration {
         var configuration = Configuration()
         configuration.busyMode = .timeout(busyDeadline)
         return configuration

@@ -86,9 +86,10 @@ public struct DatabaseKey: ~Copyable, Sendable {
     ///   header in another format than `sqlcipher4`.
     public consuming func with(_ settings: SQLCipherSettings) throws(CofferError) -> DatabaseKey {
         let (format, costs) = (format, costs)
+        // Read before the secret is taken out.
+        var (salt, header) = (salt, plaintextHeader)
         try settings.check(for: format)
-        let salt = settings.salt ?? salt
-        let header = settings.salt == nil ? plaintextHeader : settings.plaintextHeader
+        if let other = settings.salt { (salt, header) = (other, settings.plaintextHeader) }
         return DatabaseKey(
             secret, format: format, costs: costs, salt: salt, plaintextHeader: header, settings: settings)
     }

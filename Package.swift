@@ -126,7 +126,8 @@ let package = Package(
         .executableTarget(
             name: "CofferCLI",
             dependencies: [
-                "Coffer", "CofferBase", "CofferCrypto", "CofferDatabase", "CofferEngine", "CofferVectors",
+                "Coffer", "CofferBase", "CofferCrypto", "CofferDBus", "CofferDatabase", "CofferEngine",
+                "CofferVectors",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),

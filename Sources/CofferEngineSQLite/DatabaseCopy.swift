@@ -115,7 +115,7 @@ package struct DatabaseCopy: ~Copyable {
             target.entry.isUnpinned = true
             keyHandle?.entry.isUnpinned = true
             // The order matters: setting the page size resets the reserve that was requested.
-            try source.run("PRAGMA page_size = \(target.entry.format.pageSize)")
+            try source.run("PRAGMA page_size = \(target.entry.pageSize)")
             _ = try source.reserve(max(reserve, target.entry.format.reserve))
         }
         defer {

@@ -228,6 +228,44 @@ final class VaultCore: Sendable {
         return destroyed
     }
 
+    /// Changes the settings. The passcode is evaluated only if the change needs it.
+    func changeSettings(
+        passcode: Passcode?, _ change: (inout VaultSettings) throws(CofferError) -> Void
+    ) throws(CofferError) -> VaultSettings {
+        var changed: (from: VaultSettings, to: VaultSettings)? = try home.withExclusiveVault {
+            (vault) throws(CofferError) in
+            let stored = try Keybag.record.read(device: device, in: vault, repairing: true)
+            return try apply(change, to: stored, in: vault, mayLoosen: stored.payload.passcode == nil)
+        }
+        if changed == nil {
+            guard let passcode else {
+                throw CofferError(.locked, "To loosen the settings of a vault needs its passcode.")
+            }
+            _ = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
+                changed = try apply(change, to: stored, in: vault, mayLoosen: true)
+                return keys
+            }
+        }
+        guard let (old, new) = changed else { throw CofferError.locked }
+        if new.locksSooner(than: old) { lock(.requested) }
+        return new
+    }
+
+    /// Applies a change of the settings; `nil`, and nothing changes, if it loosens them and may not.
+    private func apply(
+        _ change: (inout VaultSettings) throws(CofferError) -> Void,
+        to stored: AuthenticatedRecord<Keybag>.Contents, in vault: borrowing Descriptor, mayLoosen: Bool
+    ) throws(CofferError) -> (from: VaultSettings, to: VaultSettings)? {
+        let old = stored.payload.settings
+        var new = old
+        try change(&new)
+        // Vaults keep whole seconds.
+        new.inactivity = try VaultSettings.seconds(of: new.inactivity).map { .seconds($0) }
+        guard mayLoosen || !new.isLooser(than: old) else { return nil }
+        try updateKeybag(stored, in: vault) { (keybag) throws(CofferError) in try keybag.apply(new) }
+        return (old, new)
+    }
+
     /// Changes the keybag, under the vault directory's lock.
     func updateKeybag(
         in vault: borrowing Descriptor, _ change: (inout Keybag) throws(CofferError) -> Void

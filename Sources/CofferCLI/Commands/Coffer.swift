@@ -14,16 +14,17 @@ struct CofferCommand: AsyncParsableCommand {
             not authentic, 8 keyring unavailable, 9 timed out, 10 conflict, 11 refused by policy, 12 not \
             initialised, 13 already exists, 64 usage, 75 busy.
             """,
-        subcommands: subcommands)
+        version: "coffer \(PackageVersion.current)", subcommands: subcommands)
 
     /// Every command; one file each in this folder.
     private static let subcommands: [any ParsableCommand.Type] = [
         InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, WatchCommand.self,
-        PasscodeCommand.self, TokenCommand.self, KeyringCommand.self, FileCommand.self, WipeCommand.self,
-        RemoteWipeCommand.self, ExportCommand.self, ImportCommand.self, DatabaseCommand.self, KeyCommand.self,
+        PasscodeCommand.self, TokenCommand.self, RunCommand.self, KeyringCommand.self, FileCommand.self,
+        SettingsCommand.self, UsersCommand.self, WipeCommand.self, RemoteWipeCommand.self,
+        ExportCommand.self, ImportCommand.self, DatabaseCommand.self, SoupCommand.self, KeyCommand.self,
         CryptCommand.self, VectorsCommand.self, DoctorCommand.self,
         DemoCommand.self, GitCredential.self,
-        DockerCredential.self, AWSCredentialProcess.self,
+        DockerCredential.self, AWSCredentialProcess.self, VersionCommand.self,
     ]
 }
 
@@ -46,9 +47,15 @@ extension CofferCommand {
         }
     }
 
+    /// Replaces `--version` before any command by the command of that name, which also prints JSON.
+    private static func replacingVersionOption(_ arguments: [String]) -> [String] {
+        guard let first = arguments.first, first.hasSameBytes(as: "--version") else { return arguments }
+        return [VersionCommand._commandName] + arguments.dropFirst()
+    }
+
     /// Parses and runs the command, then exits with the code for its result.
     static func start(_ arguments: some Sequence<String>) async -> Never {
-        let arguments = GlobalOptions.hoistGlobalOptions(Array(arguments))
+        let arguments = replacingVersionOption(GlobalOptions.hoistGlobalOptions(Array(arguments)))
         do {
             try checkNames(arguments)
             var command = try parseAsRoot(arguments)

@@ -135,16 +135,27 @@ struct InitCommand: AsyncParsableCommand {
         }
         if let minimumLength { policies.append(try .minimumLength(minimumLength)) }
         if denyCommon { policies.append(.rejectingCommon) }
-        if let denyFile {
-            let file = try Descriptor.open(FilePathArgument.path(denyFile), [.read, .nonBlocking])
-            guard try file.status().kind == .regular else {
-                throw CofferError(.invalidInput, "\(denyFile.printable) is not a file.")
-            }
-            let text = String(decoding: try file.readAll(limit: Self.maxDenyFileLength), as: UTF8.self)
-            let words = text.unicodeScalars.split(whereSeparator: \.endsLine).map { String($0) }
-            policies.append(try .withDenylist(words))
-        }
+        if let denyFile { policies.append(try .withDenylist(Self.deniedPasscodes(in: denyFile))) }
         return try .strictest(of: policies)
+    }
+
+    /// Reads a file of passcodes to refuse, one a line.
+    static func deniedPasscodes(in name: String) throws(CofferError) -> [String] {
+        let file = try Descriptor.open(FilePathArgument.path(name), [.read, .nonBlocking])
+        guard try file.status().kind == .regular else {
+            throw CofferError(.invalidInput, "\(name.printable) is not a file.")
+        }
+        let text = String(decoding: try file.readAll(limit: maxDenyFileLength), as: UTF8.self)
+        return text.unicodeScalars.split(whereSeparator: \.endsLine).map { String($0) }
+    }
+
+    /// Parses an inactivity time; `nil` for none but a reboot.
+    static func inactivity(_ text: String) throws(CofferError) -> Duration? {
+        guard text != "reboot" else { return nil }
+        guard let minutes = Int(text), (1...525_600).contains(minutes) else {
+            throw CofferError(.invalidInput, "--inactivity takes 1 to 525600 minutes, or reboot.")
+        }
+        return .seconds(minutes * 60)
     }
 
     private static let maxDenyFileLength = 1 << 16
@@ -156,14 +167,7 @@ struct InitCommand: AsyncParsableCommand {
         options.delaysAttempts = attemptDelays == .on
         let (memory, isTooMuch) = kdfMemory.multipliedReportingOverflow(by: 1024)
         options.cost = try Argon2id.Cost(memoryKiB: isTooMuch ? .max : memory, passes: kdfPasses)
-        if inactivity == "reboot" {
-            options.inactivity = nil
-        } else {
-            guard let minutes = Int(inactivity), (1...525_600).contains(minutes) else {
-                throw CofferError(.invalidInput, "--inactivity takes 1 to 525600 minutes, or reboot.")
-            }
-            options.inactivity = .seconds(minutes * 60)
-        }
+        options.inactivity = try Self.inactivity(inactivity)
         return options
     }
 }

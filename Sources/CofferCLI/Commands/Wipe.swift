@@ -23,6 +23,8 @@ struct WipeCommand: AsyncParsableCommand {
             directory, the directories in memory, the desktop keyring's files, the kernel keyring and the \
             memory of this process. Exits with 1 if something is left.
 
+            With --user, erases only the vault of that user.
+
             With --order, a signed order determines what to erase: see remote-wipe. A refused order changes \
             nothing. The receipt names the order's digest.
             """)
@@ -36,9 +38,6 @@ struct WipeCommand: AsyncParsableCommand {
         help: "Only the tokens; files and the passcode stay, and databases unless the token file is damaged."
     )
     var tokens = false
-
-    @Option(help: ArgumentHelp("Erase only the namespace of this user.", valueName: "name"))
-    var user: String?
 
     @Flag(help: "Search for traces before and after the wipe.")
     var prove = false
@@ -55,7 +54,7 @@ struct WipeCommand: AsyncParsableCommand {
         }
         let scope = try scope()
         guard prove else {
-            return try await end(Vault.startWipe(scope, at: try VaultOpener.location(global)))
+            return try await end(Vault.startWipe(scope, at: try VaultOpener.homeLocation(global)))
         }
         guard scope == .all else {
             throw CofferError(.invalidInput, "--prove works only for the whole vault.")
@@ -110,7 +109,7 @@ struct WipeCommand: AsyncParsableCommand {
     }
 
     private func scope() throws(CofferError) -> WipeScope {
-        guard let user else { return tokens ? .tokens : .all }
+        guard let user = global.user else { return tokens ? .tokens : .all }
         guard !tokens else { throw CofferError(.invalidInput, "Specify either --tokens or --user.") }
         return .user(user)
     }
@@ -146,7 +145,7 @@ struct WipeCommand: AsyncParsableCommand {
     }
 
     private func executeCommand(_ order: String) async throws(CofferError) -> WipeReceipt {
-        guard !yes, !tokens, !prove, user == nil else {
+        guard !yes, !tokens, !prove, global.user == nil else {
             throw CofferError(.invalidInput, "The order determines what to erase. Specify --order alone.")
         }
         let read = try OrderFile.read(order)

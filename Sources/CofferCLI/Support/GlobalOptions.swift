@@ -32,6 +32,12 @@ struct GlobalOptions: ParsableArguments {
             valueName: "dir"))
     var home: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The vault of this user inside that vault, with a passcode of its own: see coffer users.",
+            valueName: "name"))
+    var user: String?
+
     @OptionGroup var common: CommonOptions
 
     var json: Bool { common.json }
@@ -66,10 +72,10 @@ extension GlobalOptions {
         var moved: [String] = []
         while let first = rest.first {
             if ["--json", "--allow-prompt"].contains(first) || first.utf8.hasPrefix("--home=")
-                || first.utf8.hasPrefix("--passcode-fd=")
+                || first.utf8.hasPrefix("--user=") || first.utf8.hasPrefix("--passcode-fd=")
             {
                 moved.append(rest.removeFirst())
-            } else if ["--home", "--passcode-fd"].contains(first), rest.count > 1 {
+            } else if ["--home", "--user", "--passcode-fd"].contains(first), rest.count > 1 {
                 moved += rest.prefix(2)
                 rest = rest.dropFirst(2)
             } else {

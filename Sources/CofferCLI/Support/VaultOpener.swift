@@ -13,7 +13,18 @@ enum VaultOpener {
         return vault
     }
 
+    /// The vault that the options name: the user's, if they name one.
     static func location(_ global: GlobalOptions) throws(CofferError) -> VaultLocation {
+        let home = try homeLocation(global)
+        guard let user = global.user else { return home }
+        guard ProgramArguments.isText(user) else {
+            throw CofferError(.invalidInput, "The user's name must be UTF-8.")
+        }
+        return try home.namespace(of: user)
+    }
+
+    /// The vault in the vault directory, whatever user is named.
+    static func homeLocation(_ global: GlobalOptions) throws(CofferError) -> VaultLocation {
         VaultLocation(path: try global.homePath())
     }
 

@@ -14,16 +14,19 @@ public struct DatabaseKey: ~Copyable, Sendable {
     let costs: DerivationCosts?
     let salt: [UInt8]?
     private let plaintextHeader: Int
+    /// SQLCipher's settings that are not its defaults.
+    private let settings: SQLCipherSettings
 
     private init(
         _ secret: consuming SecretBytes, format: DatabaseFormat, costs: DerivationCosts? = nil,
-        salt: [UInt8]? = nil, plaintextHeader: Int = 0
+        salt: [UInt8]? = nil, plaintextHeader: Int = 0, settings: SQLCipherSettings = SQLCipherSettings()
     ) {
         self.secret = secret
         self.format = format
         self.costs = costs
         self.salt = salt
         self.plaintextHeader = plaintextHeader
+        self.settings = settings
     }
 
     /// A key of 32 bytes.
@@ -71,6 +74,24 @@ public struct DatabaseKey: ~Copyable, Sendable {
         }
         return DatabaseKey(
             key, format: .sqlcipher4, salt: salt, plaintextHeader: plaintextHeader)
+    }
+
+    /// The same key, for a SQLCipher database that was not made with the defaults of its format.
+    ///
+    /// A database does not state its settings. With wrong ones, opening it fails like with a wrong key.
+    ///
+    /// - Parameter settings: The settings.
+    /// - Returns: The key.
+    /// - Throws: `invalidInput` for the format `gcm1`, for a setting out of bounds, and for a plaintext
+    ///   header in another format than `sqlcipher4`.
+    public consuming func with(_ settings: SQLCipherSettings) throws(CofferError) -> DatabaseKey {
+        let (format, costs) = (format, costs)
+        // Read before the secret is taken out.
+        var (salt, header) = (salt, plaintextHeader)
+        try settings.check(for: format)
+        if let other = settings.salt { (salt, header) = (other, settings.plaintextHeader) }
+        return DatabaseKey(
+            secret, format: format, costs: costs, salt: salt, plaintextHeader: header, settings: settings)
     }
 
     /// A new random key.
@@ -136,7 +157,8 @@ public struct DatabaseKey: ~Copyable, Sendable {
     ) throws(CofferError) -> DatabaseKeyHandle {
         try DatabaseKeyHandle.register(
             format.codec, secret: GuardedBytes.copying(secret.guarded.span), costs: costs,
-            salt: salt, reserve: reserve, plaintextHeader: plaintextHeader, recovers: recovers, trace: trace)
+            rounds: settings.iterations, salt: salt, reserve: reserve, pageSize: settings.pageSize,
+            plaintextHeader: plaintextHeader, recovers: recovers, trace: trace)
     }
 }
 

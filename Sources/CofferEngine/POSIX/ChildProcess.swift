@@ -63,9 +63,17 @@ package enum ChildProcess {
         return unsafe clinux_process(&information) != 0
     }
 
-    /// Starts the program; `prepare` sets up its descriptors.
+    /// Starts the program with the environment of this process; `prepare` sets up its descriptors.
     static func start(
         _ arguments: [[UInt8]], _ prepare: (UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Void
+    ) throws(CofferError) -> pid_t {
+        unsafe try start(arguments, environment: environ, prepare)
+    }
+
+    /// Starts the program with another environment, a vector that ends with null.
+    static func start(
+        _ arguments: [[UInt8]], environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
+        _ prepare: (UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Void
     ) throws(CofferError) -> pid_t {
         let vector = unsafe try copied(arguments)
         defer { unsafe vector.forEach { unsafe free($0) } }
@@ -78,7 +86,7 @@ package enum ChildProcess {
         unsafe prepare(&actions)
         var process: pid_t = 0
         let status = unsafe withSignalsUnblocked { attributes in
-            unsafe posix_spawnp(&process, name, &actions, attributes, vector, environ)
+            unsafe posix_spawnp(&process, name, &actions, attributes, vector, environment)
         }
         guard status == 0 else { throw notStarted(arguments, status) }
         return process

@@ -29,9 +29,10 @@ package final class DatabaseKeyHandle: Sendable {
     ///   - format: How the pages are encrypted.
     ///   - secret: A key of 32 bytes, or a passphrase.
     ///   - costs: The costs of deriving the key from a passphrase; `nil` for a raw key.
+    ///   - rounds: The rounds of SQLCipher's derivation from a passphrase; `nil` for the format's own.
     ///   - salt: The known part of the first page's plaintext bytes; `nil` reads it from the file.
     ///   - reserve: The reserve of a new database; `nil` for the format's own.
-    ///   - pageSize: The page size, in tests that expect another; `nil` for the format's own.
+    ///   - pageSize: The page size of the database; `nil` for the format's own.
     ///   - plaintextHeader: The bytes of the first page that SQLCipher leaves in plaintext; 0 for none.
     ///   - recovers: Whether a file of a read-only format may still be written to roll back a transaction
     ///     that a crash interrupted.
@@ -40,7 +41,8 @@ package final class DatabaseKeyHandle: Sendable {
     /// - Throws: `invalidInput` for a wrong size; `unsupported` where SQLite does not read URIs.
     package static func register(
         _ format: CodecFormat, secret: consuming GuardedBytes, costs: DerivationCosts? = nil,
-        salt: [UInt8]? = nil, reserve: Int? = nil, pageSize: Int? = nil, plaintextHeader: Int = 0,
+        rounds: Int? = nil, salt: [UInt8]? = nil, reserve: Int? = nil, pageSize: Int? = nil,
+        plaintextHeader: Int = 0,
         recovers: Bool = false, trace: AccessTrace? = nil
     ) throws(CofferError) -> DatabaseKeyHandle {
         guard costs != nil || secret.count == 32 else {
@@ -55,7 +57,7 @@ package final class DatabaseKeyHandle: Sendable {
         try EncryptedVFS.register()
         let token = try HexText.encode(SecureRandom.bytes(16))
         let entry = KeyEntry(
-            format: format, secret: secret, costs: costs, salt: salt,
+            format: format, secret: secret, costs: costs, rounds: rounds, salt: salt,
             reserve: reserve ?? format.reserve, pageSize: pageSize ?? format.pageSize,
             plaintextHeader: plaintextHeader, isReadOnly: format.isReadOnly && !recovers, trace: trace)
         entries.withLock { $0[token] = entry }

@@ -30,11 +30,12 @@ final class DerivedKeys: Sendable {
     }
 
     static func derive(
-        _ format: CodecFormat, secret: borrowing GuardedBytes, isPassphrase: Bool, identity: [UInt8]
+        _ format: CodecFormat, secret: borrowing GuardedBytes, isPassphrase: Bool, rounds: Int?,
+        identity: [UInt8]
     ) throws(CofferError) -> DerivedKeys {
         let key =
             isPassphrase
-            ? try deriveKey(format, passphrase: secret.span, salt: identity)
+            ? try deriveKey(format, passphrase: secret.span, salt: identity, rounds: rounds)
             : try GuardedBytes.copying(secret.span)
         return format == .gcm1
             ? try derivedForGCM(key, identity: identity)
@@ -93,9 +94,10 @@ final class DerivedKeys: Sendable {
             identity: identity, encryption: key, authentication: authentication, databaseID: [])
     }
 
-    /// Derives the key of a passphrase by the format's own derivation.
+    /// Derives the key of a passphrase by the format's own derivation; `rounds` replaces the number of
+    /// SQLCipher's default.
     private static func deriveKey(
-        _ format: CodecFormat, passphrase: Span<UInt8>, salt: [UInt8]
+        _ format: CodecFormat, passphrase: Span<UInt8>, salt: [UInt8], rounds: Int?
     ) throws(CofferError) -> GuardedBytes {
         var key = try GuardedBytes.zeroed(count: 32)
         var span = key.mutableSpan
@@ -108,10 +110,10 @@ final class DerivedKeys: Sendable {
                 memoryBytes: cost.memoryKiB << 10, into: &span)
         case .sqlcipher4:
             try PBKDF2Binding.derive(
-                secret: passphrase, salt: salt.span, rounds: 256_000, digest: .sha512, into: &span)
+                secret: passphrase, salt: salt.span, rounds: rounds ?? 256_000, digest: .sha512, into: &span)
         case .sqlcipher3:
             try PBKDF2Binding.derive(
-                secret: passphrase, salt: salt.span, rounds: 64_000, digest: .sha1, into: &span)
+                secret: passphrase, salt: salt.span, rounds: rounds ?? 64_000, digest: .sha1, into: &span)
         }
         return key
     }

@@ -11,6 +11,8 @@ final class KeyEntry: Sendable {
     let isReadOnly: Bool
     /// The costs of deriving the key from a passphrase; `nil` for a raw key.
     private let costs: DerivationCosts?
+    /// The rounds of SQLCipher's derivation; `nil` for the default of the format.
+    private let rounds: Int?
     private let fixedSalt: [UInt8]?
     /// The size of SQLCipher's plaintext header; 0 for none.
     let plaintextHeader: Int
@@ -31,12 +33,12 @@ final class KeyEntry: Sendable {
 
         /// Returns the keys; `nil` when the secret was revoked.
         func derive(
-            _ format: CodecFormat, isPassphrase: Bool, identity: [UInt8]
+            _ format: CodecFormat, isPassphrase: Bool, rounds: Int?, identity: [UInt8]
         ) throws(CofferError) -> DerivedKeys? {
             switch secret {
             case .some(let secret):
                 try DerivedKeys.derive(
-                    format, secret: secret, isPassphrase: isPassphrase, identity: identity)
+                    format, secret: secret, isPassphrase: isPassphrase, rounds: rounds, identity: identity)
             case .none: nil
             }
         }
@@ -45,12 +47,14 @@ final class KeyEntry: Sendable {
     private let state: Mutex<State>
 
     init(
-        format: CodecFormat, secret: consuming GuardedBytes, costs: DerivationCosts?, salt: [UInt8]?,
-        reserve: Int, pageSize: Int, plaintextHeader: Int, isReadOnly: Bool, trace: AccessTrace?
+        format: CodecFormat, secret: consuming GuardedBytes, costs: DerivationCosts?, rounds: Int?,
+        salt: [UInt8]?, reserve: Int, pageSize: Int, plaintextHeader: Int, isReadOnly: Bool,
+        trace: AccessTrace?
     ) {
         self.format = format
         self.isReadOnly = isReadOnly
         self.costs = costs
+        self.rounds = rounds
         self.pageSize = pageSize
         self.trace = trace
         fixedSalt = salt
@@ -127,7 +131,8 @@ final class KeyEntry: Sendable {
                     return PageCodec(pageSize: pageSize, reserve: Int(identity[9]), identity: identity)
                 }
                 if state.keys?.identity != identity {
-                    let keys = try state.derive(format, isPassphrase: costs != nil, identity: identity)
+                    let keys = try state.derive(
+                        format, isPassphrase: costs != nil, rounds: rounds, identity: identity)
                     state.keys = keys
                 }
                 guard let keys = state.keys else { return nil }

@@ -30,6 +30,28 @@ extension VaultLocation {
         return try namespace(of: user, in: state.vaultID)
     }
 
+    /// The locations of all users' namespaces in this vault, ordered by the names of their directories. They
+    /// do not tell the users' names, which are not stored: compare them with ``namespace(of:)``.
+    ///
+    /// - Throws: `notInitialised` or `wiped` if this vault is; `refused` inside a namespace.
+    public func namespaces() throws(CofferError) -> [VaultLocation] {
+        guard parentVault == nil else {
+            throw CofferError(.refused, "A user's namespace cannot contain namespaces.")
+        }
+        let home = try VaultDirectory.openDirectory(self)
+        _ = try home.openVault()
+        guard try home.directory.status(of: VaultDirectory.usersName)?.kind == .directory else { return [] }
+        let users = try home.directory.open(VaultDirectory.usersName, [.read, .directory])
+        var names: [String] = []
+        for name in try users.names() {
+            if try users.status(of: name)?.kind == .directory { names.append(name.string) }
+        }
+        return names.sorted().map { name in
+            VaultLocation(
+                path: path.pushing(VaultDirectory.usersName).appending(name), sessionBus: sessionBus)
+        }
+    }
+
     package func namespace(of user: String, in vaultID: VaultID) throws(CofferError) -> VaultLocation {
         guard (1...Self.maxUserLength).contains(user.utf8.count) else {
             throw CofferError(.invalidInput, "A user's name must be 1 to \(Self.maxUserLength) bytes long.")

@@ -24,10 +24,7 @@ extension VaultDirectory {
         addingStores: (borrowing Descriptor, DeviceKey) throws(CofferError) -> Void
     ) throws(CofferError) -> (home: VaultDirectory, device: DeviceKey, keys: [ProtectionClass: ClassKey]) {
         if let passcode { try options.policy.check(passcode) }
-        let inactivity = Int(options.inactivity?.components.seconds ?? 0)
-        guard options.inactivity == nil || (1...Int(UInt32.max)).contains(inactivity) else {
-            throw CofferError(.invalidInput, "The inactivity time must be at least one second.")
-        }
+        _ = try VaultSettings.seconds(of: options.inactivity)
         if options.keyring == .secretService {
             // Creates nothing if the Secret Service cannot be used.
             try SecretServiceClient(address: location.sessionBus, interaction: interaction)
@@ -89,7 +86,7 @@ extension VaultDirectory {
             for: ProtectionClass.all(hasPasscode: passcode != nil), vaultID: device.vaultID)
         var keybag = Keybag(
             passcode: nil, policy: options.policy, delaysAttempts: options.delaysAttempts,
-            inactivity: options.inactivity.map { Int($0.components.seconds) },
+            inactivity: try VaultSettings.seconds(of: options.inactivity),
             hostBinding: try MachineFingerprint.current(), keys: [:])
         try keybag.protect(keys, with: passcode, cost: options.cost, device: device)
         try Keybag.record.create(keybag, device: device, in: vault)

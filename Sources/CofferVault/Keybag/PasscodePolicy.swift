@@ -36,6 +36,9 @@ public struct PasscodePolicy: Sendable, Hashable {
     /// Tags of the passcodes that are refused.
     package let denylist: Set<PasscodeDenylist.Tag>
 
+    /// The number of passcodes on the denylist.
+    public var denylistCount: Int { denylist.count }
+
     package init(
         _ characters: Characters, minimumLength: Int, rejectsCommon: Bool = false,
         denylist: Set<PasscodeDenylist.Tag> = []
@@ -93,6 +96,44 @@ public struct PasscodePolicy: Sendable, Hashable {
         return PasscodePolicy(
             characters, minimumLength: policies.map(\.minimumLength).max() ?? 1,
             rejectsCommon: policies.contains { $0.rejectsCommon }, denylist: denied)
+    }
+
+    /// Whether this policy lacks anything that `other` requires: stricter characters, more of them, or the
+    /// refusal of common passcodes or of one that `other` denies.
+    ///
+    /// - Parameter other: The policy to compare with.
+    /// - Returns: Whether this policy requires less in any part.
+    public func isLooser(than other: PasscodePolicy) -> Bool {
+        characters.rawValue < other.characters.rawValue || minimumLength < other.minimumLength
+            || !rejectsCommon && other.rejectsCommon || !denylist.isSuperset(of: other.denylist)
+    }
+
+    /// Returns the policy with some parts replaced.
+    ///
+    /// - Parameters:
+    ///   - characters: The characters that a passcode must have; without a `minimumLength`, passcodes are
+    ///     also at least as long as ``digits`` or ``alphanumeric`` requires.
+    ///   - minimumLength: The minimum number of characters.
+    ///   - rejectsCommon: Whether passcodes that are guessed first are refused.
+    ///   - denied: The passcodes that are refused, instead of those before; at most 256.
+    /// - Returns: The new policy.
+    /// - Throws: `invalidInput` unless `minimumLength` is 1 to 128, or for a longer denylist.
+    public func replacing(
+        characters: Characters? = nil, minimumLength: Int? = nil, rejectsCommon: Bool? = nil,
+        denying denied: [String]? = nil
+    ) throws(CofferError) -> PasscodePolicy {
+        var length = self.minimumLength
+        switch characters {
+        case .digits: length = max(length, Self.digits.minimumLength)
+        case .lettersAndDigits: length = max(length, Self.alphanumeric.minimumLength)
+        case .any, nil: break
+        }
+        if let minimumLength { length = try Self.minimumLength(minimumLength).minimumLength }
+        var denylist = denylist
+        if let denied { denylist = try PasscodeDenylist.tags(of: denied) }
+        return PasscodePolicy(
+            characters ?? self.characters, minimumLength: length,
+            rejectsCommon: rejectsCommon ?? self.rejectsCommon, denylist: denylist)
     }
 
     /// Checks a new passcode.

@@ -40,21 +40,14 @@ enum GettingStarted {
         return vault
     }
 
-    // snippet: openOrCreate
     static func openOrCreate(
         at location: VaultLocation, options: VaultOptions, passcode: Passcode
     ) async throws -> Vault {
-        let vault: Vault
-        do throws(CofferError) {
-            vault = try await Vault(at: location)
-        } catch {
-            guard error.code == .notInitialised else { throw error }
-            return try await Vault.create(at: location, options: options, passcode: passcode)
-        }
-        try await vault.unlock(with: passcode)
+        // snippet: openOrCreate
+        let vault = try await Vault.openOrCreate(at: location, options: options, passcode: passcode)
+        // snippet end
         return vault
     }
-    // snippet end
 
     // snippet: unlock
     static func unlock(_ vault: Vault, with passcode: Passcode) async throws -> String {

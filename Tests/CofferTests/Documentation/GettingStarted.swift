@@ -69,6 +69,30 @@ enum GettingStarted {
     }
     // snippet end
 
+    static func setToken(_ key: String, in vault: Vault) async throws -> String? {
+        // snippet: set
+        let id = try TokenID(service: "api.example.org", account: "ada")
+        try await vault.tokens.set(key, for: id)
+        let stored = try await vault.tokens[id]?.string
+        // snippet end
+        return stored
+    }
+
+    // snippet: codable
+    struct Login: Codable, Equatable {
+        let user: String
+        let password: String
+    }
+    // snippet end
+
+    static func putLogin(_ login: Login, for id: TokenID, in vault: Vault) async throws -> Login? {
+        // snippet: putLogin
+        try await vault.tokens.put(encoding: login, for: id)
+        let stored = try await vault.tokens[id]?.decoded(as: Login.self)
+        // snippet end
+        return stored
+    }
+
     static func putToken(in vault: Vault) async throws -> PutResult {
         // snippet: put
         let id = try TokenID(service: "api.example.org", account: "ada", kind: .refresh)
@@ -188,15 +212,14 @@ enum GettingStarted {
 
     // snippet: readme
     static func keepAndUse(_ secret: String, at location: VaultLocation, passcode: Passcode) async throws {
-        let vault = try await Vault(at: location)
-        try await vault.unlock(with: passcode)
+        let vault = try await Vault.openOrCreate(at: location, passcode: passcode)
         defer { vault.lock() }
 
         let id = try TokenID(service: "api.example.org", account: "ada")
-        try await vault.tokens.put(Token(copying: secret), for: id)
-        let found = try await vault.tokens.get(id)
-        let header = found?.token.exposingString { text in "Bearer " + text }
-        assert(header == "Bearer " + secret)
+        try await vault.tokens.set(secret, for: id)
+        if let key = try await vault.tokens[id]?.string {
+            assert(key == secret)
+        }
     }
     // snippet end
 }

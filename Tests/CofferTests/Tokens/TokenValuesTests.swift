@@ -27,7 +27,8 @@ struct TokenValuesTests {
         try await Self.with { temporary, id in
             let tokens = temporary.vault.tokens
             #expect(try await tokens[id] == nil)
-            #expect(try await tokens.set(text, for: id) == .stored(version: 1))
+            let result = try await tokens.set(text, for: id)
+            #expect(result == .stored(version: 1))
             #expect(try await tokens[id]?.string == text)
             #expect(try await tokens[id]?.token.copyBytes() == Array(text.utf8))
             #expect(try await tokens.set(text, for: id).version == 2)

@@ -33,8 +33,8 @@ extension TokenStore {
     }
 
     /// Stores text, as
-    /// ``put(_:for:class:expires:scopes:attributes:isEphemeral:precondition:)-(Token,_,_,_,_,_,_,_)`` stores a
-    /// guarded token.
+    /// ``put(_:for:class:expires:scopes:attributes:isEphemeral:precondition:)-(Token,_,_,_,_,_,_,_)`` stores
+    /// a guarded token.
     ///
     /// - Parameters:
     ///   - text: The value, as UTF-8. The string itself is neither guarded nor cleared.
@@ -59,8 +59,8 @@ extension TokenStore {
     }
 
     /// Stores data, as
-    /// ``put(_:for:class:expires:scopes:attributes:isEphemeral:precondition:)-(Token,_,_,_,_,_,_,_)`` stores a
-    /// guarded token.
+    /// ``put(_:for:class:expires:scopes:attributes:isEphemeral:precondition:)-(Token,_,_,_,_,_,_,_)`` stores
+    /// a guarded token.
     ///
     /// - Parameters:
     ///   - data: The value. The data itself is neither guarded nor cleared.

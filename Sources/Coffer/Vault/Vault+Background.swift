@@ -1,9 +1,9 @@
 extension Vault {
-    /// Starts the inactivity time, because the app has moved to the background: its windows are hidden, or its
-    /// user works elsewhere.
+    /// Starts the inactivity time, because the app has moved to the background: its windows are hidden, or
+    /// its user works elsewhere.
     ///
-    /// Until ``enterForeground()``, no use of the vault restarts that time, so work in the background does not
-    /// keep it unlocked. Call both from the app's own life cycle, such as when its last window loses the
+    /// Until ``enterForeground()``, no use of the vault restarts that time, so work in the background does
+    /// not keep it unlocked. Call both from the app's own life cycle, such as when its last window loses the
     /// focus. Calling this again in the background changes nothing. Without an inactivity time
     /// (``VaultOptions/inactivity``) it has no effect.
     public func enterBackground() { core.keys.enterBackground() }

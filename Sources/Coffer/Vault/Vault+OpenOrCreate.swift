@@ -49,7 +49,7 @@ extension Vault {
         return created
     }
 
-    /// Opens the vault, locked; `nil` if none was ever created, and with `ignoringWiped` also if it was wiped.
+    /// Opens the vault, locked; `nil` if there is none, and with `ignoringWiped` also if it was wiped.
     private static func openIfPresent(
         at location: VaultLocation, clock: VaultClock, interaction: PromptPolicy, ignoringWiped: Bool
     ) async throws(CofferError) -> Vault? {

@@ -29,7 +29,7 @@ let package = Package(
     ],
     traits: [
         .trait(
-            name: "SecretService", description: "Speak to the desktop's keyring (links libsecret and GLib)."),
+            name: "SecretService", description: "Speak to the desktop's keyring (links GLib)."),
         .default(enabledTraits: ["SecretService"]),
     ],
     dependencies: [
@@ -41,8 +41,8 @@ let package = Package(
         // Cellar: module maps, no logic.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
-        .systemLibrary(
-            name: "CSecretService", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
+        // GLib without pkg-config, whose flags SwiftPM warns of in every dependent package: see its shim.h.
+        .systemLibrary(name: "CGIO"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CLinux"),
         // SHA-256 by the processor's instructions: C, because Swift has no function attribute for them.
@@ -68,7 +68,7 @@ let package = Package(
             name: "CofferDBus",
             dependencies: [
                 "CofferBase", "CofferEngine",
-                .target(name: "CSecretService", condition: .when(traits: ["SecretService"])),
+                .target(name: "CGIO", condition: .when(traits: ["SecretService"])),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),
@@ -144,6 +144,9 @@ let package = Package(
             ],
             path: "Benchmarks/Bench",
             swiftSettings: shared),
+        // libsecret, which only a peer of bench needs.
+        .systemLibrary(
+            name: "CSecretService", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
         // The peers that bench measures against: raw calls of the C libraries, outside every product's
         // library.
         .target(

@@ -1,6 +1,6 @@
 #if SecretService
     import CofferBase
-    import CSecretService
+    import CGIO
 
     /// Converts GLib's error of a failed call to an error of this package.
     enum BusFailure {

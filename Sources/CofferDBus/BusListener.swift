@@ -4,7 +4,7 @@ import Dispatch
 import Synchronization
 
 #if SecretService
-    import CSecretService
+    import CGIO
 
     /// Listens to signals on a message bus, on its own thread, which ends with the listener's last owner.
     ///

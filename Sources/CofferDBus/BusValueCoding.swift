@@ -1,7 +1,7 @@
 import CofferBase
 
 #if SecretService
-    import CSecretService
+    import CGIO
 
     extension BusValue {
         /// The value as GLib's, floating: the receiver sinks it.

@@ -1,5 +1,5 @@
 #if SecretService
-    import CSecretService
+    import CGIO
     import Dispatch
     import Synchronization
 

@@ -3,7 +3,7 @@ import CofferEngine
 import SystemPackage
 
 #if SecretService
-    import CSecretService
+    import CGIO
 
     /// This package's own connection to a message bus.
     ///

@@ -76,7 +76,7 @@ package enum BusArgument: Sendable {
 }
 
 #if SecretService
-    import CSecretService
+    import CGIO
 
     extension SignalArguments {
         /// Reads the arguments of a message, a tuple; the caller keeps ownership of it.

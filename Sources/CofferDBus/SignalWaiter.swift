@@ -1,5 +1,5 @@
 #if SecretService
-    import CSecretService
+    import CGIO
 
     /// The signals that one call waits for, on a context that only this thread runs.
     ///

@@ -71,12 +71,12 @@ final class ClassKeyStore: Sendable {
     func key(_ protection: ProtectionClass) throws(CofferError) -> ClassKey {
         let now = clock.bootTime()
         dropIdleKeys(now)
-        let (key, refusal) = state.withLock { state in
+        let (key, refusal, isKept) = state.withLock { state in
             let key = state.use(protection, now: now, inactivity: inactivity)
-            return (key, key == nil ? state.refusal(protection) : nil)
+            return (key, key == nil ? state.refusal(protection) : nil, !state.isInBackground)
         }
         guard let key else { throw refusal ?? CofferError.locked }
-        onUse(protection, key)
+        if isKept { onUse(protection, key) }
         return key
     }
 
@@ -124,6 +124,29 @@ final class ClassKeyStore: Sendable {
     func hasLost(since mark: KeyMark, only protection: ProtectionClass? = nil) -> Bool {
         dropIdleKeys(clock.bootTime())
         return state.withLock { $0.isWiped || $0.mark.hasLost(since: mark, only: protection) }
+    }
+
+    /// Restarts the inactivity time; from now on, use does not. The first of several calls counts.
+    func enterBackground() {
+        let now = clock.bootTime()
+        dropIdleKeys(now)
+        state.withLock { state in
+            guard !state.isInBackground else { return }
+            state.isInBackground = true
+            state.restartIdleTime(now: now, inactivity: inactivity)
+        }
+    }
+
+    /// Evicts the keys whose inactivity time passed in the background, whether or not a timer fired, and
+    /// restarts that of the others.
+    func enterForeground() {
+        let now = clock.bootTime()
+        dropIdleKeys(now)
+        state.withLock { state in
+            guard state.isInBackground else { return }
+            state.isInBackground = false
+            state.restartIdleTime(now: now, inactivity: inactivity)
+        }
     }
 
     /// Evicts the keys that a lock evicts; returns whether there were any.

@@ -57,6 +57,8 @@ extension ClassKeyStore {
         var isWatched = false
         /// The boot in which the keys were inserted.
         var boot: String?
+        /// Whether the app is in the background, where use of a key does not keep it.
+        var isInBackground = false
 
         /// Whether there is a key that a lock evicts.
         var isOpen: Bool { held.keys.contains { $0.isEvictedOnLock } }
@@ -82,9 +84,19 @@ extension ClassKeyStore {
         mutating func use(_ protection: ProtectionClass, now: Duration, inactivity: Duration?) -> ClassKey? {
             guard !isWiped, let entry = held[protection] else { return nil }
             // The next end may now be later than stored; then one check finds nothing that expired.
-            if entry.idleEnd != nil { held[protection]?.idleEnd = inactivity.map { now + $0 } }
+            if entry.idleEnd != nil, !isInBackground {
+                held[protection]?.idleEnd = inactivity.map { now + $0 }
+            }
             mark.noteUse(protection)
             return entry.key
+        }
+
+        /// Restarts the inactivity time of every key that a lock evicts.
+        mutating func restartIdleTime(now: Duration, inactivity: Duration?) {
+            for (protection, entry) in held where entry.idleEnd != nil {
+                held[protection]?.idleEnd = inactivity.map { now + $0 }
+            }
+            findNextEnd()
         }
 
         /// The error for a class without a key.

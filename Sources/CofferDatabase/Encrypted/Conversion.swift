@@ -12,7 +12,7 @@ extension EncryptedDatabase {
     ///   - target: The new file.
     ///   - newKey: The new file's key, with its format.
     /// - Throws: `alreadyExists`; `absent`, also for an empty source; `refused` for a read-only format; the
-    ///   errors of ``queue(at:key:configuration:)``.
+    ///   errors of ``queue(at:key:configuration:)-(FilePath,_,_)``.
     public static func convert(
         _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath, newKey: borrowing DatabaseKey
     ) throws(CofferError) {
@@ -52,7 +52,7 @@ extension EncryptedDatabase {
     ///   - key: Its key.
     ///   - target: The new file.
     /// - Throws: `alreadyExists`; `absent`, also for an empty source; the errors of
-    ///   ``queue(at:key:configuration:)``.
+    ///   ``queue(at:key:configuration:)-(FilePath,_,_)``.
     public static func exportPlain(
         _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath
     ) throws(CofferError) {
@@ -72,7 +72,7 @@ extension EncryptedDatabase {
     ///   - newKey: Its new key, which may be for another format.
     /// - Throws: `busy` when another connection reads or writes the database, or has it open with a WAL. An
     ///   idle connection without a WAL holds no lock and is not detected. Also the errors of
-    ///   ``convert(_:key:to:newKey:)``.
+    ///   ``convert(_:key:to:newKey:)-(FilePath,_,_,_)``.
     public static func rekey(
         at path: FilePath, from key: borrowing DatabaseKey, to newKey: borrowing DatabaseKey
     ) throws(CofferError) {

@@ -52,7 +52,7 @@ public enum EncryptedDatabase {
     ///   - key: Its key.
     ///   - configuration: GRDB's configuration; its preparation blocks run before the connection is guarded.
     /// - Returns: GRDB's pool.
-    /// - Throws: The errors of ``queue(at:key:configuration:)``.
+    /// - Throws: The errors of ``queue(at:key:configuration:)-(FilePath,_,_)``.
     public static func pool(
         at path: FilePath, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
     ) throws -> DatabasePool {

@@ -19,6 +19,10 @@ struct GettingStartedTests {
         options.inactivity = .seconds(86_400)
 
         let vault = try await GettingStarted.create(at: location, options: options, passcode: passcode)
+        #expect(try await GettingStarted.setToken("key", in: vault) == "key")
+        let login = GettingStarted.Login(user: "ada", password: "secret")
+        let loginID = try TokenID(service: "mail.example.org", account: "ada")
+        #expect(try await GettingStarted.putLogin(login, for: loginID, in: vault) == login)
         let id = try TokenID(service: "api.example.org", account: "ada", kind: .refresh)
         let stored = try await GettingStarted.putToken(in: vault)
         #expect(stored == .stored(version: 1))

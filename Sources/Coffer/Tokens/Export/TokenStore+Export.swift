@@ -121,7 +121,7 @@ extension TokenStore {
     /// other; to complete an import that failed, repeat it.
     ///
     /// - Parameters:
-    ///   - path: A file written by ``export(to:passphrase:only:cost:)``.
+    ///   - path: A file written by ``export(to:passphrase:only:cost:)-(FilePath,_,_,_)``.
     ///   - passphrase: The passphrase of the export.
     ///   - replacing: Whether the export's value replaces a different stored one.
     ///   - allowingExpensive: Whether the file may request more than 1 GiB of memory, up to 4 GiB, or passes

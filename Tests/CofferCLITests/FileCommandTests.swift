@@ -130,7 +130,8 @@ struct FileCommandTests {
             (["file", "export", bound, home.path + "-out"], "corrupt", "--context"),
             (export + [home.path + "-none/out"], "absent", "create it first"),
             (export + [path], "alreadyExists", "another path"), (export + ["/"], "invalidInput", "name"),
-            (["file", "view", "1234", "--", "true"], "invalidInput", "file list"),
+            (["file", "view", "a/b", "--", "true"], "invalidInput", "file list"),
+            (["file", "view", "1234", "--", "true"], "absent", "file list"),
             (["file", "view", UUID().uuidString, "--", "true"], "absent", "file list"),
         ] {
             var words = words

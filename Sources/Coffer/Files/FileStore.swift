@@ -193,6 +193,13 @@ public final class FileStore: Sendable {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in try ids().count }
     }
 
+    /// Whether there is a container with that id, whatever the index lists. Works while locked.
+    package func hasContainer(_ id: FileID) async throws(CofferError) -> Bool {
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try openDirectory().status(of: id.fileName) != nil
+        }
+    }
+
     /// Removes a file; returns whether it existed. The file's key is destroyed with it, so what stays on the
     /// medium cannot be opened while the vault's keys stay secret. If the container is missing, this clears
     /// the index entry.

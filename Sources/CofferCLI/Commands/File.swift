@@ -8,21 +8,31 @@ import SystemPackage
 struct FileCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "file", abstract: "Store files with two layers of encryption.",
+        discussion: """
+            Commands take a stored file by its name, its id, or the first four or more characters of its id. \
+            If that fits several files, the command does nothing, lists their ids and ends with 10. A whole \
+            id always means the file of that id; ./NAME always means a name, such as ./- for a file that is \
+            called -.
+            """,
         subcommands: [
             FileAdd.self, FileList.self, FileCat.self, FileExport.self, FileVerify.self, FileRemove.self,
             FileView.self, FilePruneViews.self, FileRewrap.self, FileReindex.self,
         ])
 }
 
-/// The id of a stored file on the command line.
+/// A stored file on the command line.
 struct FileArgument: ParsableArguments {
-    @Argument(help: "The id that `file add` printed.")
-    var id: String
+    /// The explanation of every such argument.
+    static let help: ArgumentHelp = "The file: its name, its id or the beginning of its id."
+
+    @Argument(help: FileArgument.help)
+    var file: String
 
     @Option(help: "The --context that was specified when the file was added.")
     var context: String?
 
-    func fileID() throws(CofferError) -> FileID { try FileID(id) }
+    /// The file as it was specified. Check it before the vault is opened.
+    func reference() throws(CofferError) -> FileReference { try FileReference(file) }
 
     /// The context that is bound into the file, byte for byte.
     var boundBytes: [UInt8] { Self.bytes(ofContext: context) }
@@ -209,8 +219,9 @@ struct FileRemove: AsyncParsableCommand {
     @OptionGroup var file: FileArgument
 
     func run() async throws {
-        let id = try file.fileID()
+        let reference = try file.reference()
         let vault = try await VaultOpener.unlocked(global)
+        let id = try await reference.id(in: vault)
         guard try await vault.files.remove(id) else {
             throw CofferError(.absent, "There is no file \(id).", remedy: .listFiles)
         }

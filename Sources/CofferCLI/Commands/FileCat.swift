@@ -21,9 +21,10 @@ struct FileCat: AsyncParsableCommand {
     var range: String?
 
     func run() async throws {
-        let id = try file.fileID()
+        let reference = try file.reference()
         let wanted = try range.map { text throws(CofferError) in try Self.parse(text) }
         let vault = try await VaultOpener.unlocked(global)
+        let id = try await reference.id(in: vault)
         guard !global.json else { return try await printDocument(vault, id, wanted) }
         try await vault.files.readChunks(of: id, range: wanted, context: file.boundBytes) {
             (bytes) throws(CofferError) in
@@ -76,8 +77,9 @@ struct FileExport: AsyncParsableCommand {
     var destination: String
 
     func run() async throws {
-        let id = try file.fileID()
+        let reference = try file.reference()
         let vault = try await VaultOpener.unlocked(global)
+        let id = try await reference.id(in: vault)
         try await vault.files.export(
             id, to: FilePathArgument.path(destination), context: file.boundBytes,
             progress: ProgressBar("exporting").report)

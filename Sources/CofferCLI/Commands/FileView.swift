@@ -49,10 +49,11 @@ struct FileView: AsyncParsableCommand {
     var command: [String]
 
     func run() async throws {
-        let id = try file.fileID()
+        let reference = try file.reference()
         try StartRoom.requireThreads()
         try checkOptions()
         let vault = try await VaultOpener.unlocked(global)
+        let id = try await reference.id(in: vault)
         if FileStore.isSwapActive {
             Output.message("coffer: swap is active: the copy in memory may be written to it.")
         }

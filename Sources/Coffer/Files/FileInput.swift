@@ -4,9 +4,9 @@ import CofferVault
 public import SystemPackage
 
 extension FileStore {
-    /// Seals everything that can be read from an open descriptor up to its end: from a pipe, a socket, standard
-    /// input, or a file from its current position on. No plaintext is written anywhere, and the memory needed
-    /// does not depend on the length.
+    /// Seals everything that can be read from an open descriptor up to its end: from a pipe, a socket,
+    /// standard input, or a file from its current position on. No plaintext is written anywhere, and the
+    /// memory needed does not depend on the length.
     ///
     /// A program that fails while it writes to a pipe looks like one that has written everything.
     ///

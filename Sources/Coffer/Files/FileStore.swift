@@ -42,9 +42,9 @@ public final class FileStore: Sendable {
     ///     although it was not created for that.
     ///   - progress: Called from time to time on worker threads.
     /// - Returns: The id of the stored file.
-    /// - Throws: `locked`, `wiped`; `invalidInput` for a path that does not name a file, or a name or a context
-    ///   that is too long; `refused` for anything other than a regular file, and for a vault on an external medium;
-    ///   `conflict` if the file changes while it is read, or if the original should be
+    /// - Throws: `locked`, `wiped`; `invalidInput` for a path that does not name a file, or a name or a
+    ///   context that is too long; `refused` for anything other than a regular file, and for a vault on an
+    ///   external medium; `conflict` if the file changes while it is read, or if the original should be
     ///   removed but was changed since or is open for writing. In the latter case it stays beside its sealed
     ///   copy, whose id is in the message. `noSpace`, `readOnly`, `cancelled`.
     public func add(

@@ -9,8 +9,8 @@ struct FileAdd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Seal copies of files and print their ids.",
         discussion: """
-            The ids are printed in the order of the arguments, each once its file is safely stored. If a file \
-            cannot be added, the command stops there; what it added before stays.
+            The ids are printed in the order of the arguments, each once its file is safely stored. If a \
+            file cannot be added, the command stops there; what it added before stays.
 
             --recursive adds every regular file in a directory under the file's own name; the names of the \
             directories are not stored. Links and special files in it are named and left out. A directory \
@@ -100,8 +100,8 @@ struct FileAdd: AsyncParsableCommand {
         }
     }
 
-    /// Adds one file after the other. If a signal asks this process to end, rolls the unfinished addition back
-    /// first.
+    /// Adds one file after the other. If a signal asks this process to end, rolls the unfinished addition
+    /// back first.
     private func addAll(
         _ sources: [FileInputs.Source], _ name: FilePath.Component?, to vault: Vault
     ) async throws -> [(source: FileInputs.Source, id: FileID)] {

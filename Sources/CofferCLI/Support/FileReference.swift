@@ -72,8 +72,8 @@ struct FileReference {
             let ids = found.map(\.description)
             throw CofferError(
                 .ambiguous,
-                "\(text) fits \(found.count) files: \(ids.joined(separator: ", ")). Specify one of them by its "
-                    + "id" + (isPrefix ? ", or by its name as ./\(text)." : "."),
+                "\(text) fits \(found.count) files: \(ids.joined(separator: ", ")). Specify one of them by "
+                    + "its id" + (isPrefix ? ", or by its name as ./\(text)." : "."),
                 remedy: .listFiles, entries: ids)
         }
         return first

@@ -6,7 +6,7 @@ import SystemPackage
 import Testing
 import TestSupport
 
-@Suite("Content from descriptors")
+@Suite("Content from descriptors and from memory")
 struct FileInputTests {
     /// The sizes at which runs and chunks end.
     private static let sizes = [0, 1, 65_535, 65_536, 65_537, 1_048_575, 1_048_576, 1_048_577, 2_500_000]
@@ -52,6 +52,46 @@ struct FileInputTests {
         try source.close()
         let bytes = try await session.files.withDecryptedBytes(of: id, context: [1]) { $0.copied() }
         #expect(bytes == Array("kept".utf8))
+    }
+
+    @Test("Bytes, data and spans round-trip, and no plaintext is written", arguments: sizes)
+    func memory(size: Int) async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let plaintext = ContainerFixture.plaintext(size)
+        let date = Date(timeIntervalSince1970: 1_000_000_000)
+        let ids = [
+            try await session.files.add(plaintext, name: "array", modified: date),
+            try await session.files.add(Data(plaintext), name: "data", modified: date),
+            try await session.files.add(plaintext.span, name: "span", modified: date),
+        ]
+        let other = try await home.unlocked()
+        for (id, name) in zip(ids, ["array", "data", "span"]) {
+            #expect(try await read(other, id) == plaintext)
+            let info = try await other.files.info(for: id)
+            #expect(info.name.string == name && info.modified == date)
+            try await other.files.verify(id)
+        }
+        #expect(try left(home).count == 3)
+        guard size > 1000 else { return }
+        let pattern = Data(plaintext[500..<600])
+        for name in try left(home) {
+            let sealed = FileManager.default.contents(atPath: home.path("files").string + "/" + name)
+            #expect(sealed?.range(of: pattern) == nil)
+        }
+    }
+
+    @Test("Bytes from memory obey the class, the context and the lock")
+    func memoryRules() async throws {
+        let home = try TestHome()
+        let session = try await home.create()
+        let id = try await session.files.add([1, 2, 3], name: "x", class: .afterFirstUnlock, context: [9])
+        #expect(await refusal { _ = try await session.files.info(for: id) }?.code == .corrupt)
+        #expect(try await session.files.info(for: id, context: [9]).protection == .afterFirstUnlock)
+        session.lock()
+        let bytes: [UInt8] = [1]
+        #expect(await refusal { _ = try await session.files.add(bytes, name: "y") }?.code == .locked)
+        #expect(try left(home).count == 1)
     }
 
     @Test("A cancelled addition from a silent pipe ends, and leaves nothing behind", .timeLimit(.minutes(10)))

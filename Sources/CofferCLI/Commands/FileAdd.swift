@@ -20,8 +20,8 @@ struct FileAdd: AsyncParsableCommand {
             plaintext is written to the disk. A program that fails while it writes looks like one that has \
             written everything. Check its exit code, as bash does with set -o pipefail.
 
-            A signal that ends the command removes what is not complete at once. After kill -9, the next \
-            file command does.
+            If a signal such as Ctrl-C ends the command, it first removes what is not complete. After kill \
+            -9, file list does, as does any command that adds or removes a file or looks for a name.
 
             --remove-original renames the original to NAME.removing-… before it removes it. If this command \
             is killed in between, the original stays under that name, unencrypted, and the next \

@@ -162,7 +162,7 @@ public final class FileStore: Sendable {
         var infos: [FileInfo] = []
         for id in try ids() {
             try cancellation.check()
-            infos.append(try open(id).info)
+            infos.append(try info(of: open(id)))
         }
         return infos.sorted { $0.name.bytes.lexicographicallyPrecedes($1.name.bytes) }
     }
@@ -171,7 +171,9 @@ public final class FileStore: Sendable {
     ///
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`.
     public func info(for id: FileID, context: [UInt8] = []) async throws(CofferError) -> FileInfo {
-        try await BlockingExecutor.run { [self] _ throws(CofferError) in try open(id, context: context).info }
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try info(of: open(id, context: context))
+        }
     }
 
     /// Whether the underlying disk is encrypted (by dm-crypt, fscrypt, or a file system that encrypts); `nil`

@@ -15,8 +15,8 @@ struct FileCommand: ParsableCommand {
             called -.
             """,
         subcommands: [
-            FileAdd.self, FileList.self, FileCat.self, FileExport.self, FileVerify.self, FileRemove.self,
-            FileView.self, FilePruneViews.self, FileRewrap.self, FileReindex.self,
+            FileAdd.self, FileList.self, FileCat.self, FileExport.self, FileRename.self, FileVerify.self,
+            FileRemove.self, FileView.self, FilePruneViews.self, FileRewrap.self, FileReindex.self,
         ])
 }
 

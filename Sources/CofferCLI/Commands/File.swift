@@ -17,6 +17,7 @@ struct FileCommand: ParsableCommand {
         subcommands: [
             FileAdd.self, FileList.self, FileCat.self, FileExport.self, FileRename.self, FileVerify.self,
             FileRemove.self, FileView.self, FilePruneViews.self, FileRewrap.self, FileReindex.self,
+            FileNames.self,
         ])
 }
 
@@ -25,7 +26,7 @@ struct FileArgument: ParsableArguments {
     /// The explanation of every such argument.
     static let help: ArgumentHelp = "The file: its name, its id or the beginning of its id."
 
-    @Argument(help: FileArgument.help)
+    @Argument(help: FileArgument.help, completion: FileNames.completion)
     var file: String
 
     @Option(help: "The --context that was specified when the file was added.")

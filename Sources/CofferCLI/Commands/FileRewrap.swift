@@ -17,7 +17,9 @@ struct FileRewrap: AsyncParsableCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The file: its name, its id or the beginning of its id. Without one, all files.")
+    @Argument(
+        help: "The file: its name, its id or the beginning of its id. Without one, all files.",
+        completion: FileNames.completion)
     var file: String?
 
     @Option(help: "The --context that was specified when the file was added.")

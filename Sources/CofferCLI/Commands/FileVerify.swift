@@ -14,7 +14,7 @@ struct FileVerify: AsyncParsableCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: FileArgument.help)
+    @Argument(help: FileArgument.help, completion: FileNames.completion)
     var file: String?
 
     @Flag(help: "Check all files and the index.")

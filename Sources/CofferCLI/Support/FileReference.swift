@@ -48,6 +48,31 @@ struct FileReference {
         }
     }
 
+    /// Returns one word for each file that a shell can offer: its name if that is unique and no shell reads
+    /// it as more than a word, or else its id. Shells expand the words that they are given, and names may
+    /// come from somebody else.
+    static func words(for listing: FileListing) -> [String] {
+        let counts = Dictionary(
+            listing.files.map { (FileNameBytes.of($0.name), 1) }, uniquingKeysWith: { $0 + $1 })
+        return listing.files.map { file in
+            let bytes = FileNameBytes.of(file.name)
+            guard counts[bytes] == 1, bytes.allSatisfy({ isWordByte($0) }),
+                let name = String(validating: bytes, as: UTF8.self)
+            else { return file.id.description }
+            return bytes.hasPrefix("-") || isPrefix(bytes) ? "./" + name : name
+        }
+    }
+
+    private static func isWordByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"),
+            UInt8(ascii: "+"), UInt8(ascii: ","), UInt8(ascii: "@"), UInt8(ascii: "%"), 0x80...:
+            true
+        default: false
+        }
+    }
+
     private func choose(from listing: FileListing, _ whole: FileID?) throws(CofferError) -> FileID {
         if let whole, listing.files.contains(where: { $0.id == whole }) { return whole }
         var found = listing.files.filter { FileNameBytes.of($0.name) == name }.map(\.id)
@@ -80,8 +105,10 @@ struct FileReference {
     }
 
     /// Whether the text can be the beginning of an id.
-    private var isPrefix: Bool {
-        !isNameOnly && text.utf8.count >= Self.shortestPrefix
-            && text.utf8.allSatisfy { $0.hexDigit != nil || $0 == UInt8(ascii: "-") }
+    private var isPrefix: Bool { !isNameOnly && Self.isPrefix(text.utf8) }
+
+    private static func isPrefix(_ bytes: some Collection<UInt8>) -> Bool {
+        bytes.count >= shortestPrefix
+            && bytes.allSatisfy { $0.hexDigit != nil || $0 == UInt8(ascii: "-") }
     }
 }

@@ -47,7 +47,7 @@ extension FileStore {
         }
     }
 
-    /// How often a silent pipe is left to see whether to stop.
+    /// How long to wait for a silent pipe before looking whether to stop, in milliseconds.
     private static let patience: Int32 = 100
 
     /// Reads until `buffer` is full or the input ends; returns the number of bytes.
@@ -55,11 +55,12 @@ extension FileStore {
         _ buffer: inout MutableSpan<UInt8>, from input: borrowing Descriptor,
         _ check: () throws(CofferError) -> Void
     ) throws(CofferError) -> Int {
+        let size = buffer.count
         var count = 0
-        while count < buffer.count {
+        while count < size {
             try check()
             guard try input.waitForInput(milliseconds: patience) else { continue }
-            var rest = buffer._mutatingExtracting(count..<buffer.count)
+            var rest = buffer._mutatingExtracting(count..<size)
             guard let read = try input.readSome(into: &rest) else { break }
             count += read
         }

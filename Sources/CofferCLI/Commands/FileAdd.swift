@@ -106,7 +106,7 @@ struct FileAdd: AsyncParsableCommand {
         _ sources: [FileInputs.Source], _ name: FilePath.Component?, to vault: Vault
     ) async throws -> [(source: FileInputs.Source, id: FileID)] {
         var added: [(source: FileInputs.Source, id: FileID)] = []
-        var failure: CofferError?
+        var first: CofferError?
         let signals = TerminationSignals.install(cancellingWork: true)
         for source in sources {
             do throws(CofferError) {
@@ -114,13 +114,13 @@ struct FileAdd: AsyncParsableCommand {
                 added.append((source, id))
                 if !global.json { try Output.line(id.description) }
             } catch {
-                failure = error
+                first = error
                 break
             }
         }
         let received = TerminationSignals.received
         signals.release()
-        guard var failure else { return added }
+        guard var failure = first else { return added }
         if !added.isEmpty {
             failure = CofferError(
                 failure.code,

@@ -34,10 +34,10 @@ struct FileExport: AsyncParsableCommand {
         let reference = try file.reference()
         let isOutput = destination.hasSameBytes(as: "-")
         if isOutput { try checkOutput() }
-        let path = isOutput ? nil : try FilePathArgument.path(destination)
+        let given = isOutput ? nil : try FilePathArgument.path(destination)
         let vault = try await VaultOpener.unlocked(global)
         let id = try await reference.id(in: vault)
-        guard let path else {
+        guard let path = given else {
             return try await vault.files.readChunks(of: id, context: file.boundBytes) {
                 (bytes) throws(CofferError) in
                 try Output.bytes(bytes)

@@ -5,9 +5,6 @@ import CofferEngine
 
 /// `coffer file names`, which the shells' completion runs.
 struct FileNames: AsyncParsableCommand {
-    /// Completes a stored file. The shell runs the program, because only that can open the vault.
-    static let completion = CompletionKind.shellCommand("coffer file names 2>/dev/null")
-
     static let configuration = CommandConfiguration(
         commandName: "names", abstract: "Print words that specify the stored files, for completion.",
         discussion: "Never asks for a passcode: while the vault is locked, there are none.",

@@ -19,7 +19,7 @@ struct FileRewrap: AsyncParsableCommand {
 
     @Argument(
         help: "The file: its name, its id or the beginning of its id. Without one, all files.",
-        completion: FileNames.completion)
+        completion: FileArgument.completion)
     var file: String?
 
     @Option(help: "The --context that was specified when the file was added.")

@@ -14,7 +14,7 @@ struct FileVerify: AsyncParsableCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: FileArgument.help, completion: FileNames.completion)
+    @Argument(help: FileArgument.help, completion: FileArgument.completion)
     var file: String?
 
     @Flag(help: "Check all files and the index.")

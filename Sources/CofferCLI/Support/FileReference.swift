@@ -57,7 +57,7 @@ struct FileReference {
         return listing.files.map { file in
             let bytes = FileNameBytes.of(file.name)
             guard counts[bytes] == 1, bytes.allSatisfy({ isWordByte($0) }),
-                let name = String(validating: bytes, as: UTF8.self)
+                let name = String(validating: bytes, as: UTF8.self), name.hasSameBytes(as: name.printable)
             else { return file.id.description }
             return bytes.hasPrefix("-") || isPrefix(bytes) ? "./" + name : name
         }

@@ -47,7 +47,7 @@ struct ErrorTests {
     @Test("An error with a remedy names it in JSON, and its sentence follows the message elsewhere")
     func remedies() throws {
         let home = try CommandHome(passcode: nil)
-        let run = try home("file", "remove", "1234", "--json")
+        let run = try home("file", "remove", "a/b", "--json")
         let error = try #require(run.json["error"] as? [String: Any], "\(run.text)")
         #expect(error["code"] as? String == "invalidInput" && error["remedy"] as? String == "listFiles")
         let message = try #require(error["message"] as? String)

@@ -129,8 +129,10 @@ struct FileCommandTests {
             (["file", "view", plain, "--", "no such command"], "invalidInput", "PATH"),
             (["file", "export", bound, home.path + "-out"], "corrupt", "--context"),
             (export + [home.path + "-none/out"], "absent", "create it first"),
-            (export + [path], "alreadyExists", "another path"), (export + ["/"], "invalidInput", "name"),
-            (["file", "view", "1234", "--", "true"], "invalidInput", "file list"),
+            (export + [path], "alreadyExists", "another path"),
+            (export + [home.path + "-none/"], "absent", "create it first"),
+            (["file", "view", "a/b", "--", "true"], "invalidInput", "file list"),
+            (["file", "view", "1234", "--", "true"], "absent", "file list"),
             (["file", "view", UUID().uuidString, "--", "true"], "absent", "file list"),
         ] {
             var words = words

@@ -32,13 +32,19 @@ extension FileStore {
         writer.contentGeneration = old.header.contentGeneration + 1
         writer.mediaType = old.header.mediaType
         do throws(CofferError) {
-            let header = try writer.seal(
-                source, name: old.header.name, into: begun.file, check: check, progress: nil)
+            let name = try currentName(of: old)
+            var header = try writer.seal(source, name: name, into: begun.file, check: check, progress: nil)
             try begun.file.sync()
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try check()
                 if protection.requiresPasscode { _ = try core.keyForStoring(protection) }
                 try requireCurrent(old.header, directory, in: vault)
+                // The file may have been renamed while the new content was sealed.
+                let current = try currentName(of: old)
+                if current != name {
+                    header = try containerRename(protection, context, in: vault).rename(
+                        begun.file, id: id, to: current)
+                }
                 try insert(header, protection, in: vault)
                 try takePlace(id, directory)
             }
@@ -64,7 +70,9 @@ extension FileStore {
         _ = try? Self.removeContainer(id.temporaryName, in: directory)
     }
 
-    private func requireCurrent(
+    /// Throws `conflict` unless the container of this header still has the file's name. Call under the vault
+    /// directory's lock.
+    func requireCurrent(
         _ header: InnerHeader, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
         guard try commitment(of: header.id.fileName, header.id, directory, in: vault) == header.commitment

@@ -188,18 +188,15 @@ extension FileStore {
 }
 
 extension ContainerReader {
-    var info: FileInfo {
-        get throws(CofferError) {
-            guard let name = FilePath.Component(bytes: header.name) else {
-                throw CofferError(
-                    .corrupt,
-                    "The container has an invalid file name.", remedy: .restoreOrRemoveFile)
-            }
-            return FileInfo(
-                id: header.id, name: name, length: layout.length,
-                modified: Date(nanosecondsSince1970: header.modified), protection: protection,
-                state: .stored)
+    /// Returns the description of the file, which has this name.
+    func info(named bytes: [UInt8]) throws(CofferError) -> FileInfo {
+        guard let name = FilePath.Component(bytes: bytes) else {
+            throw CofferError(
+                .corrupt, "The container has an invalid file name.", remedy: .restoreOrRemoveFile)
         }
+        return FileInfo(
+            id: header.id, name: name, length: layout.length,
+            modified: Date(nanosecondsSince1970: header.modified), protection: protection, state: .stored)
     }
 }
 

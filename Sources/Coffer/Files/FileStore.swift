@@ -18,7 +18,7 @@ public final class FileStore: Sendable {
     /// When this vault object last removed unfinished files that a crash left.
     let cleanedUp = Mutex<Duration?>(nil)
 
-    private static let maxContextLength = 1024
+    static let maxContextLength = 1024
 
     init(core: VaultCore) {
         self.core = core
@@ -30,6 +30,7 @@ public final class FileStore: Sendable {
     ///
     /// - Parameters:
     ///   - path: A regular file. Its name and date are stored, sealed.
+    ///   - name: The name to store instead of the file's own.
     ///   - protection: When the file can be read.
     ///   - outerCipher: The cipher of the outer layer.
     ///   - context: Up to 1024 bytes that are bound into the inner layer, such as a tenant or the id of the
@@ -41,26 +42,23 @@ public final class FileStore: Sendable {
     ///     although it was not created for that.
     ///   - progress: Called from time to time on worker threads.
     /// - Returns: The id of the stored file.
-    /// - Throws: `locked`, `wiped`; `invalidInput` for a path that does not name a file, or a context that is
-    ///   too long; `refused` for anything other than a regular file, and for a vault on an external medium;
-    ///   `conflict` if the file changes while it is read, or if the original should be
+    /// - Throws: `locked`, `wiped`; `invalidInput` for a path that does not name a file, or a name or a
+    ///   context that is too long; `refused` for anything other than a regular file, and for a vault on an
+    ///   external medium; `conflict` if the file changes while it is read, or if the original should be
     ///   removed but was changed since or is open for writing. In the latter case it stays beside its sealed
     ///   copy, whose id is in the message. `noSpace`, `readOnly`, `cancelled`.
     public func add(
-        contentsOf path: FilePath, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        contentsOf path: FilePath, name: FilePath.Component? = nil,
+        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
-        removingOriginal: Bool = false,
-        allowingExternalMedia: Bool = false,
+        removingOriginal: Bool = false, allowingExternalMedia: Bool = false,
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) -> FileID {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
-            guard let name = path.lastComponent else {
+            guard let name = name ?? path.lastComponent else {
                 throw CofferError(.invalidInput, "\(path) does not name a file.")
             }
-            guard context.count <= Self.maxContextLength else {
-                throw CofferError(
-                    .invalidInput, "A context must be at most \(Self.maxContextLength) bytes long.")
-            }
+            let nameBytes = try Self.checked(name, context)
             let check = try cancellationCheck(cancellation)
             if !allowingExternalMedia { try MediaPolicy.checkVault(core.home.openVault()) }
             let classKey = try core.keyForStoring(protection)
@@ -76,7 +74,7 @@ public final class FileStore: Sendable {
                     id: id, device: core.device, classKey: classKey, protection: protection,
                     suite: outerCipher, context: context, outerKEK: outer, innerKEK: inner)
                 return try writer.seal(
-                    source, name: name.bytes, into: target, check: check, progress: progress)
+                    source, name: nameBytes, into: target, check: check, progress: progress)
             }
             do throws(CofferError) {
                 try original?.remove(source)
@@ -164,7 +162,7 @@ public final class FileStore: Sendable {
         var infos: [FileInfo] = []
         for id in try ids() {
             try cancellation.check()
-            infos.append(try open(id).info)
+            infos.append(try info(of: open(id)))
         }
         return infos.sorted { $0.name.bytes.lexicographicallyPrecedes($1.name.bytes) }
     }
@@ -173,7 +171,9 @@ public final class FileStore: Sendable {
     ///
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`.
     public func info(for id: FileID, context: [UInt8] = []) async throws(CofferError) -> FileInfo {
-        try await BlockingExecutor.run { [self] _ throws(CofferError) in try open(id, context: context).info }
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try info(of: open(id, context: context))
+        }
     }
 
     /// Whether the underlying disk is encrypted (by dm-crypt, fscrypt, or a file system that encrypts); `nil`
@@ -191,6 +191,13 @@ public final class FileStore: Sendable {
     /// - Throws: `wiped`.
     public func count() async throws(CofferError) -> Int {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in try ids().count }
+    }
+
+    /// Whether there is a container with that id, whatever the index lists. Works while locked.
+    package func hasContainer(_ id: FileID) async throws(CofferError) -> Bool {
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try openDirectory().status(of: id.fileName) != nil
+        }
     }
 
     /// Removes a file; returns whether it existed. The file's key is destroyed with it, so what stays on the

@@ -61,13 +61,15 @@ enum Failure {
 
     /// The error as a JSON document.
     static func document(_ error: CofferError) -> JSONDocument {
-        document(error.code.name, error.message, error.remedy)
+        document(error.code.name, error.message, error.remedy, error.entries)
     }
 
     private static func document(
-        _ code: String, _ message: String, _ remedy: CofferError.Remedy? = nil
+        _ code: String, _ message: String, _ remedy: CofferError.Remedy? = nil, _ entries: [String] = []
     ) -> JSONDocument {
         let advice = remedy == nil ? [] : JSONDocument.members(of: remedy)
-        return .object([("code", .text(code)), ("message", .text(message))] + advice)
+        let list: [(String, JSONDocument)] =
+            entries.isEmpty ? [] : [("entries", .list(entries.map { .text($0) }))]
+        return .object([("code", .text(code)), ("message", .text(message))] + advice + list)
     }
 }

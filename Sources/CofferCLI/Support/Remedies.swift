@@ -53,7 +53,7 @@ extension CofferError.Remedy {
     ]
 
     private static let fileSentences: [CofferError.Remedy: String] = [
-        .listFiles: "Run coffer file list to see the ids of all files.",
+        .listFiles: "Run coffer file list to see the names and ids of all files.",
         .removeUnfinishedFiles: "Run coffer file list to remove them now.",
         .restoreOrRemoveFile: """
         Restore the container from a backup of the vault directory, or remove the file with coffer file \

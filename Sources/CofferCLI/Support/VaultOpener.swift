@@ -40,6 +40,13 @@ enum VaultOpener {
         return vault
     }
 
+    /// Opens the vault, and unlocks it if that needs no passcode. Never asks for one.
+    static func unlockedSilently(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+        let vault = try await vault(global)
+        if try await !vault.restoreCachedKeys() { try await vault.unlock() }
+        return vault
+    }
+
     /// Runs an operation that requires an unlocked vault. Keys that outlast a lock are not enough for it; the
     /// error then names the option for the passcode.
     static func withPasscode<Result>(

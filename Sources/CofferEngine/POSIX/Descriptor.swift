@@ -113,6 +113,15 @@ extension Descriptor {
         }
     }
 
+    /// Waits for something to read, or for the end of the input, for at most this long. Returns whether there
+    /// is. A signal ends the wait early.
+    package func waitForInput(milliseconds: Int32) throws(CofferError) -> Bool {
+        var polled = pollfd(fd: raw, events: Int16(POLLIN), revents: 0)
+        let ready = unsafe poll(&polled, 1, milliseconds)
+        guard ready >= 0 || Errno.current == EINTR else { throw Errno.failure("wait for", path) }
+        return ready > 0
+    }
+
     /// Writes all of `bytes` at `offset`, in as many calls as it takes.
     package func write(_ bytes: Span<UInt8>, at offset: Int64) throws(CofferError) {
         let written = try transfer(bytes.count, "write") { done in

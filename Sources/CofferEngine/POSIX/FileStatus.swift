@@ -41,6 +41,15 @@ package struct FileStatus: Sendable, Equatable {
         changed = Int64(status.st_ctim.tv_sec) * 1_000_000_000 + Int64(status.st_ctim.tv_nsec)
     }
 
+    /// Returns the status of what is at `path`, through links and without opening it: opening a pipe lets its
+    /// writer begin.
+    package static func at(_ path: FilePath) throws(CofferError) -> FileStatus {
+        var status = stat()
+        let result = unsafe path.withPlatformString { unsafe fstatat(AT_FDCWD, $0, &status, 0) }
+        guard result == 0 else { throw Errno.failure("look at", path) }
+        return FileStatus(status)
+    }
+
     /// Whether the file was unchanged for so long that the next change shows in ``changed``: file systems
     /// count in steps of a few milliseconds.
     package var isSettled: Bool {

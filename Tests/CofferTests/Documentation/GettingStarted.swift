@@ -155,6 +155,13 @@ enum GettingStarted {
         return file
     }
 
+    static func addBytes(to vault: Vault) async throws -> FileID {
+        // snippet: addBytes
+        let note = try await vault.files.add(Array("call the harbour".utf8), name: "note.txt")
+        // snippet end
+        return note
+    }
+
     static func firstBytes(of file: FileID, in vault: Vault) async throws -> [UInt8] {
         // snippet: read
         let start = try await vault.files.withDecryptedBytes(of: file, range: 0..<4) { bytes in

@@ -41,6 +41,8 @@ struct GettingStartedTests {
         let path = scratch.path.pushing(GettingStarted.path())
         try scratch.write("report.pdf", Array("report".utf8))
         let file = try await GettingStarted.addFile(path, to: vault)
+        let note = try await GettingStarted.addBytes(to: vault)
+        #expect(try await GettingStarted.firstBytes(of: note, in: vault) == Array("call".utf8))
         #expect(try await GettingStarted.firstBytes(of: file, in: vault) == Array("repo".utf8))
         #expect(try await GettingStarted.countBytes(of: file, in: vault) == 6)
         let seen = try await GettingStarted.view(file, in: vault)

@@ -67,6 +67,7 @@ extension FileStore {
         check: @escaping @Sendable () throws(CofferError) -> Void
     ) throws(CofferError) -> FileID {
         let id = try FileID.random()
+        let name = try currentName(of: reader)
         let classKey = try core.keyForStoring(reader.protection)
         try addContainer(id, reader.protection, classKey, check) {
             (target, outer, inner) throws(CofferError) in
@@ -75,7 +76,7 @@ extension FileStore {
                 suite: reader.suite, context: context, outerKEK: outer, innerKEK: inner)
             writer.mediaType = reader.header.mediaType
             return try writer.seal(
-                source, name: reader.header.name, into: target, check: check, progress: nil)
+                source, name: name, into: target, check: check, progress: nil)
         }
         return id
     }

@@ -97,7 +97,7 @@ extension FileStore {
             let check = try cancellationCheck(cancellation, since: mark, only: reader.protection)
             let vault = try core.home.openVault()
             _ = try? ViewCopyDirectory.removeStale(vault: vault)
-            let name = try reader.info.name
+            let name = try info(of: reader).name
             let handle = ViewCopyHandle(try makeViewDirectory(), name, reader.protection, in: activeViews)
             do throws(CofferError) {
                 try MemoryBudget.check(reader.layout.length, inFileSystem: handle.available)

@@ -20,26 +20,31 @@ extension FileStore {
         _ id: FileID, to name: FilePath.Component, context: [UInt8] = []
     ) async throws(CofferError) {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
-            let bytes = try Self.checked(name, context)
-            let mark = core.keys.mark
-            // This checks the container against the index, and the context.
-            let reader = try open(id, context: context)
-            let check = try cancellationCheck(cancellation, since: mark, only: reader.protection)
-            let directory = try openDirectory()
-            try core.home.withExclusiveVault { (vault) throws(CofferError) in
-                try check()
-                try requireCurrent(reader.header, directory, in: vault)
-                let former = try currentName(of: reader)
-                let rename = try containerRename(reader.protection, context, in: vault)
-                let file = try directory.open(id.fileName, .readWrite)
-                let header = try rename.rename(file, id: id, to: bytes)
-                do throws(CofferError) {
-                    try insert(header, reader.protection, in: vault)
-                } catch {
-                    // The file was not renamed. A later rebuild of the index would show the container's name.
-                    _ = try? rename.rename(file, id: id, to: former)
-                    throw error
-                }
+            try changeName(of: id, to: Self.checked(name, context), context, cancellation)
+        }
+    }
+
+    func changeName(
+        of id: FileID, to name: [UInt8], _ context: [UInt8], _ cancellation: BlockingExecutor.Cancellation
+    ) throws(CofferError) {
+        let mark = core.keys.mark
+        // This checks the container against the index, and the context.
+        let reader = try open(id, context: context)
+        let check = try cancellationCheck(cancellation, since: mark, only: reader.protection)
+        let directory = try openDirectory()
+        try core.home.withExclusiveVault { (vault) throws(CofferError) in
+            try check()
+            try requireCurrent(reader.header, directory, in: vault)
+            let former = try currentName(of: reader)
+            let container = try containerRename(reader.protection, context, in: vault)
+            let file = try directory.open(id.fileName, .readWrite)
+            let header = try container.rename(file, id: id, to: name)
+            do throws(CofferError) {
+                try insert(header, reader.protection, in: vault)
+            } catch {
+                // The file was not renamed. A later rebuild of the index would show the container's name.
+                _ = try? container.rename(file, id: id, to: former)
+                throw error
             }
         }
     }

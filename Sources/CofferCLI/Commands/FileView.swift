@@ -17,8 +17,8 @@ struct FileView: AsyncParsableCommand {
             the command's own, or 9 if --timeout ended it. A signal that would end this command is passed \
             on to the one it runs, and the copy is removed as usual. With --json, the command's standard \
             output goes to standard error, and the document has its exitCode. The copy is also removed if \
-            the screen locks or the machine sleeps. If this command is killed, the copy stays until the viewing \
-            command has ended too; file prune-views then removes it.
+            the screen locks or the machine sleeps. If this command is killed, the copy stays until the \
+            viewing command has ended too; file prune-views then removes it.
 
             With --writable, if the command ends with 0, its changes are sealed as the file's new content, \
             completely or not at all. This also works for editors that save by writing a new file of the \

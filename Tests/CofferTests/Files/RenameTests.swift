@@ -119,6 +119,28 @@ struct RenameTests {
         #expect(error?.code == .corrupt)
     }
 
+    @Test("A rename while the new content of an edit is sealed is kept")
+    func whileSealed() async throws {
+        let (home, vault, id) = try await make()
+        let other = try await home.unlocked()
+        try home.scratch.write("edited", Array("changed".utf8))
+        let source = try Descriptor.open(home.scratch.path.appending("edited"), .read)
+        let reader = try vault.files.open(id)
+        let calls = Counter()
+        try vault.files.replaceContent(of: reader, by: source, []) { () throws(CofferError) in
+            calls.increment()
+            guard calls.value == 1 else { return }
+            try other.files.changeName(
+                of: id, to: Array("new".utf8), [], BlockingExecutor.Cancellation())
+        }
+        let third = try await home.unlocked()
+        #expect(try await names(third, id) == ["new"])
+        let bytes = try await third.files.withDecryptedBytes(of: id) { $0.copied() }
+        #expect(bytes == Array("changed".utf8))
+        #expect(try await third.files.reindex().isEmpty)
+        #expect(try await names(third, id) == ["new"])
+    }
+
     @Test("A file that is renamed while it is edited has the new name and the new content")
     func whileEdited() async throws {
         let (home, vault, id) = try await make()

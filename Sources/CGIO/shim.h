@@ -60,6 +60,11 @@ typedef void (*GDBusSignalCallback)(
     const gchar *interface_name, const gchar *signal_name, GVariant *parameters, gpointer user_data);
 #endif
 
+// The version of the loaded library
+extern const guint glib_major_version;
+extern const guint glib_minor_version;
+extern const guint glib_micro_version;
+
 // Memory and errors
 void g_free(gpointer mem);
 void g_object_unref(gpointer object);

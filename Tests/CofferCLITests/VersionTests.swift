@@ -29,7 +29,7 @@ struct VersionTests {
         #expect(libraries["libsodium"] as? String == SodiumLibrary.version)
         #expect((libraries["SQLite"] as? String)?.hasPrefix("3.") == true)
         let traits = try #require(run.json["traits"] as? [String])
-        #expect(traits.contains("SecretService") == (libraries["libsecret"] is String))
+        #expect(traits.contains("SecretService") == (libraries["GLib"] is String))
     }
 
     @Test("The products are those of the package")

@@ -1,7 +1,7 @@
 public import CofferBase
 public import CofferVault
 public import FoundationEssentials
-import SystemPackage
+public import SystemPackage
 
 /// Paths as text and as file URLs.
 extension FileStore {

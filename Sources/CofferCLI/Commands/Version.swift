@@ -10,8 +10,7 @@ struct VersionCommand: ParsableCommand {
         commandName: "version",
         abstract: "Print the version of this program and of the libraries that it runs.",
         discussion: """
-            coffer --version prints the same. The versions of OpenSSL, libsodium and SQLite are those of the \
-            loaded libraries; libsecret's is that of the build, because that library cannot be asked.
+            coffer --version prints the same. The versions of the libraries are those that are loaded.
             """)
 
     /// The products of this version's package.
@@ -20,13 +19,13 @@ struct VersionCommand: ParsableCommand {
     @OptionGroup var global: NoVaultOptions
 
     /// The traits of the package that this build was made with.
-    private static var traits: [String] { SecretServiceLibrary.version == nil ? [] : ["SecretService"] }
+    private static var traits: [String] { BusLibrary.version == nil ? [] : ["SecretService"] }
 
     /// The C libraries and their versions; `nil` for one that this build does not link.
     private static var libraries: [(name: String, version: String?)] {
         [
             ("OpenSSL", OpenSSLFailure.libraryVersion), ("libsodium", SodiumLibrary.version),
-            ("SQLite", LinkedSQLite.version), ("libsecret", SecretServiceLibrary.version),
+            ("SQLite", LinkedSQLite.version), ("GLib", BusLibrary.version),
         ]
     }
 

@@ -182,14 +182,17 @@ package final class VaultDirectory: Sendable {
     package func withExclusiveLock<Result: ~Copyable>(
         _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
-        let lock: FileLock
+        let lock = try exclusiveLock()
+        defer { extendLifetime(lock) }
+        return try body()
+    }
+
+    private func exclusiveLock() throws(CofferError) -> FileLock {
         do throws(CofferError) {
-            lock = try FileLock.acquire(Self.lockName, in: directory, deadline: Self.lockDeadline)
+            return try FileLock.acquire(Self.lockName, in: directory, deadline: Self.lockDeadline)
         } catch {
             throw explainingReadOnly(error)
         }
-        defer { extendLifetime(lock) }
-        return try body()
     }
 
     /// Says why a directory that cannot be written to is of little use: with a passcode, it cannot even be

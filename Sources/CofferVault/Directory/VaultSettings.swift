@@ -1,4 +1,4 @@
-public import CofferBase
+package import CofferBase
 
 /// The settings of a vault that can be changed after its creation.
 ///

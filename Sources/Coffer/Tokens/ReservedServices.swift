@@ -1,7 +1,7 @@
 import CofferBase
 
 /// The services that are reserved for the library's own secrets, such as database keys. Callers cannot store
-/// tokens there, because the library would take such a token for its own.
+/// tokens there, because the library would treat such a token as its own.
 enum ReservedServices {
     /// The prefix of reserved services, compared byte for byte.
     static let prefix = "coffer."

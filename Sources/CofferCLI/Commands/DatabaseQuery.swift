@@ -56,7 +56,7 @@ struct DatabaseQuery: ParsableCommand {
 
     /// The maximum length of the statements, in bytes.
     private static let maxByteCount = 16 << 20
-    /// How long another connection may hold the database, in seconds.
+    /// How long to wait, in seconds, while another connection uses the database.
     private static let busyDeadline = 10.0
 
     func run() throws(CofferError) {
@@ -65,7 +65,7 @@ struct DatabaseQuery: ParsableCommand {
         let key = try keys.key(codec)
         let arguments = try boundValues()
         let sql = try statements()
-        // Checked before anything runs: the effects of earlier statements would stay.
+        // Check before any statement runs: the effects of earlier statements would remain.
         guard SQLPlaceholders.count(sql) == bindFd.count else {
             throw CofferError(
                 .invalidInput,
@@ -84,7 +84,7 @@ struct DatabaseQuery: ParsableCommand {
                 while let statement = try statements.next() {
                     let cursor = try Row.fetchCursor(statement)
                     while let row = try cursor.next() {
-                        // PRAGMA incremental_vacuum has rows without a column.
+                        // PRAGMA incremental_vacuum returns rows without columns.
                         guard !row.isEmpty else { continue }
                         if global.json {
                             rows.append(try PrintedRow.document(row))
@@ -139,7 +139,7 @@ struct DatabaseQuery: ParsableCommand {
             of: SecretInput.all(from: source, limit: Self.maxByteCount), "The text of the statements")
     }
 
-    /// The values for the placeholders.
+    /// Reads the values for the placeholders.
     private func boundValues() throws(CofferError) -> StatementArguments {
         var values: [String] = []
         for number in bindFd {

@@ -24,7 +24,7 @@ struct FileArgument: ParsableArguments {
 
     func fileID() throws(CofferError) -> FileID { try FileID(id) }
 
-    /// The context that is bound into the file, byte for byte.
+    /// The context to which the file is bound, byte for byte.
     var boundBytes: [UInt8] { Self.bytes(ofContext: context) }
 
     static func bytes(ofContext text: String?) -> [UInt8] { text.map { ProgramArguments.bytes($0) } ?? [] }
@@ -95,7 +95,7 @@ struct FileAdd: AsyncParsableCommand {
         }
     }
 
-    /// If a signal asks this process to end, rolls the unfinished addition back first.
+    /// Adds the file. If a signal asks this process to end, rolls the unfinished addition back first.
     private func add(to vault: Vault) async throws -> FileID {
         let signals = TerminationSignals.install(cancellingWork: true)
         let result: Result<FileID, CofferError>
@@ -140,7 +140,7 @@ struct FileList: AsyncParsableCommand {
         throw ExitCode(CofferError.Code.corrupt.exitCode)
     }
 
-    /// The problems that the list itself does not show.
+    /// Returns the problems that the list itself does not show.
     private static func complaints(_ listing: FileListing) -> [String] {
         var complaints: [String] = []
         let missing = listing.files.filter { $0.state == .missing }

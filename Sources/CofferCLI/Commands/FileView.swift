@@ -71,7 +71,7 @@ struct FileView: AsyncParsableCommand {
         guard code == 0 else { throw ExitCode(code) }
     }
 
-    /// The fate of changes to the copy.
+    /// The outcome of changes to the copy.
     private enum Outcome: String { case none, saved, dropped }
 
     private func checkOptions() throws(CofferError) {
@@ -123,7 +123,7 @@ struct FileView: AsyncParsableCommand {
         }
     }
 
-    /// A command that failed while it could change the copy.
+    /// The failure of a command that could change the copy.
     private struct Failed: Error {
         let code: Int32
         let isChanged: Bool
@@ -170,13 +170,14 @@ struct FileView: AsyncParsableCommand {
     }
 
     private func runCommand(_ arguments: [[UInt8]], inheriting: [Int32]) throws(CofferError) -> Int32 {
-        // Copying a long file takes a while.
+        // A signal may have arrived while a long file was copied.
         if let number = TerminationSignals.received { return 128 + number }
         return try ChildProcess.run(
             arguments, outputToErrors: global.json, inheriting: inheriting, limit: limit)
     }
 
-    /// The command with {} replaced by the path.
+    /// Returns the command with every argument `{}` replaced by the path, or with the path appended if there
+    /// is none.
     private static func arguments(_ command: [String], path: [UInt8]) -> [[UInt8]] {
         let arguments = command.map { $0.hasSameBytes(as: "{}") ? path : ProgramArguments.bytes($0) }
         return command.contains { $0.hasSameBytes(as: "{}") } ? arguments : arguments + [path]

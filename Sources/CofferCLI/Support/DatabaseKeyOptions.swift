@@ -24,7 +24,7 @@ struct DatabaseKeyOptions: ParsableArguments {
             """)
     var allowExpensive = false
 
-    /// The same secret, prepared for two formats.
+    /// The keys of two formats, prepared from the same secret.
     struct Pair: ~Copyable {
         let first: DatabaseKey
         let second: DatabaseKey

@@ -6,14 +6,14 @@ import SystemPackage
 
 /// Reads passcodes and keys from a descriptor or a terminal, never from an argument or the environment.
 enum PasscodeInput {
-    /// Reads the first line of the given descriptor; returns `nil` if there is none.
+    /// Reads the first line of the given descriptor; returns `nil` if no descriptor is given.
     static func read(_ number: Int32?) throws(CofferError) -> SecretBytes? {
         guard let number else { return nil }
         return SecretBytes(try line(of: number))
     }
 
-    /// Reads from the descriptor, or from a terminal without echo; returns `nil` if there is no terminal
-    /// either.
+    /// Reads a secret from the given descriptor, or without echo from a terminal; returns `nil` if there is
+    /// neither.
     static func readOrPrompt(
         _ number: Int32?, prompt: String = "Passcode: "
     ) throws(CofferError) -> SecretBytes? {
@@ -42,11 +42,11 @@ enum PasscodeInput {
     /// The descriptors from which a line has been read.
     private static let taken = Mutex<Set<Int32>>([])
 
-    /// Reads one line and closes the descriptor, so that no child process inherits it. The standard streams
-    /// stay open: the message follows the line on standard input.
+    /// Reads one line and closes the descriptor, so that no child process inherits it. A standard stream
+    /// stays open, because a message can follow the line on standard input.
     static func line(of number: Int32) throws(CofferError) -> GuardedBytes {
-        // A standard stream can hold the next secret after this line; other descriptors end with their first
-        // line.
+        // A standard stream can contain another secret after this line; any other descriptor can be read only
+        // once.
         guard number <= 2 || taken.withLock({ $0.insert(number).inserted }) else {
             throw CofferError(
                 .invalidInput,

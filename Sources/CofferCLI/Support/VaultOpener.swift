@@ -5,7 +5,7 @@ import CofferEngine
 
 /// Opens and unlocks the vault for commands.
 enum VaultOpener {
-    /// Opens the vault, locked.
+    /// Opens the vault and leaves it locked.
     static func vault(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         let vault = try await Vault(at: location(global), interaction: global.interaction)
         vault.shareEphemeralTokens()
@@ -17,16 +17,16 @@ enum VaultOpener {
     }
 
     /// Opens and unlocks the vault: with the given passcode, with keys that `unlock` cached in the kernel
-    /// keyring, without a passcode if none is set, or by asking on the terminal. If there is no terminal,
-    /// keys that outlast a lock still open items of their class.
+    /// keyring, without a passcode if none is set, or with a passcode typed on the terminal. If there is no
+    /// terminal, keys that outlast a lock still open items of their class.
     static func unlocked(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         let vault = try await vault(global)
         try await unlock(vault, global, isHolding: false) { _ in true }
         return vault
     }
 
-    /// Runs an operation that requires an unlocked vault. Keys that outlast a lock are not enough for it; the
-    /// error then names the option for the passcode.
+    /// Runs an operation that requires an unlocked vault, for which keys that outlast a lock are not
+    /// sufficient. If only such keys are available, the error names the option for the passcode.
     static func withPasscode<Result>(
         _ global: GlobalOptions, _ body: (Vault) async throws(CofferError) -> Result
     ) async throws(CofferError) -> Result {
@@ -39,8 +39,8 @@ enum VaultOpener {
         }
     }
 
-    /// Unlocks with keys that may be cached for this long: those of every class, none of which is cached
-    /// until an exact earlier time.
+    /// Opens and unlocks the vault with keys that can be cached for `duration`: the keys of every class, none
+    /// of which is already cached until an exact earlier time.
     static func unlockedForHolding(
         _ global: GlobalOptions, for duration: Duration?
     ) async throws(CofferError) -> Vault {
@@ -62,8 +62,8 @@ enum VaultOpener {
         "The vault is locked, and there is no terminal to ask for its passcode. Specify it with "
         + "--passcode-fd, or run coffer unlock first."
 
-    /// Unlocks a vault; cached keys in the kernel keyring suffice if `isEnough` returns true. With
-    /// `isHolding`, a lock by another process is noticed from here on.
+    /// Unlocks a vault; cached keys in the kernel keyring are sufficient if `isEnough` returns `true`. With
+    /// `isHolding`, caching the keys later detects a lock by another process since this call.
     private static func unlock(
         _ vault: Vault, _ global: GlobalOptions, isHolding: Bool, _ isEnough: (Vault) -> Bool
     ) async throws(CofferError) {
@@ -79,14 +79,14 @@ enum VaultOpener {
                 guard vault.hasKeys else { throw CofferError(.locked, noTerminal) }
                 return
             }
-            // A lock during the passcode prompt precedes this unlock.
+            // A lock that occurred during the passcode prompt precedes this unlock.
             if isHolding { try await vault.announceHolding() }
             try await unlock(vault, with: typed)
         }
     }
 
     /// Unlocks with the given or typed passcode, for a scheme that uses the passcode itself. Cached keys
-    /// unlock the vault but do not reveal its passcode; if `isNeeded`, the passcode is asked for anyway.
+    /// unlock the vault but do not reveal its passcode; with `isNeeded`, asks for the passcode nevertheless.
     static func unlockedKeepingPasscode(
         _ global: GlobalOptions, isNeeded: Bool
     ) async throws(CofferError) -> (vault: Vault, passcode: Token?) {
@@ -117,7 +117,7 @@ enum VaultOpener {
         + "--passcode-fd. If the key has another passcode or none, specify that one with --key-passcode-fd."
     private static let ofVault = "Specify its passcode with --passcode-fd."
 
-    /// Unlocks for the helpers of other programs, whose users see only the message.
+    /// Opens and unlocks the vault for credential helpers, whose users see only the message of an error.
     static func unlockedForHelper(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         do throws(CofferError) {
             return try await unlocked(global)
@@ -127,8 +127,8 @@ enum VaultOpener {
         }
     }
 
-    /// Unlocks for storing. If the vault is locked and there is no way to ask for the passcode, returns it
-    /// locked; stored tokens then wait for an unlock.
+    /// Opens and unlocks the vault for storing tokens. If the vault is locked and there is no way to ask for
+    /// the passcode, returns it locked; stored tokens then wait for an unlock.
     static func unlockedForStoring(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         do throws(CofferError) {
             return try await unlocked(global)
@@ -138,12 +138,13 @@ enum VaultOpener {
         }
     }
 
-    /// The passcode on `--passcode-fd`; `nil` if the option was not given.
+    /// Reads the passcode from `--passcode-fd`; returns `nil` if the option was not given.
     static func passcode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
         try wrap(PasscodeInput.read(global.passcodeFd))
     }
 
-    /// The current passcode: from `--passcode-fd`, or from the terminal.
+    /// Reads the current passcode from `--passcode-fd` or from the terminal; returns `nil` if there is
+    /// neither.
     static func currentPasscode(
         _ global: GlobalOptions, of vault: Vault
     ) async throws(CofferError) -> Passcode? {
@@ -151,7 +152,7 @@ enum VaultOpener {
         return try await typedPasscode("Current passcode: ", of: vault)
     }
 
-    /// A new passcode: from the given descriptor, or typed twice on the terminal.
+    /// Reads a new passcode from the given descriptor, or twice from the terminal.
     static func newPasscode(
         onDescriptor number: Int32?, option: String = "--new-passcode-fd"
     ) throws(CofferError) -> Passcode {
@@ -168,12 +169,12 @@ enum VaultOpener {
         return first
     }
 
-    /// Unlocks. If attempts are delayed after wrong passcodes, waits for the delay.
+    /// Unlocks the vault. If attempts are delayed after wrong passcodes, waits for the delay.
     static func unlock(_ vault: Vault, with passcode: Passcode?) async throws(CofferError) {
         try await waitingForDelay { () async throws(CofferError) in try await vault.unlock(with: passcode) }
     }
 
-    /// Runs an operation that evaluates a passcode; after a reported delay, runs it again.
+    /// Runs an operation that checks a passcode. After a delay that the operation reports, runs it again.
     @discardableResult
     static func waitingForDelay<Result>(
         _ body: () async throws(CofferError) -> Result
@@ -192,10 +193,10 @@ enum VaultOpener {
         }
     }
 
-    /// A longer delay is an error instead of a wait.
+    /// The longest delay to wait for; a longer one is an error.
     private static let maxWait = Duration.seconds(60)
 
-    /// Reads the passcode of a vault. Warns the user before the last attempt.
+    /// Reads the passcode of a vault from the terminal. Warns the user before the last attempt.
     private static func typedPasscode(
         _ prompt: String, of vault: Vault
     ) async throws(CofferError) -> Passcode? {
@@ -221,7 +222,7 @@ enum VaultOpener {
 }
 
 extension Token {
-    /// A copy of the bytes in separate guarded memory.
+    /// Returns a copy of the bytes in separate guarded memory.
     func copied() throws(CofferError) -> SecretBytes {
         try exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
     }

@@ -10,10 +10,10 @@ package enum LinkedSQLite {
     /// The library's version number, such as 3040001 for 3.40.1.
     package static var number: Int32 { SQLiteVersion.number }
 
-    /// Returns a warning about the library for a report on the host; none from that release on.
+    /// Returns a remark on the library for a report on the host; none from SQLite 3.50.2 on.
     ///
     /// - Parameter number: The version number.
-    /// - Returns: One warning or none.
+    /// - Returns: One check or none.
     package static func protections(number: Int32 = number) -> [SecurityCheck] {
         guard number < firstWhole else { return [] }
         let text = [number / 1_000_000, number / 1000 % 1000, number % 1000].map(String.init)

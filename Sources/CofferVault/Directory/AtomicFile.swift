@@ -2,12 +2,12 @@ package import CofferBase
 package import CofferEngine
 package import SystemPackage
 
-/// Writes files outside the vault. Each appears complete, with its last byte on disk, or not at all.
+/// Writes files outside the vault. A file appears only when its content is complete and flushed to disk.
 package enum AtomicFile {
     /// Creates a file at `path`, readable only by this user, with the content that `fill` writes.
     ///
-    /// Throws `alreadyExists` if the path exists, and whatever `fill` throws. If it throws, no file is
-    /// created.
+    /// Throws `alreadyExists` if the path exists, and rethrows the errors of `fill`. If `fill` throws, no
+    /// file is created.
     package static func create<Result>(
         at path: FilePath, _ fill: (borrowing Descriptor) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {

@@ -1,4 +1,4 @@
-/// The result of ``TokenStore/export(to:passphrase:only:cost:)``: what it wrote and what it left out.
+/// The result of ``TokenStore/export(to:passphrase:only:cost:)``: the numbers of tokens written and left out.
 public struct TokenExportReport: Sendable, Equatable {
     /// The number of tokens in the file.
     public let exported: Int

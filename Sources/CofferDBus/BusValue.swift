@@ -11,7 +11,7 @@ package indirect enum BusValue: Sendable, Equatable {
     case byPath([String: BusValue])
     case structure([BusValue])
     case variant(BusValue)
-    /// A value of a type that is not used here.
+    /// A value of a type that this package does not use.
     case other
 
     package var text: String? {

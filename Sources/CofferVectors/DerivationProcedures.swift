@@ -94,7 +94,7 @@ extension VectorTest {
         }
     }
 
-    /// Tags shorter than 80 bits are not useful (RFC 2104 section 5).
+    /// The size in bits of the shortest useful tag (RFC 2104 section 5).
     private static let shortestTag = 80
 
     static let signature = VectorTest(
@@ -123,7 +123,8 @@ extension VectorTest {
         }
     }
 
-    /// Derives and compares. Values that the standard does not define must be refused.
+    /// Derives a value and compares it with the expected one. The library must refuse to derive a value that
+    /// the standard does not define.
     private static func derived(
         _ expected: [UInt8], _ isDefined: Bool, _ derive: () throws(CofferError) -> SecretBytes
     ) -> VectorResult {
@@ -137,7 +138,8 @@ extension VectorTest {
         }
     }
 
-    /// A file must not make the library derive gigabytes that it does not contain.
+    /// Throws if a test requests 1 MiB or more but does not contain as many bytes, so that a file cannot make
+    /// the library derive gigabytes.
     private static func throwIfCostly(_ count: Int, holding held: Int) throws(MalformedVector) {
         if count != held, (1 << 20)...Int(Int32.max) ~= count {
             throw MalformedVector("it requests \(count) bytes but contains \(held)")

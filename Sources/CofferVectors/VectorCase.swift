@@ -16,7 +16,7 @@ package struct VectorCase: Sendable {
     package let flags: [String]
     /// `nil` if the file contains an unknown word.
     package let expectation: Expectation?
-    /// The code of the only error allowed for an invalid case of our own files.
+    /// The code of the only error allowed for an invalid test of this package's own files.
     let expectedError: String?
     let group: [String: JSONValue]
     var fields: [String: JSONValue]
@@ -38,7 +38,7 @@ package struct VectorCase: Sendable {
 }
 
 extension VectorCase {
-    /// The bytes of a hexadecimal field.
+    /// Returns the bytes of a hexadecimal field.
     package func bytes(_ name: String) throws(MalformedVector) -> [UInt8] {
         guard let bytes = HexText.decode(try text(name), lowerCaseOnly: true) else {
             throw MalformedVector("field \(name) is not hexadecimal")
@@ -46,7 +46,7 @@ extension VectorCase {
         return bytes
     }
 
-    /// The bytes of each text in a list of hexadecimal texts.
+    /// Returns the bytes of each text in a list of hexadecimal texts.
     func byteStrings(_ name: String) throws(MalformedVector) -> [[UInt8]] {
         guard let list = fields[name]?.list else {
             throw MalformedVector("field \(name) is missing or not a list")
@@ -75,7 +75,7 @@ extension VectorCase {
         return number
     }
 
-    /// Requires that the group's declared sizes in bits match the fields of a valid test.
+    /// Throws if fields of a valid test do not have the sizes that the group declares in bits.
     func checkDeclaredSizes() throws(MalformedVector) {
         guard expectation == .valid else { return }
         for (size, field) in [("keySize", "key"), ("ivSize", "iv"), ("tagSize", "tag")] {
@@ -86,7 +86,7 @@ extension VectorCase {
         }
     }
 
-    /// The same test with the last bit of `name` flipped; `nil` if that field holds no bytes.
+    /// Returns the same test with the last bit of `name` flipped, or `nil` if that field contains no bytes.
     func flippingLastBit(of name: String) -> VectorCase? {
         guard var bytes = try? bytes(name), let last = bytes.popLast() else { return nil }
         bytes.append(last ^ 1)

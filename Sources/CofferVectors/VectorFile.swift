@@ -66,13 +66,13 @@ struct VectorFile: Sendable {
         }
     }
 
-    /// The first source, and the number of others.
+    /// Returns the first source and the number of others.
     private static func summary(_ sources: [String]) -> String {
         let others = Set(sources).count - 1
         return (sources.first ?? "") + (others > 0 ? " and \(others) more" : "")
     }
 
-    /// A source is text, or an object with a name and a version.
+    /// Returns the name of a source, which is text, or an object with a name and a version.
     private static func name(of source: JSONValue) -> String? {
         if let text = source.text { return text }
         guard let name = source.object?["name"]?.text else { return nil }

@@ -2,7 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferVault
 
-/// A mark for long work: how often the key of each class was evicted and used.
+/// The number of evictions and of uses of each class's key, from which long work detects that it lost a key.
 struct KeyMark: Sendable {
     /// Indexed by the class's raw value.
     fileprivate var evictions = [Int](repeating: 0, count: Self.size)
@@ -16,7 +16,8 @@ struct KeyMark: Sendable {
 
     fileprivate mutating func noteUse(_ protection: ProtectionClass) { uses[Int(protection.rawValue)] += 1 }
 
-    /// Whether a class lost its key since `old`: the given class, or any class that was used since.
+    /// Whether a key was evicted since `old`: the key of the given class, or any key that was also used
+    /// since.
     func hasLost(since old: KeyMark, only protection: ProtectionClass?) -> Bool {
         evictions.indices.contains { number in
             guard evictions[number] != old.evictions[number] else { return false }
@@ -26,19 +27,19 @@ struct KeyMark: Sendable {
 }
 
 extension ClassKeyStore {
-    /// The report of evicted keys.
+    /// A report of evicted keys.
     enum Eviction {
         case event(VaultEvent)
         /// Some classes lost their keys, but the vault is still unlocked.
         case classes(Set<ProtectionClass>)
     }
 
-    /// One class key, and how long it stays.
+    /// A class key and the times at which it is evicted.
     struct Held {
         let key: ClassKey
-        /// The time at which it is evicted if it is not used.
+        /// The time at which the key is evicted if it is not used before; `nil` for never.
         var idleEnd: Duration?
-        /// The time at which it is evicted even if it is used.
+        /// The exact time at which the key is evicted even if it is used; `nil` for none.
         let end: Duration?
 
         var nextEnd: Duration? { [idleEnd, end].compactMap(\.self).min() }
@@ -47,7 +48,7 @@ extension ClassKeyStore {
     /// The contents of the store.
     struct State {
         var held: [ProtectionClass: Held] = [:]
-        /// Classes of the vault without a key here, while others have theirs.
+        /// The classes of the vault whose keys the store lacks while it has those of others.
         var lapsed: Set<ProtectionClass> = []
         var isWiped = false
         var locks = 0
@@ -70,11 +71,13 @@ extension ClassKeyStore {
             let former = held[protection].flatMap { $0.key.id == key.id ? $0 : nil }
             var idleEnd = protection.isEvictedOnLock ? inactivity.map { now + $0 } : nil
             if let term, !term.isExact, let end = idleEnd {
-                // Taking a key is no use of it: it stays no longer than its source.
+                // Reading a key from the kernel keyring does not count as use: the key stays here no longer
+                // than there.
                 idleEnd = max(min(end, term.end ?? end), former?.idleEnd ?? .zero)
             }
             var end = term.flatMap { $0.isExact ? $0.end : nil }
-            // A key that was also inserted by a passcode is not bound to an exact time elsewhere.
+            // If the store already has this key without an exact time, as after a passcode, the key gets
+            // none.
             if let former, former.end == nil { end = nil }
             held[protection] = Held(key: key, idleEnd: idleEnd, end: end)
             lapsed.remove(protection)

@@ -4,9 +4,10 @@ import CofferEngine
 import SystemPackage
 
 /// Replaces the content of an existing file. The new container is written beside the old one and takes its
-/// place by one exchange of names. Just before, the index is changed to name the new content as the valid
-/// one. After a crash in between, the new container is complete and the index names it, so the next cleanup
-/// moves it to its name. The old container is removed last, with its wrapped keys overwritten.
+/// place by one exchange of names. Immediately before the exchange, the index is changed to list the new
+/// content. If a crash comes between these two steps, the new container is complete and listed, so the next
+/// cleanup moves it to the file's name. The old container is removed last, and its wrapped keys are
+/// overwritten first.
 extension FileStore {
     /// Replaces the content that `old` read with the content of `source`.
     ///
@@ -54,11 +55,11 @@ extension FileStore {
         }
     }
 
-    /// Moves the new container to the file's name and removes the old one. The old keys are no longer needed;
-    /// readers that have the old container open keep theirs.
+    /// Moves the new container to the file's name and removes the old container with its wrapped keys.
+    /// Readers that have the old container open keep the keys that they unwrapped.
     private func takePlace(_ id: FileID, _ directory: borrowing Descriptor) throws(CofferError) {
         guard try directory.exchangeIfPossible(id.temporaryName, id.fileName) else {
-            // A crash before the header is destroyed leaves it in freed blocks.
+            // If a crash comes before the old header is destroyed, freed blocks still contain that header.
             let former = try directory.open(id.fileName, .readWrite)
             try directory.rename(id.temporaryName, to: id.fileName)
             try directory.sync()
@@ -66,7 +67,7 @@ extension FileStore {
             return
         }
         try directory.sync()
-        // If this fails, the next cleanup removes it.
+        // If this fails, the next cleanup removes the old container.
         _ = try? Self.removeContainer(id.temporaryName, in: directory)
     }
 
@@ -98,9 +99,10 @@ extension FileStore {
         }
     }
 
-    /// Completes work that a crash or a failure interrupted. Moves the file from its temporary name to its
-    /// final name if the index lists it, and removes it otherwise. Call under the vault directory's lock,
-    /// when the file's owner is dead.
+    /// Completes or undoes work that a crash or a failure interrupted. If the index already lists the
+    /// unfinished file as the new content of an existing file, moves it to its final name. Otherwise removes
+    /// the unfinished file; if no container has the final name, also removes the index entry. Call under the
+    /// vault directory's lock, when no process is working on the unfinished file.
     func recoverInterrupted(
         _ id: FileID, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {

@@ -16,7 +16,7 @@ struct CofferCommand: AsyncParsableCommand {
             """,
         version: "coffer \(PackageVersion.current)", subcommands: subcommands)
 
-    /// Every command; one file each in this folder.
+    /// All commands.
     private static let subcommands: [any ParsableCommand.Type] = [
         InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, WatchCommand.self,
         PasscodeCommand.self, TokenCommand.self, RunCommand.self, KeyringCommand.self, FileCommand.self,
@@ -29,8 +29,8 @@ struct CofferCommand: AsyncParsableCommand {
 }
 
 extension CofferCommand {
-    /// Whether these arguments call a command that removes keys. Such a command starts under the tightest
-    /// limits.
+    /// Reports whether these arguments call a command that removes keys. Such a command starts even under the
+    /// tightest limits.
     static func isUrgent(_ arguments: [String]) -> Bool {
         let first = GlobalOptions.hoistGlobalOptions(arguments).first
         return first == LockCommand._commandName || first == WipeCommand._commandName

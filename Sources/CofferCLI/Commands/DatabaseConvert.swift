@@ -65,7 +65,7 @@ struct DatabaseConvert: ParsableCommand {
         static var allValueStrings: [String] { ["plain"] + DatabaseFormat.allCases.map(\.rawValue) }
     }
 
-    /// Removes the unfinished target first if a signal asks this process to end.
+    /// Converts the database. If a signal asks this process to end, removes the unfinished target first.
     func run() throws(CofferError) {
         let signals = TerminationSignals.install(cancellingWork: true)
         let result: Result<Void, CofferError>
@@ -119,7 +119,7 @@ struct DatabaseConvert: ParsableCommand {
         }
     }
 
-    /// The target's own key if one was given, otherwise the key for both.
+    /// Returns the target's own key if it was given, otherwise the key for both databases.
     private func encryptionKey(_ format: DatabaseFormat) throws(CofferError) -> DatabaseKey {
         if let own = try newKey(format) { return own }
         return try keys.newKey(format)

@@ -67,7 +67,7 @@ struct DatabaseQuery: AsyncParsableCommand {
 
     /// The maximum length of the statements, in bytes.
     private static let maxByteCount = 16 << 20
-    /// How long another connection may hold the database, in seconds.
+    /// How long to wait, in seconds, while another connection uses the database.
     private static let busyDeadline = 10.0
 
     func run() async throws {
@@ -211,7 +211,7 @@ struct DatabaseQuery: AsyncParsableCommand {
             of: SecretInput.all(from: source, limit: Self.maxByteCount), "The text of the statements")
     }
 
-    /// The values for the placeholders.
+    /// Reads the values for the placeholders.
     private func boundValues() throws(CofferError) -> StatementArguments {
         var values: [String] = []
         for number in bindFd {

@@ -30,12 +30,13 @@ extension CofferError.Code {
 
 /// Reports the failure of a command.
 enum Failure {
-    /// The document of an error that no memory was left to report, before and after its message.
+    /// The JSON document that reports a lack of memory, before and after its message. It is static because no
+    /// memory may be left to build it.
     static let noMemoryDocument: (before: StaticString, after: StaticString) = (
         "{\"error\":{\"code\":\"outOfMemory\",\"message\":\"", "\"}}\n"
     )
 
-    /// Prints the error for the user and, with `asJSON`, for a program too; returns the exit code.
+    /// Prints the error for the user and, with `asJSON`, also for a program. Returns the exit code.
     static func reported(_ error: any Error, asJSON: Bool) -> ExitCode {
         if let error = error as? CofferError {
             report(document(error), text: "coffer: \(error.advice)", asJSON)
@@ -59,7 +60,7 @@ enum Failure {
         try? Output.json(.object([("error", document)]))
     }
 
-    /// The error as a JSON document.
+    /// Returns the error as a JSON document.
     static func document(_ error: CofferError) -> JSONDocument {
         document(error.code.name, error.message, error.remedy, error.entries)
     }

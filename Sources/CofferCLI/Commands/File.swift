@@ -43,7 +43,7 @@ struct FileList: AsyncParsableCommand {
         throw ExitCode(CofferError.Code.corrupt.exitCode)
     }
 
-    /// The problems that the list itself does not show.
+    /// Returns the problems that the list itself does not show.
     private static func complaints(_ listing: FileListing) -> [String] {
         var complaints: [String] = []
         let missing = listing.files.filter { $0.state == .missing }

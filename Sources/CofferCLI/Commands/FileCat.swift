@@ -31,7 +31,8 @@ struct FileCat: AsyncParsableCommand {
         }
     }
 
-    /// Builds the document in memory, so that it is printed completely or not at all.
+    /// Prints the content as a JSON document. Builds the document in memory, so that it is printed completely
+    /// or not at all.
     private func printDocument(
         _ vault: Vault, _ id: FileID, _ range: Range<Int64>?
     ) async throws {

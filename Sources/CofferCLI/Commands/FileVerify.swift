@@ -60,7 +60,7 @@ struct FileVerify: AsyncParsableCommand {
         throw ExitCode(CofferError.Code.corrupt.exitCode)
     }
 
-    /// The next steps for the problems that were found.
+    /// Returns the next steps for the problems that were found.
     private static func remedies(_ report: IntegrityReport) -> [String] {
         let restore = CofferError.Remedy.restoreOrRemoveFile.sentence
         var remedies: [String] = []

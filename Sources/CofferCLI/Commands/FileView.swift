@@ -74,7 +74,7 @@ struct FileView: AsyncParsableCommand {
         guard code == 0 else { throw ExitCode(code) }
     }
 
-    /// The fate of changes to the copy.
+    /// The outcome of changes to the copy.
     private enum Outcome: String { case none, saved, dropped }
 
     private func checkOptions() throws(CofferError) {
@@ -126,7 +126,7 @@ struct FileView: AsyncParsableCommand {
         }
     }
 
-    /// A command that failed while it could change the copy.
+    /// The failure of a command that could change the copy.
     private struct Failed: Error {
         let code: Int32
         let isChanged: Bool
@@ -174,7 +174,7 @@ struct FileView: AsyncParsableCommand {
     }
 
     private func runCommand(_ arguments: [[UInt8]], inheriting: [Int32]) throws(CofferError) -> Int32 {
-        // Copying a long file takes a while.
+        // A signal may have arrived while a long file was copied.
         if let number = TerminationSignals.received { return 128 + number }
         return try ChildProcess.run(
             arguments, outputToErrors: global.json, inheriting: inheriting, limit: limit)

@@ -49,7 +49,8 @@ struct KeyringCommand: ParsableCommand {
             "Moving to the embedded keyring requires the passcode, even while the vault is unlocked, and "
             + "there is no terminal to ask for it. Specify it with --passcode-fd."
 
-        /// Moves the keys. If a passcode is needed, it is that of `--passcode-fd` or typed on the terminal.
+        /// Moves the device key and the tokens. Uses the passcode from `--passcode-fd`, or asks for it on the
+        /// terminal if it is required.
         private static func move(
             _ vault: Vault, _ backend: KeyringBackend, _ global: GlobalOptions
         ) async throws(CofferError) -> StorageMigration {

@@ -95,7 +95,7 @@ struct PasscodeCommand: ParsableCommand {
 }
 
 extension GlobalOptions {
-    /// Prints the document that these commands end with if JSON is wanted.
+    /// Prints the JSON document with which these commands end, if `--json` was given.
     fileprivate func confirm(hasPasscode: Bool) throws(CofferError) {
         if json { try Output.json(.object([("passcode", .flag(hasPasscode))])) }
     }

@@ -46,6 +46,6 @@ struct TokenGet: AsyncParsableCommand {
 }
 
 extension Date {
-    /// As in 2027-01-31T12:00:00Z.
+    /// The date in ISO 8601 format, such as 2027-01-31T12:00:00Z.
     var iso8601: String { formatted(.iso8601) }
 }

@@ -58,7 +58,8 @@ struct UnlockCommand: AsyncParsableCommand {
         return .seconds(seconds)
     }
 
-    /// Reports tokens that arrived while locked and are damaged or wait. Errors do not affect the unlock.
+    /// Reports tokens that arrived while locked and are damaged or await confirmation. Errors do not affect
+    /// the unlock.
     private func reportPendingTokens(_ vault: Vault) async {
         guard let waiting = try? await vault.tokens.pendingTokens() else { return }
         CorruptPendingTokens.report(waiting.corrupt)
@@ -98,7 +99,7 @@ struct LockCommand: AsyncParsableCommand {
                     ("failures", .list(report.failures.map { .text($0.code.name) })),
                 ]))
         } catch {
-            // The keys are gone even if the result cannot be printed.
+            // The keys have been removed even if the result cannot be printed.
             Output.message("coffer: \(error.advice)")
         }
     }

@@ -75,7 +75,7 @@ struct WipeCommand: AsyncParsableCommand {
         guard matches.isEmpty else { throw ExitCode(1) }
     }
 
-    /// Prints the receipt, even of an incomplete wipe.
+    /// Prints the receipt, even that of an incomplete wipe.
     private func end(_ wipe: WipeOperation) async throws {
         let error: CofferError
         do throws(CofferError) {
@@ -93,7 +93,8 @@ struct WipeCommand: AsyncParsableCommand {
         throw ExitCode(error.code.exitCode)
     }
 
-    /// Unlocks with the given passcode, with cached keys, or without a passcode if none is set.
+    /// Unlocks with the given passcode, with cached keys, or without a passcode if none is set. Otherwise
+    /// leaves the vault locked.
     private func unlock(_ vault: Vault, _ proof: inout WipeProof) async throws(CofferError) {
         if let number = global.passcodeFd {
             let secret = try PasscodeInput.passcode(on: number)
@@ -114,8 +115,7 @@ struct WipeCommand: AsyncParsableCommand {
         return .user(user)
     }
 
-    /// Prints the receipt if possible. A complete wipe does not fail because its receipt could not be
-    /// printed.
+    /// Prints the receipt if possible. A complete wipe does not fail if its receipt cannot be printed.
     private func printReceiptIfPossible(_ receipt: WipeReceipt) {
         do throws(CofferError) {
             try printReceipt(receipt, nil)
@@ -163,7 +163,7 @@ struct WipeCommand: AsyncParsableCommand {
 }
 
 extension WipeReceipt {
-    /// The first line for people.
+    /// The first line of the text for the user.
     fileprivate var headline: String {
         guard let milliseconds = keysDestroyedAfterMilliseconds else {
             return "Vault \(vaultID) is not wiped: something that may hold its keys is still there."

@@ -29,7 +29,7 @@ struct DemoStep {
     }
 }
 
-/// The demonstration from end to end. Each step throws if its check fails; the first failure ends the demo.
+/// The demonstration. Each step throws if its check fails; the first failure ends the demonstration.
 struct Demo {
     private let demoDirectory: DemoDirectory
     private let file: FilePath
@@ -130,7 +130,7 @@ struct Demo {
         done("search after", "nothing in the vault directory, the runtime directory or /dev/shm" + searchNote)
     }
 
-    /// The search must find unencrypted data first; otherwise finding nothing later would prove nothing.
+    /// Checks that the search finds unencrypted data; otherwise finding nothing later would prove nothing.
     private func searchBefore() throws -> String {
         let plain = demoDirectory.path.appending("plain")
         try Descriptor.open(demoDirectory.path, [.read, .directory]).makeDirectory("plain")
@@ -210,7 +210,8 @@ struct Demo {
         guard matches.isEmpty else { throw FailedCheck(message: "Found: " + matches.joined(separator: "; ")) }
     }
 
-    /// The most varied 48 bytes at the start of the file: a run of zeros would be found everywhere.
+    /// Returns the most varied piece of 48 bytes at the start of the file, because a run of zeros would be
+    /// found everywhere. Returns no bytes if every piece is too uniform or the file is too short.
     private static func sample(of file: FilePath) throws(CofferError) -> [UInt8] {
         let source = try Descriptor.open(file, [.read, .nonBlocking])
         guard try source.status().kind == .regular else {

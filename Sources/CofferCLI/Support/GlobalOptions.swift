@@ -4,7 +4,7 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// The options of every command, before or after its name, whether it needs a vault or not.
+/// The options of every command, before or after its name, even if it needs no vault.
 struct CommonOptions: ParsableArguments {
     @Flag(help: "Print one JSON document on standard output.")
     var json = false
@@ -49,14 +49,14 @@ struct GlobalOptions: ParsableArguments {
     /// Whether the desktop keyring may ask the user.
     var interaction: PromptPolicy { allowPrompt ? .allowed : .never }
 
-    /// The path of the vault directory.
+    /// Returns the path of the vault directory.
     func homePath() throws(CofferError) -> FilePath {
         if let home {
             guard !home.isEmpty else { throw CofferError(.invalidInput, "--home requires a directory.") }
             return ProgramArguments.path(home)
         }
         if let home = Environment.path("COFFER_HOME") { return home }
-        // A relative path must be ignored here (XDG Base Directory Specification).
+        // The XDG Base Directory Specification requires that a relative path is ignored.
         if let data = Environment.path("XDG_DATA_HOME"), data.isAbsolute { return data.appending("coffer") }
         guard let user = Environment.path("HOME"), user.isAbsolute else {
             throw CofferError(.invalidInput, "HOME is not set. Specify the vault directory with --home.")
@@ -86,7 +86,7 @@ extension GlobalOptions {
         return Array(rest[..<end]) + moved + Array(rest[end...])
     }
 
-    /// Whether errors must be printed as JSON, even if the arguments do not parse.
+    /// Reports whether errors must be printed as JSON, even if the arguments cannot be parsed.
     static func wantsJSON(_ arguments: [String]) -> Bool {
         arguments.prefix { !$0.hasSameBytes(as: "--") }.contains { $0.hasSameBytes(as: "--json") }
     }

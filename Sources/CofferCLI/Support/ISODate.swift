@@ -6,7 +6,7 @@ enum ISODate {
     /// Parses a date.
     ///
     /// - Parameters:
-    ///   - text: As in 2027-01-31T12:00:00Z.
+    ///   - text: A date such as 2027-01-31T12:00:00Z.
     ///   - option: The option's name, for the error.
     /// - Returns: The date.
     /// - Throws: `invalidInput` for anything else, or for a date before 1970 or after 2261.
@@ -29,7 +29,7 @@ enum ISODate {
     /// The dates that nanoseconds since 1970 can represent.
     private static let storable = Date(timeIntervalSince1970: 0)..<Date(timeIntervalSince1970: 9_214_646_400)
 
-    /// Whether the day exists: the parser reads 31 February as 3 March.
+    /// Reports whether the day exists, because the parser reads 31 February as 3 March.
     private static func isInCalendar(_ text: String) -> Bool {
         let day = String(Substring(text.utf8.prefix { $0 != UInt8(ascii: "T") }))
         return (try? Date(day + "T00:00:00Z", strategy: .iso8601))?.iso8601.utf8.hasPrefix(day) ?? false

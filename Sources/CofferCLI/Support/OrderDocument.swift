@@ -13,7 +13,7 @@ extension RemoteCommand.Action {
         }
     }
 
-    /// The part of a vault that the order erases, the user whose namespace it is, and the key that it
+    /// The part of a vault that the command erases, the user whose namespace it erases, and the key that it
     /// concerns.
     fileprivate var details: (scope: String?, user: String?, key: String?) {
         switch self {
@@ -26,7 +26,7 @@ extension RemoteCommand.Action {
 }
 
 extension SignedCommand {
-    /// The contents of the order as members of a JSON document. The counter is text because it has 64 bits.
+    /// The contents of the command as members of a JSON document. The counter is text because it has 64 bits.
     var members: [(String, JSONDocument)] {
         let (scope, user, key) = content.action.details
         let (vault, device): (String?, String?) =

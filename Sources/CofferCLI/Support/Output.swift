@@ -1,14 +1,14 @@
 import CofferBase
 import CofferEngine
 
-/// All output of the command: results go to standard output, messages to standard error.
+/// The output of the program: results go to standard output, messages to standard error.
 ///
 /// Results are written to the descriptor without a buffer, so a full disk or a closed pipe is an error.
 enum Output {
     /// Prints one line of a result.
     static func line(_ text: String) throws(CofferError) { try bytes(Array((text + "\n").utf8).span) }
 
-    /// Prints the one JSON document of a command.
+    /// Prints a JSON document, the only one of a command.
     static func json(_ document: JSONDocument) throws(CofferError) { try line(document.encoded) }
 
     /// Prints one line for the user on standard error. Ignores write errors.
@@ -47,7 +47,8 @@ enum Output {
         try secret(name, text.span, asJSON: true, with: others)
     }
 
-    /// Prints two such secrets, each on a line with its name, or as one JSON document.
+    /// Prints two secrets whose characters need no JSON escapes: each on a line with its name, or as one JSON
+    /// document.
     static func secrets(
         _ firstName: String, _ first: Span<UInt8>, _ secondName: String, _ second: Span<UInt8>, asJSON: Bool
     ) throws(CofferError) {
@@ -58,7 +59,7 @@ enum Output {
         try text(asJSON ? "}\n" : "\n")
     }
 
-    /// Written in parts, so that the secret never becomes a string.
+    /// Prints a secret and its name in parts, so that the secret never becomes a string.
     private static func member(
         _ name: String, _ value: Span<UInt8>, named: Bool, asJSON: Bool
     ) throws(CofferError) {

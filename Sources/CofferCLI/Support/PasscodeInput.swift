@@ -6,14 +6,14 @@ import SystemPackage
 
 /// Reads passcodes and keys from a descriptor or a terminal, never from an argument or the environment.
 enum PasscodeInput {
-    /// Reads the first line of the given descriptor; returns `nil` if there is none.
+    /// Reads the first line of the given descriptor; returns `nil` if no descriptor is given.
     static func read(_ number: Int32?) throws(CofferError) -> SecretBytes? {
         guard let number else { return nil }
         return SecretBytes(try line(of: number))
     }
 
-    /// Reads from the descriptor, or from a terminal without echo; returns `nil` if there is no terminal
-    /// either.
+    /// Reads a secret from the given descriptor, or without echo from a terminal; returns `nil` if there is
+    /// neither.
     static func readOrPrompt(
         _ number: Int32?, prompt: String = "Passcode: "
     ) throws(CofferError) -> SecretBytes? {

@@ -6,7 +6,7 @@ import SystemPackage
 
 /// Opens and unlocks the vault for commands.
 enum VaultOpener {
-    /// Opens the vault, locked.
+    /// Opens the vault and leaves it locked.
     static func vault(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         let vault = try await Vault(at: location(global), interaction: global.interaction)
         vault.shareEphemeralTokens()
@@ -47,8 +47,8 @@ enum VaultOpener {
         return vault
     }
 
-    /// Runs an operation that requires an unlocked vault. Keys that outlast a lock are not enough for it; the
-    /// error then names the option for the passcode.
+    /// Runs an operation that requires an unlocked vault, for which keys that outlast a lock are not
+    /// sufficient. If only such keys are available, the error names the option for the passcode.
     static func withPasscode<Result>(
         _ global: GlobalOptions, _ body: (Vault) async throws(CofferError) -> Result
     ) async throws(CofferError) -> Result {
@@ -61,8 +61,8 @@ enum VaultOpener {
         }
     }
 
-    /// Unlocks with keys that may be cached for this long: those of every class, none of which is cached
-    /// until an exact earlier time.
+    /// Opens and unlocks the vault with keys that can be cached for `duration`: the keys of every class, none
+    /// of which is already cached until an exact earlier time.
     static func unlockedForHolding(
         _ global: GlobalOptions, for duration: Duration?
     ) async throws(CofferError) -> Vault {
@@ -84,8 +84,8 @@ enum VaultOpener {
         "The vault is locked, and there is no terminal to ask for its passcode. Specify it with "
         + "--passcode-fd, or run coffer unlock first."
 
-    /// Unlocks a vault; cached keys in the kernel keyring suffice if `isEnough` returns true. With
-    /// `isHolding`, a lock by another process is noticed from here on.
+    /// Unlocks a vault; cached keys in the kernel keyring are sufficient if `isEnough` returns `true`. With
+    /// `isHolding`, caching the keys later detects a lock by another process since this call.
     private static func unlock(
         _ vault: Vault, _ global: GlobalOptions, with known: Passcode? = nil, isHolding: Bool,
         _ isEnough: (Vault) -> Bool
@@ -102,14 +102,14 @@ enum VaultOpener {
                 guard vault.hasKeys else { throw CofferError(.locked, noTerminal) }
                 return
             }
-            // A lock during the passcode prompt precedes this unlock.
+            // A lock that occurred during the passcode prompt precedes this unlock.
             if isHolding { try await vault.announceHolding() }
             try await unlock(vault, with: typed)
         }
     }
 
     /// Unlocks with the given or typed passcode, for a scheme that uses the passcode itself. Cached keys
-    /// unlock the vault but do not reveal its passcode; if `isNeeded`, the passcode is asked for anyway.
+    /// unlock the vault but do not reveal its passcode; with `isNeeded`, asks for the passcode nevertheless.
     static func unlockedKeepingPasscode(
         _ global: GlobalOptions, isNeeded: Bool
     ) async throws(CofferError) -> (vault: Vault, passcode: Token?) {
@@ -184,13 +184,14 @@ enum VaultOpener {
         }
     }
 
-    /// The passcode on `--passcode-fd`; `nil` if the option was not given.
+    /// Reads the passcode from `--passcode-fd`; returns `nil` if the option was not given.
     static func passcode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
         guard let number = global.passcodeFd else { return nil }
         return try Passcode(PasscodeInput.passcode(on: number))
     }
 
-    /// The current passcode: from `--passcode-fd`, or from the terminal.
+    /// Reads the current passcode from `--passcode-fd` or from the terminal; returns `nil` if there is
+    /// neither.
     static func currentPasscode(
         _ global: GlobalOptions, of vault: Vault
     ) async throws(CofferError) -> Passcode? {
@@ -219,12 +220,12 @@ enum VaultOpener {
             "New passcode: ", confirmation: "Confirm passcode: ", noun: "passcodes", check: policy.check)
     }
 
-    /// Unlocks. If attempts are delayed after wrong passcodes, waits for the delay.
+    /// Unlocks the vault. If attempts are delayed after wrong passcodes, waits for the delay.
     static func unlock(_ vault: Vault, with passcode: Passcode?) async throws(CofferError) {
         try await waitingForDelay { () async throws(CofferError) in try await vault.unlock(with: passcode) }
     }
 
-    /// Runs an operation that evaluates a passcode; after a reported delay, runs it again.
+    /// Runs an operation that checks a passcode. After a delay that the operation reports, runs it again.
     @discardableResult
     static func waitingForDelay<Result>(
         _ body: () async throws(CofferError) -> Result
@@ -243,10 +244,10 @@ enum VaultOpener {
         }
     }
 
-    /// A longer delay is an error instead of a wait.
+    /// The longest delay to wait for; a longer one is an error.
     private static let maxWait = Duration.seconds(60)
 
-    /// Reads the passcode of a vault. Warns the user before the last attempt.
+    /// Reads the passcode of a vault from the terminal. Warns the user before the last attempt.
     private static func typedPasscode(
         _ prompt: String, of vault: Vault
     ) async throws(CofferError) -> Passcode? {
@@ -262,7 +263,7 @@ enum VaultOpener {
 }
 
 extension Token {
-    /// A copy of the bytes in separate guarded memory.
+    /// Returns a copy of the bytes in separate guarded memory.
     func copied() throws(CofferError) -> SecretBytes {
         try exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
     }

@@ -34,10 +34,11 @@ extension EncryptedDatabase {
     /// Writes a plain database to a new, encrypted file.
     ///
     /// - Parameters:
-    /// - source: The plain database; it is not changed.
+    ///   - source: The plain database; it is not changed.
     ///   - target: The new file.
     ///   - key: The new file's key, with its format.
-    /// - Throws: `alreadyExists`; `absent`, also for an empty source; `refused` for a read-only format.
+    /// - Throws: `alreadyExists`; `absent`, also for an empty source; `refused` for a read-only format, and
+    ///   for a format whose pages cannot reserve as many bytes as those of the source.
     public static func encrypt(
         _ source: FilePath, to target: FilePath, key: borrowing DatabaseKey
     ) throws(CofferError) {
@@ -66,8 +67,8 @@ extension EncryptedDatabase {
     /// A crash leaves the old database under the old key or the new one under the new key, never a mixture.
     ///
     /// - Parameters:
-    ///   - path: The database; no program may have it open, this one included. A connection that continues to
-    ///     use the old file fails with `conflict` at its next write.
+    ///   - path: The database; no program, including this one, may have it open. A connection that continues
+    ///     to use the old file fails with `conflict` at its next write.
     ///   - key: Its key.
     ///   - newKey: Its new key, which may be for another format.
     /// - Throws: `busy` when another connection reads or writes the database, or has it open with a WAL. An
@@ -84,8 +85,8 @@ extension EncryptedDatabase {
         let unfinished = try suffixed(name)
         let copy = try DatabaseCopy.open(databasePath, key.handle())
         try copy.acquireExclusiveLock()
-        // A file left by a crash is under a key that was not stored. Anything else of that name belongs to
-        // the user.
+        // A regular file of that name was left by a crash and is encrypted under a key that was never stored.
+        // Anything else of that name belongs to the user.
         if let status = try folder.status(of: unfinished) {
             guard status.kind == .regular else {
                 throw CofferError(
@@ -99,7 +100,7 @@ extension EncryptedDatabase {
         try folder.sync()
     }
 
-    /// The suffix of the name of a database that is being re-encrypted.
+    /// The suffix of the name of the new file while a database is re-encrypted.
     static let unfinishedSuffix = "-rekey"
 
     /// Returns the name of the file that replaces `name` once it is complete.

@@ -7,7 +7,7 @@ import CofferEngineSQLite
 /// Prefer a key of 32 bytes: opening a connection then needs no key derivation. A passphrase goes through the
 /// format's own derivation: Argon2id for `gcm1`, SQLCipher's PBKDF2 for the others.
 public struct DatabaseKey: ~Copyable, Sendable {
-    /// How the pages are encrypted.
+    /// The format in which the pages are encrypted.
     public let format: DatabaseFormat
     let secret: SecretBytes
     /// The costs of deriving a key from a passphrase; `nil` for a raw key.
@@ -29,16 +29,17 @@ public struct DatabaseKey: ~Copyable, Sendable {
         self.settings = settings
     }
 
-    /// A key of 32 bytes.
+    /// Creates a key from 32 bytes.
     ///
     /// - Parameters:
     ///   - key: The bytes.
-    ///   - format: How the pages are encrypted.
-    ///   - salt: The 16 random bytes in the plaintext part of the database's first page; 6 with `gcm1` in the
-    ///     first version of its header. With a salt stored beside the key, a database with a torn first page
-    ///     can still be opened. `nil` reads the salt from the file, or draws one for a new file.
+    ///   - format: The format in which the pages are encrypted.
+    ///   - salt: The 16 random bytes in the plaintext part of the database's first page; 6 bytes for a `gcm1`
+    ///     database with the first version of the header. With a salt stored beside the key, a database with
+    ///     a torn first page can still be opened. `nil` reads the salt from the file, or generates one for a
+    ///     new file.
     /// - Returns: The key.
-    /// - Throws: `invalidInput` for another size.
+    /// - Throws: `invalidInput` for a key or a salt of another size.
     public static func raw(
         _ key: consuming SecretBytes, format: DatabaseFormat = .gcm1, salt: [UInt8]? = nil
     ) throws(CofferError) -> DatabaseKey {
@@ -51,7 +52,8 @@ public struct DatabaseKey: ~Copyable, Sendable {
         return DatabaseKey(key, format: format, salt: salt)
     }
 
-    /// A key of 32 bytes for a SQLCipher database with a plaintext header (`cipher_plaintext_header_size`).
+    /// Creates a key from 32 bytes for a SQLCipher database with a plaintext header
+    /// (`cipher_plaintext_header_size`).
     ///
     /// The plaintext bytes are not authenticated; they include the journal mode and the number of pages. Use
     /// this for databases that already have this form, not for new ones.
@@ -59,9 +61,9 @@ public struct DatabaseKey: ~Copyable, Sendable {
     /// - Parameters:
     ///   - key: The bytes.
     ///   - salt: The 16 bytes that SQLCipher reads from outside the file (`cipher_salt`).
-    ///   - plaintextHeader: The number of plaintext bytes, a multiple of 16.
+    ///   - plaintextHeader: The number of plaintext bytes: a multiple of 16, from 16 to 1024.
     /// - Returns: The key, for the format `sqlcipher4`.
-    /// - Throws: `invalidInput` when one of the three has another size.
+    /// - Throws: `invalidInput` when the key, the salt or the plaintext header has another size.
     public static func sqlcipher4(
         _ key: consuming SecretBytes, salt: [UInt8], plaintextHeader: Int
     ) throws(CofferError) -> DatabaseKey {
@@ -101,22 +103,23 @@ public struct DatabaseKey: ~Copyable, Sendable {
         try raw(SecretBytes.random(count: 32), format: format)
     }
 
-    /// A passphrase. The format's derivation makes a key of it once, for all connections.
+    /// Creates a key from a passphrase. The format's derivation runs once for each queue or pool.
     ///
     /// In SQLCipher's formats, 64 hexadecimal digits between `x'` and `'` are not a passphrase but the key
     /// itself, and 96 digits are the key and the salt, as in SQLCipher.
     ///
-    /// A `gcm1` database states the cost of its derivation, before anything in it can be authenticated.
-    /// Opening a database that demands more than 1 GiB of memory or 16 passes throws `refused`.
+    /// A `gcm1` database states the cost of its derivation in a header that cannot be authenticated before
+    /// the derivation. Opening a database that demands more than 1 GiB of memory or 16 passes throws
+    /// `refused`, unless `cost` or `allowingExpensive` permits the cost.
     ///
     /// - Parameters:
-    ///   - passphrase: Its bytes, as they are.
-    ///   - format: How the pages are encrypted.
-    ///   - cost: Memory and passes for a new database; `nil` for the standard cost. SQLCipher's formats have
-    ///     fixed costs.
+    ///   - passphrase: The bytes of the passphrase, used unchanged.
+    ///   - format: The format in which the pages are encrypted.
+    ///   - cost: The memory and the passes for a new database; `nil` for the standard cost. SQLCipher's
+    ///     formats have fixed costs.
     ///   - allowingExpensive: Whether a database may demand more, up to 4 GiB and 64 passes.
     /// - Returns: The key.
-    /// - Throws: `invalidInput` when it is empty, or for a cost in SQLCipher's formats.
+    /// - Throws: `invalidInput` for an empty passphrase, and for a cost in SQLCipher's formats.
     public static func passphrase(
         _ passphrase: consuming SecretBytes, format: DatabaseFormat = .gcm1, cost: Argon2id.Cost? = nil,
         allowingExpensive: Bool = false

@@ -20,7 +20,7 @@ package enum LinkedSQLite {
     /// Returns a warning about the library for a report on the host; none from that release on.
     ///
     /// - Parameter number: The version number.
-    /// - Returns: One warning or none.
+    /// - Returns: One check or none.
     package static func protections(number: Int32 = number) -> [SecurityCheck] {
         guard number < firstWhole else { return [] }
         return [

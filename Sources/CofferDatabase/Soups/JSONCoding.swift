@@ -4,8 +4,8 @@ import FoundationEssentials
 extension JSONValue {
     /// Parses a JSON text.
     ///
-    /// - Throws: `invalidInput`, with the position, for a text that RFC 8259 does not allow, a duplicate key
-    ///   and more than 500 levels.
+    /// - Throws: `invalidInput`, with the position, for a text that RFC 8259 does not allow, a duplicate key,
+    ///   a number beyond the range of `Double`, and more than 500 levels.
     public init(parsing text: String) throws(CofferError) {
         self = try JSONReader.value(of: Array(text.utf8))
     }
@@ -20,7 +20,7 @@ extension JSONValue {
     /// - Throws: `invalidInput` for infinity, not-a-number and more than 500 levels.
     public func jsonText() throws(CofferError) -> String { try JSONWriter.text(of: self) }
 
-    /// Encodes `value`. Dates become milliseconds since 1970, like those of a soup.
+    /// Encodes `value`. Dates become milliseconds since 1970, like a soup's own dates.
     ///
     /// - Throws: `invalidInput` when JSON cannot represent the value, such as not-a-number.
     public init(encoding value: some Encodable) throws(CofferError) {
@@ -49,7 +49,7 @@ extension JSONValue {
         }
     }
 
-    /// Returns where a coder failed: the keys on the path, never a value.
+    /// Returns the place where a coder failed: the keys on the path, never a value.
     private static func place(of error: any Error) -> String {
         let path: [any CodingKey] =
             switch error {

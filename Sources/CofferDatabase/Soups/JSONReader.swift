@@ -1,6 +1,6 @@
 import CofferBase
 
-/// Parses JSON strictly by RFC 8259: one value, valid UTF-8, no duplicate keys, bounded depth.
+/// A strict parser of JSON according to RFC 8259: one value, valid UTF-8, no duplicate keys, bounded depth.
 struct JSONReader {
     private let bytes: [UInt8]
     private var at = 0

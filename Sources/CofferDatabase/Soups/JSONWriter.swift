@@ -1,6 +1,7 @@
 import CofferBase
 
-/// Writes JSON without spaces and with sorted keys, so that equal values have equal texts.
+/// A writer of JSON without spaces and with sorted keys, so that the text does not depend on the order of the
+/// keys.
 struct JSONWriter {
     private var bytes: [UInt8] = []
 
@@ -57,7 +58,8 @@ struct JSONWriter {
 
     private mutating func add(_ text: String) { bytes += text.utf8 }
 
-    /// A caller can create a big integer by hand; text other than digits would break the document.
+    /// Writes a big integer after checking its digits: a caller can create a `bigInteger` from any text, and
+    /// other text would break the document.
     private mutating func write(digits: String) throws(CofferError) {
         let positive = digits.first == "-" ? digits.dropFirst() : digits[...]
         guard !positive.isEmpty, positive.utf8.allSatisfy({ (0x30...0x39).contains($0) }),

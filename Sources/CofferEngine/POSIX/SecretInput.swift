@@ -22,10 +22,10 @@ package enum SecretInput {
         defer { echo?.restore() }
         let text = Array(prompt.utf8)
         if !text.isEmpty { try descriptor.append(text.span) }
-        // One byte more than the longest line: its newline.
+        // The longest line and one more byte for its newline.
         var buffer = try GuardedBytes.zeroed(count: maxLineLength + 1)
         var count = 0
-        // Byte by byte: the bytes after the first line belong to another reader.
+        // Read byte by byte: the bytes after the first line belong to another reader.
         while true {
             var span = buffer.mutableSpan
             var next = span._mutatingExtracting(count..<count + 1)
@@ -43,8 +43,8 @@ package enum SecretInput {
         return try GuardedBytes.copying(buffer.span.extracting(0..<count))
     }
 
-    /// Returns everything up to the end of `descriptor`. Rejects more than `limit` bytes, and a longer file
-    /// without reading it.
+    /// Returns everything up to the end of `descriptor`. Throws `invalidInput` for more than `limit` bytes,
+    /// and does not read a file that is longer.
     package static func all(
         from descriptor: borrowing Descriptor, limit: Int
     ) throws(CofferError) -> GuardedBytes {

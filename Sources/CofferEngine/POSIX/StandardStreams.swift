@@ -4,9 +4,9 @@ import CLinux
 import SystemPackage
 
 extension Descriptor {
-    /// Takes ownership of a descriptor with which this process was started. Descriptors that it opened itself
-    /// are rejected, whatever their number: everything here is opened with `O_CLOEXEC`. The standard streams
-    /// stay open for later use.
+    /// Takes ownership of a descriptor with which this process was started. Rejects descriptors that this
+    /// process opened itself, which it recognizes by `O_CLOEXEC`. Duplicates a standard stream instead, so
+    /// that the stream stays open for later use.
     package static func inherited(_ number: Int32) throws(CofferError) -> Descriptor {
         let flags = clinux_fcntl(number, F_GETFD, 0)
         guard flags >= 0, flags & FD_CLOEXEC == 0 else {
@@ -40,12 +40,12 @@ extension Descriptor {
         return CofferError(.invalidInput, message, systemError: systemError)
     }
 
-    /// Standard input.
+    /// Returns a duplicate of standard input.
     package static func standardInput() throws(CofferError) -> Descriptor { try duplicating(STDIN_FILENO) }
 
-    /// Standard output.
+    /// Returns a duplicate of standard output.
     package static func standardOutput() throws(CofferError) -> Descriptor { try duplicating(STDOUT_FILENO) }
 
-    /// Standard error.
+    /// Returns a duplicate of standard error.
     package static func standardError() throws(CofferError) -> Descriptor { try duplicating(STDERR_FILENO) }
 }

@@ -2,8 +2,8 @@ package import CofferBase
 import CLinux
 import Glibc
 
-/// Checks whether this process has enough resources before the language's runtime needs them: when memory
-/// runs out, the runtime ends the process by a signal.
+/// Checks whether this process has enough resources before the Swift runtime needs them: when memory runs
+/// out, the runtime ends the process by a signal.
 package enum StartRoom {
     /// The memory that a short command needs in addition to the loaded program: heap, stacks and guarded
     /// pages.
@@ -12,20 +12,20 @@ package enum StartRoom {
     private static let leastMemory = 6 << 20
     /// The memory that a command needs to report an error as text and as JSON.
     private static let reportMemory = 4 << 20
-    /// With this limit or a lower one, a stack of the usual size for each thread would be too large.
+    /// The memory limit below which stacks of the usual size for all threads would be too large.
     private static let smallLimit = 1 << 30
     private static let smallStack: UInt = 1 << 20
     private static let descriptors = 8
     private static let leastDescriptors = 6
 
-    /// Uses less memory when it is limited, and refuses to start when it is too little.
+    /// Reduces the use of memory if it is limited, and throws if there is too little of it.
     ///
     /// - Parameter isUrgent: Whether to start even if the memory may turn out to be too little.
     /// - Throws: `outOfMemory`, `refused`; the message of each names the limit to raise.
     package static func check(isUrgent: Bool = false) throws(CofferError) {
         let memory = isUrgent ? leastMemory : memory
         if hasSmallLimit {
-            // An arena of memory takes 64 MiB of addresses for each thread, a stack 8.
+            // For each thread, a malloc arena takes 64 MiB of address space, and a stack 8 MiB.
             mallopt(M_ARENA_MAX, 1)
             clinux_set_default_stack(smallStack)
         }
@@ -88,9 +88,8 @@ package enum StartRoom {
         }
     }
 
-    /// Rejects commands that need threads of libdispatch or GLib when these cannot be started or there is no
-    /// /proc. The libraries would wait forever for a thread, or end the process, when there is none, or no
-    /// /proc to look for it in.
+    /// Throws if the threads that libdispatch and GLib need cannot be started, or if /proc is not mounted.
+    /// The libraries would otherwise wait forever for a thread, or end the process.
     ///
     /// - Throws: `refused`, `unsupported`.
     package static func requireThreads() throws(CofferError) {
@@ -104,6 +103,7 @@ package enum StartRoom {
         }
     }
 
-    /// The threads of the pool, the one that watches it, and some with their own queue or library.
+    /// The number of threads to require: those of the pool, the one that watches it, and some that belong to
+    /// separate queues or libraries.
     private static var threads: Int { min(Environment.processors, 8) + 4 }
 }

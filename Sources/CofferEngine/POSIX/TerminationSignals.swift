@@ -2,8 +2,9 @@ import Glibc
 import CLinux
 import Synchronization
 
-/// The signals that ask this process to end, held while it has something to remove first. They are forwarded
-/// to the child that it waits for; this process ends when the child has ended.
+/// The signals that ask this process to end, held back while this process must remove something first. Held
+/// signals are forwarded to the child that this process waits for; this process ends when the child has
+/// ended.
 ///
 /// A terminal's interrupt reaches the child directly, and the child decides what to do. A child that does not
 /// end within two seconds, or the time that was chosen, of any other signal is killed.
@@ -65,12 +66,13 @@ package struct TerminationSignals: ~Copyable, Sendable {
         return number == 0 ? nil : number
     }
 
-    /// Whether a signal was received that cancels long work.
+    /// Whether a received signal cancels work in progress.
     package static var isWorkCancelled: Bool {
         cancels.load(ordering: .relaxed) && first.load(ordering: .relaxed) != 0
     }
 
-    /// Ends this process the way a signal without a handler does.
+    /// Ends this process by sending the signal to it. Call ``release()`` first, so that no handler catches
+    /// the signal.
     package static func end(by number: Int32) {
         kill(getpid(), number)
     }

@@ -1,12 +1,13 @@
 import CofferBase
 import CofferEngine
 
-/// The keys of one database, derived from its key and the plaintext bytes of its first page.
+/// The keys of one database, derived from the registered key and the plaintext bytes of the first page.
 final class DerivedKeys: Sendable {
-    /// Page 1's plaintext bytes, which the keys belong to.
+    /// The plaintext bytes of page 1, from which the keys were derived.
     let identity: [UInt8]
     let encryption: GuardedBytes
-    /// The pages' HMAC key. The pages of `gcm1` need none; there it serves ``journalKey()`` only.
+    /// The HMAC key of the pages. The pages of `gcm1` have no HMAC; that format uses this key for
+    /// ``journalKey()`` only.
     let authentication: GuardedBytes
     /// The ID that `gcm1` binds every page to; empty for other formats.
     let databaseID: [UInt8]
@@ -63,7 +64,7 @@ final class DerivedKeys: Sendable {
     private static let noHeader = CofferError(
         .internalFailure, "The first page does not begin with the header of this format.")
 
-    /// The key of ``JournalSeal``.
+    /// Derives the key of ``JournalSeal``.
     func journalKey() throws(CofferError) -> GuardedBytes {
         try GuardedBytes.filled(count: 32) { (span) throws(CofferError) in
             try authentication.withSpan { (key) throws(CofferError) in
@@ -120,7 +121,8 @@ final class DerivedKeys: Sendable {
 }
 
 extension GuardedBytes {
-    /// Passes the bytes to `body`; for bytes held by a class, whose spans cannot be named directly.
+    /// Passes the bytes to `body`. For bytes that an object holds, because code cannot name their span
+    /// directly.
     fileprivate borrowing func withSpan<Result, Failure>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result { try body(span) }

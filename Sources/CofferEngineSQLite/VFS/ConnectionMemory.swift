@@ -1,16 +1,16 @@
 import CSQLite
 
-/// Finds where SQLite keeps callbacks in a connection that none of its functions report. The offsets are
-/// found with a connection opened for the purpose; `nil` for one that is not found exactly once.
+/// Finds where SQLite stores the callbacks of a connection, which no function of SQLite reports. Each offset
+/// is searched for in a connection opened for this purpose, and is `nil` unless it is found exactly once.
 @safe enum ConnectionMemory {
     /// A callback function and its argument.
     @safe struct Callback {
-        /// Its address; 0 for none.
+        /// The address of the function; 0 for none.
         let function: UInt
         let argument: UnsafeMutableRawPointer?
     }
 
-    /// The offset of the authorizer, followed by its argument.
+    /// The offset of the authorizer, which its argument follows.
     static let authorizer: Int? = unsafe callbackOffset(
         unsafeBitCast(anyAuthorizer, to: UInt.self),
         setting: { connection, mark in
@@ -18,7 +18,7 @@ import CSQLite
                 connection, anyAuthorizer, UnsafeMutableRawPointer(bitPattern: mark))
         })
 
-    /// The offset of the tracer, followed by its argument.
+    /// The offset of the tracer, which its argument follows.
     static let tracer: Int? = unsafe callbackOffset(
         unsafeBitCast(anyTracer, to: UInt.self),
         setting: { connection, mark in
@@ -26,7 +26,7 @@ import CSQLite
                 connection, UInt32(SQLITE_TRACE_STMT), anyTracer, UnsafeMutableRawPointer(bitPattern: mark))
         })
 
-    /// The offset of the byte that selects the events for which the tracer is called.
+    /// The offset of the byte that selects the events for which SQLite calls the tracer.
     static let traceEvents: Int? = unsafe withConnection { connection in
         let events: [UInt8] = [1, 2, 4, 8, 15, 6, 9]
         let memory = unsafe UnsafeRawPointer(connection)
@@ -53,7 +53,8 @@ import CSQLite
         unsafe UnsafeRawPointer(connection).load(fromByteOffset: offset, as: UInt8.self)
     }
 
-    /// Searches twice for a function, with two different markers as its argument.
+    /// Returns the offset of a callback, found by setting `function` twice, with a different marker as its
+    /// argument each time.
     private static func callbackOffset(
         _ function: UInt, setting set: (OpaquePointer, UInt) -> Int32
     ) -> Int? {

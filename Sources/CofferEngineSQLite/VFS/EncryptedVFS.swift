@@ -2,19 +2,21 @@ import CofferBase
 import CSQLite
 import Glibc
 
-/// The VFS `coffer`: encrypts the data that SQLite writes and passes it to the system's own VFS.
+/// The VFS `coffer`, which encrypts the data that SQLite writes and passes it to the VFS `unix`.
 @safe enum EncryptedVFS {
     static let name = "coffer"
-    /// Returns the format when the connection's database is encrypted; no other VFS answers this pragma.
+    /// The pragma that returns the format if the database of the connection is encrypted. No other VFS
+    /// answers it.
     static let proofPragma = "coffer_codec"
-    /// Puts the connection under the rules of ``ConnectionGuard``.
+    /// The pragma that puts the connection under the rules of ``ConnectionGuard``.
     static let guardPragma = "coffer_guard"
-    /// Makes a connection whose key was revoked discard everything derived from it.
+    /// The pragma that makes a connection whose key was revoked discard everything derived from the key.
     static let forgetPragma = "coffer_forget"
 
-    /// The memory that a registered VFS must keep forever.
+    /// The memory of the registered VFS, which is never freed.
     ///
-    /// `@unchecked Sendable` holds because after registration only SQLite changes it, under its own mutex.
+    /// `@unchecked Sendable` is safe because only SQLite changes this memory after registration, under its
+    /// own mutex.
     @safe struct Registered: @unchecked Sendable {
         let vfs: UnsafeMutablePointer<sqlite3_vfs>
         let base: UnsafeMutablePointer<sqlite3_vfs>
@@ -54,7 +56,7 @@ import Glibc
     private static func fill(
         _ encryptedVFS: UnsafeMutablePointer<sqlite3_vfs>, over base: UnsafeMutablePointer<sqlite3_vfs>
     ) {
-        // Version 2 lacks the calls that replace system calls.
+        // Version 2 has no calls that replace system calls.
         unsafe encryptedVFS.pointee.iVersion = 2
         unsafe encryptedVFS.pointee.szOsFile = Int32(EncryptedMethods.headerSize) + base.pointee.szOsFile
         unsafe encryptedVFS.pointee.mxPathname = base.pointee.mxPathname
@@ -98,7 +100,7 @@ import Glibc
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xGetLastError(base, size, output)
         }
-        // No extensions through this VFS: its xDlOpen never finds one.
+        // Finding no library in `xDlOpen` keeps extensions from being loaded through this VFS.
         unsafe encryptedVFS.pointee.xDlOpen = { _, _ in nil }
         unsafe encryptedVFS.pointee.xDlError = { _, _, _ in }
         unsafe encryptedVFS.pointee.xDlSym = { _, _, _ in nil }
@@ -108,7 +110,7 @@ import Glibc
     /// The longest path that SQLite accepts, in bytes.
     static var maxPathLength: Int64 { registered.map { Int64(unsafe $0.base.pointee.mxPathname) } ?? 0 }
 
-    /// Returns the path by which SQLite opens a database of this name; `nil` when it opens none.
+    /// Returns the full path that SQLite uses for a database of this name; `nil` if it opens none.
     static func fullPath(_ path: [UInt8]) -> [UInt8]? {
         guard let base = unsafe registered?.base else { return nil }
         let output = Scratch(count: Int(unsafe base.pointee.mxPathname) + 1)
@@ -118,13 +120,13 @@ import Glibc
         ) { start in
             unsafe base.pointee.xFullPathname(base, text, Int32(output.region.count), start)
         }
-        // An extended code of success reports a path that leads over a symbolic link.
+        // SQLite reports a path through a symbolic link with an extended code of `SQLITE_OK`.
         guard result & 0xff == SQLITE_OK else { return nil }
         return output.region.bytes.prefix { $0 != 0 }.map { $0 }
     }
 
     static func base(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> UnsafeMutablePointer<sqlite3_vfs> {
-        // Set at registration; SQLite passes every call its own VFS.
+        // `fill(_:over:)` sets `pAppData`, and SQLite passes the VFS itself to each of its calls.
         unsafe vfs.unsafelyUnwrapped.pointee.pAppData.assumingMemoryBound(to: sqlite3_vfs.self)
     }
 }

@@ -2,7 +2,7 @@ package import CofferBase
 package import CofferEngine
 package import SystemPackage
 
-/// Writes files outside the vault. Each appears complete, with its last byte on disk, or not at all.
+/// Writes files outside the vault. A file appears only when its content is complete and flushed to disk.
 package enum AtomicFile {
     /// Creates a file at `path`, readable only by this user, with the content that `fill` writes.
     ///

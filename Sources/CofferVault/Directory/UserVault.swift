@@ -6,20 +6,21 @@ import SystemPackage
 extension VaultLocation {
     private static let maxUserLength = 1024
 
-    /// The location of one user's namespace: a separate vault inside this vault, with its own keys and its
-    /// own passcode. A logout of that user wipes it alone; a wipe of this vault wipes it, too.
+    /// Returns the location of one user's namespace: a separate vault inside this vault, with its own keys
+    /// and its own passcode. A logout of that user wipes only the namespace; a wipe of this vault also wipes
+    /// the namespace.
     ///
     /// The directory's name does not contain the user's name, but a program that can read this vault's id can
-    /// check a guess.
+    /// verify a guess of the user's name.
     ///
     /// ```swift
     /// let vault = try await Vault(at: location.namespace(of: "ada@example.org"))
     /// ```
     ///
     /// - Parameter user: 1 to 1024 bytes of UTF-8, compared byte for byte.
-    /// - Returns: The namespace's location; there may be no vault yet.
-    /// - Throws: `invalidInput` if `user` is empty or too long; `notInitialised` or `wiped` if this vault is;
-    ///   `refused` inside a namespace.
+    /// - Returns: The namespace's location, which may not contain a vault yet.
+    /// - Throws: `invalidInput` if `user` is empty or too long; `notInitialised` if there is no vault at this
+    ///   location; `wiped` if this vault was wiped; `refused` inside a namespace.
     public func namespace(of user: String) throws(CofferError) -> VaultLocation {
         guard parentVault == nil else {
             throw CofferError(.refused, "A user's namespace cannot contain namespaces.")

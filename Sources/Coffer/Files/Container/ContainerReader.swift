@@ -30,7 +30,7 @@ package final class ContainerReader: Sendable {
 
     private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
-    /// The error for a missing, wrong or superfluous context. The code is the same as for damage.
+    /// Returns the error for a missing, wrong or superfluous context. Its code is the same as for damage.
     private static func wrongContext(_ header: InnerHeader) -> CofferError {
         CofferError(
             .corrupt,
@@ -88,7 +88,7 @@ package final class ContainerReader: Sendable {
         try ContainerHeader.read(file, keys: keys, device: device).newest.protection
     }
 
-    /// Returns the header of `file`, authenticated by the outer layer alone, so the class may be locked.
+    /// Returns the header of `file`, authenticated by the outer layer alone. The class may be locked.
     static func header(
         of file: borrowing Descriptor, id: FileID, device: DeviceKey, keys: FileKeyset
     ) throws(CofferError) -> (header: InnerHeader, protection: ProtectionClass) {
@@ -104,7 +104,7 @@ package final class ContainerReader: Sendable {
         }
     }
 
-    /// The working set of one thread.
+    /// The ciphers and buffers of one thread.
     struct Worker: ~Copyable, Sendable {
         fileprivate var inner: ChunkCipher
         fileprivate var outer: ChunkCipher
@@ -162,7 +162,7 @@ package final class ContainerReader: Sendable {
     }
 
     /// Writes the part of `wanted` that chunk `index` holds to `output`, whose start corresponds to the start
-    /// of `wanted`. The worker keeps no plaintext.
+    /// of `wanted`. Clears the plaintext in the worker afterwards.
     func read(
         _ index: Int64, of wanted: Range<Int64>, into output: inout MutableSpan<UInt8>, worker: inout Worker
     ) throws(CofferError) {

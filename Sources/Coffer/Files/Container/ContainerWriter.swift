@@ -5,7 +5,7 @@ import CofferVault
 import FoundationEssentials
 import Synchronization
 
-/// Seals one file into a container. See FileFormat.
+/// A writer that seals one file into a container. See FileFormat.
 struct ContainerWriter {
     let id: FileID
     let device: DeviceKey
@@ -16,13 +16,13 @@ struct ContainerWriter {
     var context: [UInt8] = []
     var contentGeneration: UInt64 = 1
     var mediaType = ""
-    /// The keys that wrap the file keys. With `nil`, the outer one is derived from the device key and the
-    /// inner one from the class key.
+    /// The key that wraps the outer file key; `nil` for the key that is derived from the device key.
     var outerKEK: FileKEK?
+    /// The key that wraps the inner file key; `nil` for the key that is derived from the class key.
     var innerKEK: FileKEK?
 
-    /// Reads all of `source`, seals it into `target` and writes the header last; returns that header. Does
-    /// not flush the target.
+    /// Reads all of `source`, seals it into `target` and writes the header last. Does not flush `target`.
+    /// Returns the inner header.
     @discardableResult
     func seal(
         _ source: borrowing Descriptor, name: [UInt8], into target: borrowing Descriptor,
@@ -153,7 +153,7 @@ struct ContainerWriter {
         return (outer, inner)
     }
 
-    /// The working set of one thread.
+    /// The ciphers and buffers of one thread.
     private struct Worker: ~Copyable {
         var inner: ChunkCipher
         var outer: ChunkCipher

@@ -9,7 +9,8 @@ import SystemPackage
 public struct PendingTokenCount: Sendable, Equatable {
     /// Tokens that the next unlock examines.
     public let pending: Int
-    /// Tokens that would replace a stored value and lack proof that they may: see ``TokenStore/pending()``.
+    /// Tokens that would replace a stored value and lack proof that they continue it: see
+    /// ``TokenStore/pending()``.
     public internal(set) var unconfirmed = 0
     /// Tokens that are damaged and can no longer be read.
     public let corrupt: Int
@@ -30,7 +31,8 @@ extension TokenStore {
         }
     }
 
-    /// Removes damaged pending tokens, and anything else that occupies the queue's path; returns how many.
+    /// Removes damaged pending tokens, and anything else that occupies the queue's path; returns how many
+    /// items it removed.
     ///
     /// - Throws: `wiped`, `busy`.
     @discardableResult
@@ -56,8 +58,8 @@ extension TokenStore {
 extension VaultCore {
     var pendingTokens: PendingTokenQueue { PendingTokenQueue(home: home, device: device) }
 
-    /// Stores tokens that arrived while locked, as far as their class keys are available. Code that reads or
-    /// changes tokens calls this first, so that an older value never replaces a newer one.
+    /// Stores the pending tokens whose class keys are available. Code that reads or changes tokens calls this
+    /// first, so that an older value never replaces a newer one.
     func drainPendingTokens() throws(CofferError) {
         guard try !storableEntries().isEmpty else { return }
         try home.withExclusiveVault { (vault) throws(CofferError) in try drainPendingTokens(in: vault) }
@@ -73,7 +75,7 @@ extension VaultCore {
         }
     }
 
-    /// As ``drainPendingTokens()``, under the vault directory's lock.
+    /// Stores the pending tokens like ``drainPendingTokens()``. Call under the vault directory's lock.
     func drainPendingTokens(in vault: borrowing Descriptor) throws(CofferError) {
         guard try !storableEntries().isEmpty else { return }
         var fold = TokenFold(self)
@@ -103,8 +105,8 @@ extension VaultCore {
         if waits { throw CofferError.locked }
     }
 
-    /// Seals a token to its class's public key, under the vault directory's lock. Includes proof if this
-    /// vault object has read or written the value that it replaces.
+    /// Seals a token to its class's public key and adds it to the queue, under the vault directory's lock.
+    /// Includes proof if this vault object has read or written the value that the token replaces.
     func enqueue(
         _ token: Token, _ info: TokenInfo, name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) {

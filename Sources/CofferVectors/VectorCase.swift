@@ -1,4 +1,5 @@
-import CofferCrypto
+import CofferBase
+
 /// One test of a vector file, with the fields of its group.
 package struct VectorCase: Sendable {
     /// The result that the file requires.

@@ -9,7 +9,7 @@ enum Output {
     static func line(_ text: String) throws(CofferError) { try bytes(Array((text + "\n").utf8).span) }
 
     /// Prints the one JSON document of a command.
-    static func json(_ document: JSONDocument) throws(CofferError) { try line(document.encoded) }
+    static func json(_ document: JSONDocument) throws(CofferError) { try line(document.encoded()) }
 
     /// Prints one line for the user on standard error. Ignores write errors.
     static func message(_ text: String) { part(text + "\n") }

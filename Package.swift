@@ -50,7 +50,7 @@ let package = Package(
         // The arguments of main without /proc: C, because Swift has no attribute for a section.
         .target(name: "CArguments", publicHeadersPath: "."),
 
-        // Shared by every layer: the error type, text as bytes, and hexadecimal text.
+        // Shared by every layer: the error type, text as bytes, hexadecimal text, and JSON.
         .target(name: "CofferBase", swiftSettings: shared),
 
         // Floor 0: the unsafe room.

@@ -75,7 +75,7 @@ extension VectorTest {
             (test, _) throws(MalformedVector) in
             let (key, message) = (try test.bytes("key"), try test.bytes("msg"))
             let tag = try test.bytes("tag")
-            let bits = test.group["tagSize"]?.integer ?? digest.size * 8
+            let bits = test.group["tagSize"]?.int ?? digest.size * 8
             guard bits % 8 == 0, shortestTag...digest.size * 8 ~= bits else {
                 return .unsupported("unsupported-tag-size:\(bits)")
             }
@@ -102,11 +102,11 @@ extension VectorTest {
     ) { (test, _) throws(MalformedVector) in
         let (message, signature) = (try test.bytes("msg"), try test.bytes("sig"))
         let key = test.group["publicKey"]
-        guard let publicKey = (key?.object?["pk"]?.text ?? key?.text).flatMap({ HexText.decode($0) }) else {
+        guard let publicKey = (key?["pk"]?.string ?? key?.string).flatMap({ HexText.decode($0) }) else {
             throw MalformedVector("the group has no public key")
         }
         let signing = test.group["privateKey"]
-        let seed = (signing?.object?["sk"]?.text ?? signing?.text).flatMap { HexText.decode($0) }
+        let seed = (signing?["sk"]?.string ?? signing?.string).flatMap { HexText.decode($0) }
         do throws(CofferError) {
             guard
                 try Ed25519.isValid(

@@ -64,7 +64,7 @@ package struct VectorRunner: Sendable {
     }
 
     private func run(_ contents: [UInt8], into report: inout VectorReport) throws(MalformedVector) {
-        let document = JSONValue.parse(contents)
+        let document = try? JSONValue(parsing: contents)
         let head = try VectorFile.head(of: document)
         report.algorithm = head.algorithm
         report.declared = head.count

@@ -53,9 +53,9 @@ struct StatusCommand: AsyncParsableCommand {
         guard !global.json else { return try Output.json(.object(fields)) }
         for (name, value) in fields {
             switch value {
-            case .text(let text): try Output.line("\(name): \(text.printable)")
-            case .none: continue
-            default: try Output.line("\(name): \(value.encoded)")
+            case .value(.string(let text)): try Output.line("\(name): \(text.printable)")
+            case .value(.null): continue
+            default: try Output.line("\(name): \(value.encoded())")
             }
         }
     }

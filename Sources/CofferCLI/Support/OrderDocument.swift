@@ -49,7 +49,7 @@ extension SignedCommand {
     /// The same contents for display to the user, without absent fields.
     var lines: [String] {
         members.compactMap { name, value in
-            guard case .text(let text) = value, !text.isEmpty else { return nil }
+            guard case .value(.string(let text)) = value, !text.isEmpty else { return nil }
             return "\(name): \(text.printable)"
         }
     }

@@ -8,8 +8,8 @@ enum Output {
     /// Prints one line of a result.
     static func line(_ text: String) throws(CofferError) { try bytes(Array((text + "\n").utf8).span) }
 
-    /// Prints a JSON document, the only one of a command.
-    static func json(_ document: JSONDocument) throws(CofferError) { try line(document.encoded) }
+    /// Prints the one JSON document of a command.
+    static func json(_ document: JSONDocument) throws(CofferError) { try line(document.encoded()) }
 
     /// Prints one line for the user on standard error. Ignores write errors.
     static func message(_ text: String) { part(text + "\n") }

@@ -1,4 +1,5 @@
-@_exported public import CofferBase
+public import CofferBase
+@_exported public import struct CofferBase.CofferError
 package import CofferEngine
 
 /// Secret bytes in guarded memory: a passcode, a derived value, an opened message.

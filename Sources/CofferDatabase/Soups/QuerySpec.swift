@@ -1,4 +1,4 @@
-import CofferBase
+public import CofferBase
 
 /// A query for entries of a soup: one condition on one indexed path, and an order.
 ///

@@ -188,7 +188,7 @@ extension ResumableOperation {
                 """)
         return try Row.fetchAll(statement, arguments: [id, limit]).map { row in
             let dates = EntryWriter.Dates(created: row[1], lastModified: row[2], lastViewed: row[3])
-            return Entry(id: row[0], dates: dates, document: try JSONReader.stored(row[4]))
+            return Entry(id: row[0], dates: dates, document: try JSONValue(stored: row[4]))
         }
     }
 
@@ -202,7 +202,7 @@ extension ResumableOperation {
     }
 
     private static func specs(in text: String) throws -> [IndexSpec] {
-        try (try JSONReader.stored(text).array ?? []).map { element in
+        try (try JSONValue(stored: text).array ?? []).map { element in
             guard let path = element[0]?.string, let name = element[1]?.string,
                 let kind = IndexSpec.Kind(rawValue: name)
             else { throw CofferError(.corrupt, "The record of a soup's change is damaged.") }

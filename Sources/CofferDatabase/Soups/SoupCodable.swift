@@ -51,7 +51,7 @@ extension SoupStore {
             return try SoupQuery.texts(selection, db)
         }
         var values: [Value] = []
-        for text in texts { values.append(try JSONReader.stored(text).decoded(as: type)) }
+        for text in texts { values.append(try JSONValue(stored: text).decoded(as: type)) }
         return values
     }
 

@@ -143,7 +143,7 @@ extension SoupStore {
     func documents(_ texts: [String]) throws(CofferError) -> [JSONValue] {
         var documents: [JSONValue] = []
         documents.reserveCapacity(texts.count)
-        for text in texts { documents.append(try JSONReader.stored(text)) }
+        for text in texts { documents.append(try JSONValue(stored: text)) }
         return documents
     }
 }

@@ -19,7 +19,7 @@ enum SoupQuery: Sendable {
 
             func value() throws(CofferError) -> JSONValue {
                 switch self {
-                case .document(let text): return try JSONReader.stored(text)
+                case .document(let text): return try JSONValue(stored: text)
                 case .values(let columns):
                     var values: [JSONValue] = []
                     for column in columns { values.append(try Self.value(column)) }
@@ -31,7 +31,7 @@ enum SoupQuery: Sendable {
                 _ column: (value: JSONValue, isDocument: Bool)
             ) throws(CofferError) -> JSONValue {
                 guard column.isDocument, let text = column.value.string else { return column.value }
-                return try JSONReader.stored(text)
+                return try JSONValue(stored: text)
             }
         }
     }

@@ -1,4 +1,4 @@
-/// A JSON value, as a soup stores it.
+/// A JSON value.
 ///
 /// Whole numbers of any size are kept exactly. Two keys that differ only in their Unicode composition are the
 /// same key, as in Swift's `String` comparison.
@@ -71,15 +71,6 @@ extension JSONValue {
         guard let array, array.indices.contains(index) else { return nil }
         return array[index]
     }
-
-    /// The id of this document in its soup.
-    public var soupEntryID: Int64? { self[SoupField.entryID]?.integer }
-
-    /// The date of the last change to this document in its soup, in milliseconds since 1970.
-    public var soupLastModifiedDate: Int64? { self[SoupField.lastModified]?.integer }
-
-    /// The date of this document's insertion into its soup, in milliseconds since 1970.
-    public var soupCreatedDate: Int64? { self[SoupField.created]?.integer }
 }
 
 extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
@@ -102,17 +93,4 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(Dictionary(elements) { _, later in later })
     }
-}
-
-/// The names that every soup reserves in addition to its index paths.
-enum SoupField {
-    static let document = "_soup"
-    static let entryID = "_soupEntryId"
-    static let created = "_soupCreatedDate"
-    static let lastModified = "_soupLastModifiedDate"
-    static let lastViewed = "_soupLastViewedDate"
-    static let fullText = "_fullText"
-
-    /// The fields that are columns of every soup.
-    static let columns: Set<String> = [document, entryID, created, lastModified, lastViewed]
 }

@@ -1,18 +1,18 @@
-import CofferBase
+extension JSONValue {
+    /// Returns the JSON text, without spaces and with sorted keys.
+    ///
+    /// - Throws: `invalidInput` for infinity, not-a-number and more than 500 levels.
+    public func jsonText() throws(CofferError) -> String { try JSONWriter.text(of: self) }
+}
 
-/// A writer of JSON without spaces and with sorted keys, so that the text does not depend on the order of the
-/// keys.
-struct JSONWriter {
+/// Writes JSON without spaces and with sorted keys, so that equal values have equal texts.
+private struct JSONWriter {
     private var bytes: [UInt8] = []
 
-    static func bytes(of value: JSONValue) throws(CofferError) -> [UInt8] {
+    fileprivate static func text(of value: JSONValue) throws(CofferError) -> String {
         var writer = JSONWriter()
         try writer.write(value, depth: 0)
-        return writer.bytes
-    }
-
-    static func text(of value: JSONValue) throws(CofferError) -> String {
-        String(decoding: try bytes(of: value), as: UTF8.self)
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 
     private mutating func write(_ value: JSONValue, depth: Int) throws(CofferError) {

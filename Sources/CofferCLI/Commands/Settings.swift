@@ -134,9 +134,9 @@ struct SettingsCommand: AsyncParsableCommand {
         guard !global.json else { return try Output.json(.object(fields)) }
         for (name, value) in fields {
             switch value {
-            case .text(let text): try Output.line("\(name): \(text)")
-            case .none: try Output.line("\(name): until a reboot")
-            default: try Output.line("\(name): \(value.encoded)")
+            case .value(.string(let text)): try Output.line("\(name): \(text)")
+            case .value(.null): try Output.line("\(name): until a reboot")
+            default: try Output.line("\(name): \(value.encoded())")
             }
         }
     }

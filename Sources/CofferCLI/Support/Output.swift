@@ -30,11 +30,11 @@ enum Output {
     static func secret(
         _ name: String, _ value: Span<UInt8>, asJSON: Bool, with others: [(String, JSONDocument)] = []
     ) throws(CofferError) {
+        // Without the brace that begins the object of the other members.
+        let rest = String(try JSONDocument.object(others).encoded().dropFirst())
         if asJSON { try text("{") }
         try member(name, value, named: asJSON, asJSON: asJSON)
         guard asJSON else { return try text("\n") }
-        // Without the brace that begins the object of the other members.
-        let rest = String(JSONDocument.object(others).encoded.dropFirst())
         try text((others.isEmpty ? "" : ",") + rest + "\n")
     }
 

@@ -1,4 +1,4 @@
-public import CofferBase
+import CofferBase
 import CofferEngineSQLite
 
 /// The settings of a SQLCipher database that differ from the defaults of its format: those that a program

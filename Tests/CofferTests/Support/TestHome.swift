@@ -86,6 +86,22 @@ final class TestHome: Sendable {
     }
 
     private func url(_ path: FilePath) -> URL { URL(filePath: path.string) }
+
+    // MARK: The vault on disk, whoever has it open
+
+    /// The home, opened once more.
+    func directory() throws -> VaultDirectory { try VaultDirectory.openDirectory(location) }
+
+    /// The device key, read from its file.
+    func deviceKey() throws -> DeviceKey {
+        let home = try directory()
+        return try DeviceKey.read(in: home.openVault(), service: home.service)
+    }
+
+    /// The keybag, read from its file.
+    func keybag() throws -> Keybag {
+        try Keybag.record.read(device: deviceKey(), in: directory().openVault()).payload
+    }
 }
 
 extension [UInt8] {

@@ -58,13 +58,11 @@ struct KeybagTests {
     func aWrappedKeyOfAnotherClassDoesNotOpen() async throws {
         let home = try TestHome()
         _ = try await home.create()
-        let (vault, device) = (try home.directory(), try home.deviceKey())
-        let stored = try Keybag.record.read(device: device, in: vault.openVault())
-        var keybag = stored.payload
-        let first = keybag.keys[.whenUnlockedThisDeviceOnly]
-        keybag.keys[.whenUnlockedThisDeviceOnly] = keybag.keys[.afterFirstUnlockThisDeviceOnly]
-        keybag.keys[.afterFirstUnlockThisDeviceOnly] = first
-        try Keybag.record.update(stored, to: keybag, device: device, in: vault.openVault())
+        try home.changeKeybag { keybag in
+            let first = keybag.keys[.whenUnlockedThisDeviceOnly]
+            keybag.keys[.whenUnlockedThisDeviceOnly] = keybag.keys[.afterFirstUnlockThisDeviceOnly]
+            keybag.keys[.afterFirstUnlockThisDeviceOnly] = first
+        }
         #expect(await refusal { _ = try await home.unlocked() }?.code == .corrupt)
     }
 }

@@ -102,6 +102,21 @@ final class TestHome: Sendable {
     func keybag() throws -> Keybag {
         try Keybag.record.read(device: deviceKey(), in: directory().openVault()).payload
     }
+
+    /// Changes the keybag as a process with the device key could.
+    func changeKeybag(_ change: (inout Keybag) -> Void) throws {
+        let device = try deviceKey()
+        let vault = try directory().openVault()
+        let stored = try Keybag.record.read(device: device, in: vault)
+        var keybag = stored.payload
+        change(&keybag)
+        try Keybag.record.update(stored, to: keybag, device: device, in: vault)
+    }
+
+    /// The counter of attempts, read from its file.
+    func attempts() throws -> AttemptRecord {
+        try AttemptRecord.record.read(device: deviceKey(), in: directory().openVault()).payload
+    }
 }
 
 extension [UInt8] {

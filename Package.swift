@@ -208,6 +208,13 @@ let package = Package(
             dependencies: ["CofferBase", "CofferCrypto", "CofferVectors", "TestSupport"],
             swiftSettings: shared),
         .testTarget(
+            name: "CofferVaultTests",
+            dependencies: [
+                "CofferBase", "CofferCrypto", "CofferEngine", "CofferVault", "TestSupport",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
+        .testTarget(
             name: "CofferTests",
             dependencies: [
                 "Coffer", "CofferBase", "CofferCrypto", "CofferDBus", "CofferEngine", "CofferTesting",

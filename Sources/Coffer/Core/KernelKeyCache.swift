@@ -33,7 +33,7 @@ package final class KernelKeyCache: Sendable {
     /// The size of the prefix of a vault's key names: `coffer:` and the vault's id.
     static let prefixSize = 7 + 36
 
-    static func name(_ protection: ProtectionClass, vaultID: VaultID) -> String {
+    package static func name(_ protection: ProtectionClass, vaultID: VaultID) -> String {
         "coffer:\(vaultID):\(protection.name)"
     }
 

@@ -74,9 +74,9 @@ public struct TokenInfo: Sendable, Equatable {
     }
 
     /// The maximum number of scopes, and of attributes.
-    static let maxEntryCount = 1024
+    package static let maxEntryCount = 1024
     /// The maximum size of all scopes and attributes together, in bytes of UTF-8.
-    static let maxTextLength = 1 << 16
+    package static let maxTextLength = 1 << 16
 
     /// Throws `invalidInput` for values that the envelope cannot hold: too many scopes or attributes, or an
     /// expiry that 64 bits of nanoseconds since 1970 cannot represent.

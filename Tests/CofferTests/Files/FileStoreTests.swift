@@ -179,11 +179,11 @@ struct FileStoreTests {
             await refusal {
                 _ = try await session.files.add(contentsOf: path) { _ in
                     started.increment()
-                    for _ in 0..<5000 where cancelled.value == 0 { Clock.sleep(for: .milliseconds(2)) }
+                    cancelled.wait()
                 }
             }
         }
-        while started.value == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        try #require(await eventually { started.value > 0 }, "The addition reports no progress.")
         task.cancel()
         cancelled.increment()
         #expect(await task.value?.code == .cancelled)

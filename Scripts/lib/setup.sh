@@ -54,8 +54,8 @@ install_packages() {
         fail "These packages could not be installed: ${missing[*]}"
 }
 
-# step SECONDS COMMAND…: announces the command, runs it under a time limit, away from the terminal, and says how
-# long it took.
+# step SECONDS COMMAND…: announces the command, runs it under a time limit, away from the terminal, and says
+# how long it took.
 step() {
     local limit=$1 start=$SECONDS status=0
     shift

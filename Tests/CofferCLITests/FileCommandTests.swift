@@ -160,7 +160,7 @@ struct FileCommandTests {
         let folder = home.folder.path(percentEncoded: false)
         _ = try CommandRun.run("mkfifo", [folder + "/pipe"])
         for (path, code) in [
-            (folder, 11), (folder + "/pipe", 11), ("/dev/zero", 11), ("/", 64), ("", 64),
+            (folder, 11), (folder + "/pipe", 11), ("/dev/zero", 11), ("/", 11), ("", 64),
             (folder + "/absent", 3), ("/proc/self/status", 10),
         ] as [(String, Int32)] {
             let run = try home("file", "add", path, "--json")

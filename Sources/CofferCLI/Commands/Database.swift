@@ -10,8 +10,8 @@ struct DatabaseCommand: ParsableCommand {
         abstract: "Query encrypted SQLite databases and convert between formats.",
         discussion: """
             Formats: gcm1 is Coffer's own; sqlcipher4 is SQLCipher 4 with its defaults; sqlcipher3 is \
-            SQLCipher 3 with its defaults, read-only. Other settings of SQLCipher: --kdf-iterations, --page-size, \
-            --salt-hex with --clear-header, or --profile.
+            SQLCipher 3 with its defaults, read-only. Other settings of SQLCipher: --kdf-iterations, \
+            --page-size, --salt-hex with --clear-header, or --profile.
 
             The key of a database comes from a descriptor, and no vault is needed; or, with query --vault, a \
             vault keeps the key. Programs open the databases of a vault with VaultDatabases.

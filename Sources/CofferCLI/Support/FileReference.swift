@@ -22,7 +22,7 @@ struct FileReference {
                 "- does not stand for a standard stream here. For a file of that name, write ./-.")
         }
         self.text = text
-        isNameOnly = bytes.hasPrefix("./")
+        isNameOnly = bytes.starts(with: "./".utf8)
         name = isNameOnly ? Array(bytes.dropFirst(2)) : bytes
         guard FileNameBytes.component(name) != nil else {
             throw CofferError(
@@ -59,7 +59,7 @@ struct FileReference {
             guard counts[bytes] == 1, bytes.allSatisfy({ isWordByte($0) }),
                 let name = String(validating: bytes, as: UTF8.self), name.hasSameBytes(as: name.printable)
             else { return file.id.description }
-            return bytes.hasPrefix("-") || isPrefix(bytes) ? "./" + name : name
+            return bytes.starts(with: "-".utf8) || isPrefix(bytes) ? "./" + name : name
         }
     }
 

@@ -44,7 +44,7 @@ enum PathPlaceholder {
         var hasMark = false
         var rest = argument[...]
         while let first = rest.first {
-            let isMark = rest.hasPrefix(mark)
+            let isMark = rest.starts(with: mark.utf8)
             if isMark { expanded += path } else { expanded.append(first) }
             rest = rest.dropFirst(isMark ? mark.utf8.count : 1)
             hasMark = hasMark || isMark

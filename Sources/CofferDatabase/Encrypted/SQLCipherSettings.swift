@@ -13,16 +13,16 @@ public struct SQLCipherSettings: Sendable, Hashable {
     /// in `sqlcipher4`, 64000 in `sqlcipher3`. A key of 32 bytes needs none.
     public var iterations: Int?
 
-    /// The size of a page (`cipher_page_size`): a power of two from 1024 to 65536; `nil` for the default: 4096
-    /// in `sqlcipher4`, 1024 in `sqlcipher3`.
+    /// The page size in bytes (`cipher_page_size`): a power of two from 1024 to 65536; `nil` for the default,
+    /// which is 4096 in `sqlcipher4` and 1024 in `sqlcipher3`.
     public var pageSize: Int?
 
     /// The 16 bytes of a salt that is kept outside the database (`cipher_salt`), whose first page then begins
     /// in plaintext; `nil` if the database holds its salt.
     public var salt: [UInt8]?
 
-    /// The number of plaintext bytes with such a salt (`cipher_plaintext_header_size`): 16 to 1024, a multiple
-    /// of 16.
+    /// The number of plaintext bytes with such a salt (`cipher_plaintext_header_size`): a multiple of 16 from
+    /// 16 to 1024.
     public var plaintextHeader: Int
 
     /// Creates settings.

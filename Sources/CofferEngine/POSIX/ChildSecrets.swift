@@ -98,7 +98,7 @@ package struct ChildSecrets: ~Copyable {
     ///   - arguments: The name and the arguments.
     ///   - outputToErrors: Whether its standard output goes to standard error.
     /// - Returns: The exit code.
-    /// - Throws: `invalidInput` for an invalid command or one that names no program; the error of starting it.
+    /// - Throws: `invalidInput` for an invalid command or one that names no program; the error of its start.
     package consuming func run(
         _ arguments: [[UInt8]], outputToErrors: Bool = false
     ) throws(CofferError) -> Int32 {

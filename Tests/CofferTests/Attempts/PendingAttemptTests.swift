@@ -101,7 +101,8 @@ struct PendingAttemptTests {
         let passcode = try derived("correct horse", home)
         keybag.passcodeTag = nil
         keybag.keys = [:]
-        let counter = try AttemptLimiter(device: home.deviceKey(), clock: .system, delays: false)
+        let counter = try AttemptLimiter(
+            device: home.deviceKey(), clock: .system, delays: false, erases: true)
         let vault = try home.directory().openVault()
         for _ in 0..<12 {
             let code = failure { _ = try counter.mustErase(after: passcode, keybag: keybag, in: vault) }

@@ -16,7 +16,8 @@ public struct CofferError: Error, Sendable {
     /// The `errno` of the system call that failed, if there was one.
     public let systemError: Int32?
 
-    /// The number of attempts left before everything is erased; set with ``Code/wrongPasscode``.
+    /// The number of attempts left before everything is erased; set with ``Code/wrongPasscode``, unless wrong
+    /// passcodes never erase the vault.
     public let attemptsLeft: Int?
 
     /// The version that is currently stored; set with ``Code/conflict``.

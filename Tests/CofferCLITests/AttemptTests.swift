@@ -26,6 +26,29 @@ struct AttemptTests {
         #expect(try home.status()["state"] as? String == "wiped")
     }
 
+    @Test("With --erase-after never, 30 wrong passcodes erase nothing, and every text says so")
+    func never() throws {
+        let home = try CommandHome("--attempt-delays", "off", "--erase-after", "never")
+        for number in 1...30 { #expect(try wrong(home, number) == 5, "\(number)") }
+        let run = try home.run(["unlock"], passcode: "wrong-30")
+        #expect(run.code == 5 && run.errorText.hasSuffix("wrong passcodes never erase this vault.\n"))
+        let status = try home.status()
+        #expect(status["attemptsLeft"] is NSNull && status["eraseAfter"] is NSNull)
+        #expect(status["state"] as? String == "locked")
+        #expect(try home.run(["status"], passcode: "").text.contains("eraseAfter: never\n"))
+        let prompt = try TerminalRun.coffer(["wrong-31"], ["token", "list", "--home", home.path])
+        #expect(prompt.code == 5 && !prompt.shown.contains("attempt left"), "\(prompt.shown)")
+        // To erase again needs the passcode now, which resets the count.
+        let tighter = ["settings", "--erase-after", "10", "--json"]
+        let refused = try home.run(tighter, passcode: "")
+        #expect(refused.code == 4 && refused.errorText.contains("--passcode-fd"), "\(refused.errorText)")
+        #expect(refused.errorText.contains("At least ten wrong passcodes"))
+        let run10 = try home.run(tighter)
+        #expect(run10.code == 0 && run10.json["eraseAfter"] as? Int == 10, "\(run10.errorText)")
+        #expect(try home.status()["attemptsLeft"] as? Int == 10)
+        #expect(try home("token", "list").code == 0)
+    }
+
     @Test("A right passcode after nine wrong ones resets the count")
     func resets() throws {
         let home = try CommandHome("--attempt-delays", "off")

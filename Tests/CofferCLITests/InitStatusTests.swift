@@ -11,16 +11,16 @@ struct InitStatusTests {
         #expect(
             Set(status.keys) == [
                 "state", "keyring", "vaultID", "passcode", "attemptsLeft", "inactivityMinutes", "tokens",
-                "files", "directory", "secondsLeft",
+                "files", "directory", "secondsLeft", "eraseAfter",
             ])
         #expect(status["state"] as? String == "locked" && status["keyring"] as? String == "file")
         #expect(UUID(uuidString: status["vaultID"] as? String ?? "") != nil)
         #expect(status["passcode"] as? Bool == true && status["attemptsLeft"] as? Int == 10)
-        #expect(status["inactivityMinutes"] as? Int == 5)
+        #expect(status["inactivityMinutes"] as? Int == 5 && status["eraseAfter"] as? Int == 10)
         #expect(status["tokens"] as? Int == 0 && status["files"] as? Int == 0)
         let none = try CommandRun.coffer("status", "--json", "--home", home.path + "-absent")
         #expect(none.code == 0 && none.json["state"] as? String == "uninitialised")
-        #expect(none.json.count == 10)
+        #expect(none.json.count == 11)
     }
 
     @Test("Without a passcode a home is open; until reboot it has no minutes")
@@ -37,6 +37,8 @@ struct InitStatusTests {
         let notice = "The tenth wrong passcode in a row erases the vault with everything in it."
         for (name, options, erases) in [
             ("a", ["--passcode-fd", "3"], true), ("b", ["--no-passcode"], false),
+            ("c", ["--passcode-fd", "3", "--erase-after", "never"], false),
+            ("d", ["--no-passcode", "--erase-after", "never"], false),
         ] {
             let create = ["init", "--keyring", "file"] + CommandHome.cheap + options
             for (suffix, more) in [("", []), ("-json", ["--json"])] as [(String, [String])] {
@@ -55,6 +57,10 @@ struct InitStatusTests {
             "passcode", "set", "--home", folder.path(of: "b"), "--new-passcode-fd", "3",
             descriptors: [3: Array("2468\n".utf8)])
         #expect(set.code == 0 && set.errorText.contains(notice), "\(set.errorText)")
+        let never = try CommandRun.coffer(
+            "passcode", "set", "--home", folder.path(of: "d"), "--new-passcode-fd", "3",
+            descriptors: [3: Array("2468\n".utf8)])
+        #expect(never.code == 0 && never.errorText.contains("Wrong passcodes never erase the vault"))
     }
 
     @Test("A home is made once")
@@ -74,6 +80,7 @@ struct InitStatusTests {
             (["--policy", "alphanumeric"], "abc1", 11), (["--policy", "letters"], "1234", 64),
             (["--inactivity", "0"], "1234", 64),
             (["--inactivity", "soon"], "1234", 64), (["--attempt-delays", "maybe"], "1234", 64),
+            (["--erase-after", "11"], "1234", 64), (["--erase-after", "none"], "1234", 64),
             (["--kdf-memory", "1"], "1234", 11), (["--kdf-memory", "9223372036854775807"], "1234", 11),
             (["--kdf-passes", "1"], "1234", 11), (["--no-passcode"], "1234", 64), ([], "", 64),
             (["--passcode-fd", "9"], "1234", 64),

@@ -8,13 +8,15 @@ struct SettingsTests {
     func shown() throws {
         let home = try CommandHome(
             passcode: "837165", "--policy", "digits", "--minimum-length", "6", "--deny-common",
-            "--attempt-delays", "off", "--inactivity", "reboot")
+            "--attempt-delays", "off", "--erase-after", "never", "--inactivity", "reboot")
         let run = try home.run(["settings", "--json"], passcode: "")
-        #expect(run.code == 0 && run.json.count == 6, "\(run.errorText)")
+        #expect(run.code == 0 && run.json.count == 7, "\(run.errorText)")
         #expect(run.json["policy"] as? String == "digits" && run.json["minimumLength"] as? Int == 6)
         #expect(run.json["denyCommon"] as? Bool == true && run.json["deniedPasscodes"] as? Int == 0)
         #expect(run.json["attemptDelays"] as? Bool == false && run.json["inactivityMinutes"] is NSNull)
+        #expect(run.json["eraseAfter"] is NSNull)
         let text = try home.run(["settings"], passcode: "").text
+        #expect(text.contains("eraseAfter: never\n"))
         #expect(text.contains("policy: digits\n") && text.contains("inactivityMinutes: until a reboot\n"))
     }
 
@@ -41,7 +43,7 @@ struct SettingsTests {
         arguments: [
             ["--policy", "none"], ["--minimum-length", "3"], ["--deny-common", "off"],
             ["--attempt-delays", "off"], ["--inactivity", "11"], ["--inactivity", "reboot"],
-            ["--inactivity", "1", "--minimum-length", "3"],
+            ["--inactivity", "1", "--minimum-length", "3"], ["--erase-after", "never"],
         ])
     func looser(_ options: [String]) throws {
         let home = try CommandHome(passcode: "837165", "--policy", "digits", "--deny-common")
@@ -75,7 +77,7 @@ struct SettingsTests {
         arguments: [
             ["--policy", "letters"], ["--minimum-length", "0"], ["--minimum-length", "129"],
             ["--inactivity", "0"], ["--inactivity", "soon"], ["--attempt-delays", "maybe"],
-            ["--deny-common", "x"], ["--deny-file", "-"],
+            ["--deny-common", "x"], ["--deny-file", "-"], ["--erase-after", "11"], ["--erase-after", "0"],
         ])
     func wrong(_ options: [String]) throws {
         let home = try CommandHome()

@@ -160,9 +160,17 @@ final class VaultCore: Sendable {
         }
     }
 
-    /// Returns the number of wrong passcodes left before everything is erased; `nil` if no passcode is set.
+    /// Returns the number of wrong passcodes left before everything is erased; `nil` if no passcode is set,
+    /// or if wrong ones never erase. With a passcode, the counter must be readable.
     func attemptsLeft(_ keybag: Keybag) throws(CofferError) -> Int? {
-        keybag.passcode == nil ? nil : try readAttempts().attemptsLeft
+        keybag.passcode == nil ? nil : try limiter(keybag).attemptsLeft(readAttempts())
+    }
+
+    /// Returns what counts attempts, by the settings in the keybag.
+    private func limiter(_ keybag: Keybag, _ rollbackGuard: RollbackGuard? = nil) -> AttemptLimiter {
+        AttemptLimiter(
+            device: device, clock: clock, delays: keybag.delaysAttempts,
+            erases: keybag.erasesAfterTenFailures, rollbackGuard: rollbackGuard)
     }
 
     func unlock(with passcode: Passcode?) throws(CofferError) {
@@ -232,44 +240,6 @@ final class VaultCore: Sendable {
         return destroyed
     }
 
-    /// Changes the settings. The passcode is evaluated only if the change needs it.
-    func changeSettings(
-        passcode: Passcode?, _ change: (inout VaultSettings) throws(CofferError) -> Void
-    ) throws(CofferError) -> VaultSettings {
-        var changed: (from: VaultSettings, to: VaultSettings)? = try home.withExclusiveVault {
-            (vault) throws(CofferError) in
-            let stored = try Keybag.record.read(device: device, in: vault, repairing: true)
-            return try apply(change, to: stored, in: vault, mayLoosen: stored.payload.passcode == nil)
-        }
-        if changed == nil {
-            guard let passcode else {
-                throw CofferError(.locked, "To loosen the settings of a vault needs its passcode.")
-            }
-            _ = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
-                changed = try apply(change, to: stored, in: vault, mayLoosen: true)
-                return keys
-            }
-        }
-        guard let (old, new) = changed else { throw CofferError.locked }
-        if new.locksSooner(than: old) { lock(.requested) }
-        return new
-    }
-
-    /// Applies a change of the settings; `nil`, and nothing changes, if it loosens them and may not.
-    private func apply(
-        _ change: (inout VaultSettings) throws(CofferError) -> Void,
-        to stored: AuthenticatedRecord<Keybag>.Contents, in vault: borrowing Descriptor, mayLoosen: Bool
-    ) throws(CofferError) -> (from: VaultSettings, to: VaultSettings)? {
-        let old = stored.payload.settings
-        var new = old
-        try change(&new)
-        // Vaults keep whole seconds.
-        new.inactivity = try VaultSettings.seconds(of: new.inactivity).map { .seconds($0) }
-        guard mayLoosen || !new.isLooser(than: old) else { return nil }
-        try updateKeybag(stored, in: vault) { (keybag) throws(CofferError) in try keybag.apply(new) }
-        return (old, new)
-    }
-
     /// Changes the keybag, under the vault directory's lock.
     func updateKeybag(
         in vault: borrowing Descriptor, _ change: (inout Keybag) throws(CofferError) -> Void
@@ -278,7 +248,7 @@ final class VaultCore: Sendable {
     }
 
     /// Changes the keybag that was read since the caller acquired the vault directory's lock.
-    private func updateKeybag(
+    func updateKeybag(
         _ stored: AuthenticatedRecord<Keybag>.Contents, in vault: borrowing Descriptor,
         _ change: (inout Keybag) throws(CofferError) -> Void
     ) throws(CofferError) {
@@ -305,14 +275,13 @@ final class VaultCore: Sendable {
         let stored = try keybagRecord()
         let keybag = stored.payload
         guard let parameters = keybag.passcode else { return (stored, nil) }
-        try AttemptLimiter(device: device, clock: clock, delays: keybag.delaysAttempts)
-            .throwIfTooSoon(readAttempts())
+        try limiter(keybag).throwIfTooSoon(readAttempts())
         return (stored, try DerivedPasscode(passcode, parameters, device: device))
     }
 
     /// Unwraps the class keys with `passcode`, under the vault directory's lock and the rules of
     /// ``AttemptRecord``, and passes them to `body`.
-    private func evaluating(
+    func evaluating(
         _ passcode: Passcode?,
         _ body: (
             _ keys: [ProtectionClass: ClassKey], _ keybag: AuthenticatedRecord<Keybag>.Contents,
@@ -339,9 +308,7 @@ final class VaultCore: Sendable {
             let isCurrent = early?.derived?.parameters == parameters
             let again = isCurrent ? nil : try DerivedPasscode(passcode, parameters, device: device)
             guard let derived = again ?? early?.derived else { throw CofferError.locked }
-            let counter = AttemptLimiter(
-                device: device, clock: clock, delays: keybag.delaysAttempts,
-                rollbackGuard: try rollbackGuard(in: vault))
+            let counter = limiter(keybag, try rollbackGuard(in: vault))
             guard try !counter.mustErase(after: derived, keybag: keybag, in: vault) else {
                 return .limitReached
             }
@@ -369,7 +336,7 @@ final class VaultCore: Sendable {
 
     /// Returns the guard that keeps the attempt counter's generation outside of the vault directory; `nil`
     /// with file storage.
-    private func rollbackGuard(in vault: borrowing Descriptor) throws(CofferError) -> RollbackGuard? {
+    func rollbackGuard(in vault: borrowing Descriptor) throws(CofferError) -> RollbackGuard? {
         guard try DeviceKeyFile.read(in: vault).backend == .secretService else { return nil }
         return try RollbackGuard(device: device, client: home.service)
     }

@@ -117,6 +117,16 @@ extension Vault {
             return SecurityCheck(
                 "attempts", .missing, "No passcode is set, so there are no attempts to count.")
         }
+        guard keybag.erasesAfterTenFailures else {
+            let limit =
+                keybag.delaysAttempts
+                ? "only delays of up to an hour limit guessing on this machine"
+                : "nothing but the cost of the derivation limits guessing on this machine"
+            return SecurityCheck(
+                "attempts", .advisory,
+                "Wrong passcodes never erase the vault: \(limit). An attacker who copies the vault can guess "
+                    + "on the copy without limit. The passcode must resist guessing.")
+        }
         guard backend == .file else {
             return SecurityCheck(
                 "attempts", .ok,

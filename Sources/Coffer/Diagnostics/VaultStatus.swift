@@ -27,8 +27,11 @@ public struct VaultStatus: Sendable, Equatable {
     public var keyring: KeyringBackend?
     /// Whether a passcode is set.
     public var hasPasscode = false
-    /// The number of wrong passcodes left before everything is erased; `nil` without a passcode.
+    /// The number of wrong passcodes left before everything is erased; `nil` without a passcode, or if wrong
+    /// ones never erase.
     public var attemptsLeft: Int?
+    /// Whether the tenth wrong passcode in a row erases the vault; `false` without a passcode.
+    public var erasesAfterTenFailures = false
     /// The minutes without use until the vault locks, rounded up; `nil` if inactivity does not lock it.
     public var inactivityMinutes: Int?
     /// The time until the keys in the kernel keyring are gone, if no program uses them meanwhile; `nil` if
@@ -98,6 +101,7 @@ extension Vault {
             status.keyring = try core.activeStorage.backend()
             status.hasPasscode = keybag.passcode != nil
             status.attemptsLeft = try core.attemptsLeft(keybag)
+            status.erasesAfterTenFailures = keybag.passcode != nil && keybag.erasesAfterTenFailures
             if keybag.passcode != nil { status.timeLeft = cached.timeLeft(now: core.clock.bootTime()) }
             status.inactivityMinutes = keybag.inactivity.map { ($0 + 59) / 60 }
             return status

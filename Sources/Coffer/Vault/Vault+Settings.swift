@@ -16,6 +16,10 @@ extension Vault {
     /// take its protection away. To tighten needs none, and a passcode that is not needed is not evaluated.
     /// ``VaultSettings/isLooser(than:)`` defines the direction.
     ///
+    /// A change of the settings erases nothing. If ten or more wrong passcodes were counted while they did
+    /// not erase, setting ``VaultSettings/erasesAfterTenFailures`` needs the passcode, too, which resets the
+    /// count.
+    ///
     /// A shorter inactivity time locks the vault at once, because the keys that were cached before have the
     /// earlier one. A vault that is open, this one included, keeps the time with which it was opened.
     ///
@@ -24,7 +28,7 @@ extension Vault {
     /// ```
     ///
     /// - Parameters:
-    ///   - passcode: The vault's passcode, to loosen a setting; counted like an attempt to unlock.
+    ///   - passcode: The vault's passcode, if the change needs it; counted like an attempt to unlock.
     ///   - change: Changes the present settings, which it receives. With a passcode it may be called twice.
     /// - Returns: The new settings.
     /// - Throws: `locked` if a passcode is needed and none was given, `wrongPasscode`, `attemptDelayed`;

@@ -204,13 +204,15 @@ public final class Vault: Sendable {
     /// The attempt is counted on the disk before the passcode is evaluated.
     ///
     /// - Throws: `locked` if a passcode is needed and none was passed; `wrongPasscode` with the number of
-    ///   attempts left; `attemptDelayed` with the time to wait; `wiped` at the tenth failure.
+    ///   attempts left; `attemptDelayed` with the time to wait; `wiped` at the tenth failure, unless
+    ///   ``VaultOptions/erasesAfterTenFailures`` is off.
     public func unlock(with passcode: Passcode? = nil) async throws(CofferError) {
         let core = core
         try await BlockingExecutor.run { _ throws(CofferError) in try core.unlock(with: passcode) }
     }
 
-    /// Returns the number of wrong passcodes left before everything is erased; `nil` without a passcode.
+    /// Returns the number of wrong passcodes left before everything is erased; `nil` without a passcode, or
+    /// if wrong ones never erase.
     ///
     /// - Throws: `wiped`, `corrupt`.
     package func attemptsLeft() async throws(CofferError) -> Int? {

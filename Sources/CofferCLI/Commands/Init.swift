@@ -16,6 +16,11 @@ struct InitCommand: AsyncParsableCommand {
             The tenth wrong passcode in a row erases the vault with everything in it, and nothing brings it \
             back. Keep a copy of what must not be lost: see coffer export and coffer file export. The same \
             wrong passcode twice in a row counts once.
+
+            With --erase-after never, wrong passcodes erase nothing. They are counted, and from the fifth on \
+            each makes the next attempt wait twice as long, up to an hour; nothing else stops someone at \
+            this machine from guessing on. Choose a long passcode. Earlier releases of coffer refuse to open \
+            such a vault.
             """)
 
     enum Keyring: String, CaseIterable, ExpressibleByArgument {
@@ -23,6 +28,12 @@ struct InitCommand: AsyncParsableCommand {
     }
     enum Policy: String, CaseIterable, ExpressibleByArgument { case none, digits, alphanumeric }
     enum Switch: String, CaseIterable, ExpressibleByArgument { case on, off }
+    enum EraseAfter: String, CaseIterable, ExpressibleByArgument {
+        case ten = "10", never
+
+        /// The number of wrong passcodes in a row that erase a vault; none if they never do.
+        static func document(erases: Bool) -> JSONDocument { erases ? .number(10) : .none }
+    }
 
     @OptionGroup var global: GlobalOptions
 
@@ -60,6 +71,9 @@ struct InitCommand: AsyncParsableCommand {
     @Option(help: "Increase the delay after each wrong passcode, from the fifth on.")
     var attemptDelays = Switch.on
 
+    @Option(help: "The number of wrong passcodes in a row that erases the vault.")
+    var eraseAfter = EraseAfter.ten
+
     @Option(
         help: ArgumentHelp(
             "Lock after this time without use; 'reboot': only at a reboot.", valueName: "minutes|reboot"))
@@ -91,17 +105,17 @@ struct InitCommand: AsyncParsableCommand {
             return try Output.json(
                 .object([
                     ("vaultID", .text(vaultID)), ("keyring", .text(options.keyring.rawValue)),
-                    ("eraseAfter", noPasscode ? .none : .number(Self.attemptLimit)),
+                    ("eraseAfter", EraseAfter.document(erases: !noPasscode && eraseAfter == .ten)),
                 ]))
         }
         let storage = options.keyring == .file ? "that directory" : "the Secret Service"
         try Output.line(
             "Created vault \(vaultID) at \(location.path); its device key and tokens are in \(storage).")
-        if !noPasscode { try Output.line(VaultOpener.erasureNotice) }
+        guard !noPasscode else { return }
+        try Output.line(
+            VaultOpener.erasureNotice(
+                erases: options.erasesAfterTenFailures, delays: options.delaysAttempts))
     }
-
-    /// The wrong passcodes in a row after which a vault erases itself.
-    private static let attemptLimit = 10
 
     private func backend(at location: VaultLocation) async throws(CofferError) -> KeyringBackend {
         switch keyring {
@@ -165,6 +179,7 @@ struct InitCommand: AsyncParsableCommand {
         options.policy = try passcodePolicy()
         options.allowsExternalMedia = allowExternal
         options.delaysAttempts = attemptDelays == .on
+        options.erasesAfterTenFailures = eraseAfter == .ten
         let (memory, isTooMuch) = kdfMemory.multipliedReportingOverflow(by: 1024)
         options.cost = try Argon2id.Cost(memoryKiB: isTooMuch ? .max : memory, passes: kdfPasses)
         options.inactivity = try Self.inactivity(inactivity)

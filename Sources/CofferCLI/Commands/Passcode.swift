@@ -22,11 +22,14 @@ struct PasscodeCommand: ParsableCommand {
             guard try await !vault.status().hasPasscode else {
                 throw CofferError(.alreadyExists, "A passcode is already set. Use passcode change.")
             }
-            let policy = try await vault.passcodePolicy()
+            let settings = try await vault.settings()
             try await vault.changePasscode(
-                to: VaultOpener.newPasscode(onDescriptor: new.newPasscodeFd, policy: policy), current: nil)
+                to: VaultOpener.newPasscode(onDescriptor: new.newPasscodeFd, policy: settings.policy),
+                current: nil)
             vault.lock()
-            Output.message("coffer: \(VaultOpener.erasureNotice)")
+            let notice = VaultOpener.erasureNotice(
+                erases: settings.erasesAfterTenFailures, delays: settings.delaysAttempts)
+            Output.message("coffer: \(notice)")
             try global.confirm(hasPasscode: true)
         }
     }

@@ -11,8 +11,12 @@ struct SettingsCommand: AsyncParsableCommand {
             Shows the settings without a passcode, and after a change. To loosen a setting needs the \
             passcode, from --passcode-fd or the terminal; to tighten one does not. Looser are: a shorter \
             minimum length, policy none instead of digits or digits instead of alphanumeric, common or \
-            denied passcodes allowed again, no delays, and a longer inactivity time, with reboot the \
-            longest.
+            denied passcodes allowed again, no delays, --erase-after never, and a longer inactivity time, \
+            with reboot the longest.
+
+            A change erases nothing. If ten or more wrong passcodes were counted meanwhile, --erase-after 10 \
+            needs the passcode, too, which resets the count. Earlier releases of coffer refuse to open a \
+            vault with --erase-after never.
 
             The rules for passcodes apply whenever one is set or changed, not to the present one. A shorter \
             inactivity time locks the vault at once. Whether the desktop keyring may ask for its password \
@@ -46,6 +50,9 @@ struct SettingsCommand: AsyncParsableCommand {
     @Option(help: "Increase the delay after each wrong passcode, from the fifth on.")
     var attemptDelays: InitCommand.Switch?
 
+    @Option(help: "The number of wrong passcodes in a row that erases the vault.")
+    var eraseAfter: InitCommand.EraseAfter?
+
     @Option(
         help: ArgumentHelp(
             "Lock after this time without use; 'reboot': only at a reboot.", valueName: "minutes|reboot"))
@@ -58,6 +65,7 @@ struct SettingsCommand: AsyncParsableCommand {
         var rejectsCommon: Bool?
         var denied: [String]?
         var delaysAttempts: Bool?
+        var erasesAfterTenFailures: Bool?
         /// The outer `nil` stands for no change, the inner one for none but a reboot.
         var inactivity: Duration??
 
@@ -66,6 +74,7 @@ struct SettingsCommand: AsyncParsableCommand {
                 characters: characters, minimumLength: minimumLength, rejectsCommon: rejectsCommon,
                 denying: denied)
             if let delaysAttempts { settings.delaysAttempts = delaysAttempts }
+            if let erasesAfterTenFailures { settings.erasesAfterTenFailures = erasesAfterTenFailures }
             if let inactivity { settings.inactivity = inactivity }
         }
     }
@@ -80,15 +89,15 @@ struct SettingsCommand: AsyncParsableCommand {
         } catch {
             guard error.code == .locked, given == nil else { throw error }
             guard let typed = try await VaultOpener.currentPasscode(global, of: vault) else {
-                throw CofferError(.locked, Self.noTerminal)
+                throw CofferError(.locked, "\(error.message) \(Self.noTerminal)")
             }
             try show(try await Self.changed(vault, change, typed))
         }
     }
 
     private static let noTerminal =
-        "To loosen a setting needs the passcode, even while the vault is unlocked, and there is no terminal "
-        + "to ask for it. Specify it with --passcode-fd."
+        "That holds even while the vault is unlocked, and there is no terminal to ask for the passcode. "
+        + "Specify it with --passcode-fd."
 
     private static func changed(
         _ vault: Vault, _ change: Change, _ passcode: Passcode?
@@ -104,7 +113,7 @@ struct SettingsCommand: AsyncParsableCommand {
     private func wantedChange() throws(CofferError) -> Change? {
         guard
             policy != nil || minimumLength != nil || denyCommon != nil || denyFile != nil
-                || attemptDelays != nil || inactivity != nil
+                || attemptDelays != nil || eraseAfter != nil || inactivity != nil
         else { return nil }
         var change = Change()
         switch policy {
@@ -117,25 +126,29 @@ struct SettingsCommand: AsyncParsableCommand {
         change.rejectsCommon = denyCommon.map { $0 == .on }
         if let denyFile { change.denied = try InitCommand.deniedPasscodes(in: denyFile) }
         change.delaysAttempts = attemptDelays.map { $0 == .on }
+        change.erasesAfterTenFailures = eraseAfter.map { $0 == .ten }
         if let inactivity { change.inactivity = .some(try InitCommand.inactivity(inactivity)) }
         return change
     }
 
     private func show(_ settings: VaultSettings) throws(CofferError) {
         let minutes = settings.inactivity.map { (Int($0.components.seconds) + 59) / 60 }
-        let fields: [(String, JSONDocument)] = [
-            ("policy", .text(settings.policy.characters.word)),
-            ("minimumLength", .number(settings.policy.minimumLength)),
-            ("denyCommon", .flag(settings.policy.rejectsCommon)),
-            ("deniedPasscodes", .number(settings.policy.denylistCount)),
-            ("attemptDelays", .flag(settings.delaysAttempts)),
-            ("inactivityMinutes", minutes.map { .number($0) } ?? .none),
+        let erases = InitCommand.EraseAfter.document(erases: settings.erasesAfterTenFailures)
+        // The last part of each is the text instead of a null.
+        let fields: [(name: String, value: JSONDocument, absence: String)] = [
+            ("policy", .text(settings.policy.characters.word), ""),
+            ("minimumLength", .number(settings.policy.minimumLength), ""),
+            ("denyCommon", .flag(settings.policy.rejectsCommon), ""),
+            ("deniedPasscodes", .number(settings.policy.denylistCount), ""),
+            ("attemptDelays", .flag(settings.delaysAttempts), ""),
+            ("eraseAfter", erases, InitCommand.EraseAfter.never.rawValue),
+            ("inactivityMinutes", minutes.map { .number($0) } ?? .none, "until a reboot"),
         ]
-        guard !global.json else { return try Output.json(.object(fields)) }
-        for (name, value) in fields {
+        guard !global.json else { return try Output.json(.object(fields.map { ($0.name, $0.value) })) }
+        for (name, value, absence) in fields {
             switch value {
             case .value(.string(let text)): try Output.line("\(name): \(text)")
-            case .value(.null): try Output.line("\(name): until a reboot")
+            case .value(.null): try Output.line("\(name): \(absence)")
             default: try Output.line("\(name): \(value.encoded())")
             }
         }

@@ -14,7 +14,9 @@ struct StatusCommand: AsyncParsableCommand {
             damaged: see coffer token purge-corrupt. fileIndexDamaged: run coffer file reindex to rebuild \
             the index. fileKeysDamaged: without that record no file can be opened; restore it from a backup. \
             coffer doctor reports more. secondsLeft: the time until the keys that coffer unlock cached are \
-            gone, if no command uses them meanwhile.
+            gone, if no command uses them meanwhile. eraseAfter: the number of wrong passcodes in a row \
+            that erases the vault, of which attemptsLeft are left; with --json, both are null if wrong ones \
+            never erase.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -29,6 +31,7 @@ struct StatusCommand: AsyncParsableCommand {
             ("vaultID", status.vaultID.map { .text($0.description) } ?? .none),
             ("passcode", .flag(status.hasPasscode)),
             ("attemptsLeft", status.attemptsLeft.map { .number($0) } ?? .none),
+            ("eraseAfter", InitCommand.EraseAfter.document(erases: status.erasesAfterTenFailures)),
             ("inactivityMinutes", status.inactivityMinutes.map { .number($0) } ?? .none),
             ("secondsLeft", status.timeLeft.map { .number($0.wholeSeconds) } ?? .none),
             ("tokens", .number(status.tokens)),
@@ -57,6 +60,9 @@ struct StatusCommand: AsyncParsableCommand {
             case .value(.null): continue
             default: try Output.line("\(name): \(value.encoded())")
             }
+        }
+        if status.hasPasscode, !status.erasesAfterTenFailures {
+            try Output.line("eraseAfter: \(InitCommand.EraseAfter.never.rawValue)")
         }
     }
 }

@@ -200,9 +200,15 @@ enum VaultOpener {
     }
 
     /// What an owner must know before the first wrong passcode.
-    static let erasureNotice =
-        "The tenth wrong passcode in a row erases the vault with everything in it. Keep a copy of what must "
-        + "not be lost."
+    static func erasureNotice(erases: Bool, delays: Bool) -> String {
+        guard !erases else {
+            return "The tenth wrong passcode in a row erases the vault with everything in it. Keep a copy of "
+                + "what must not be lost."
+        }
+        let limit = delays ? "only delays of up to an hour slow" : "no delay slows"
+        return "Wrong passcodes never erase the vault, and \(limit) down guessing. Choose a passcode that "
+            + "resists it."
+    }
 
     /// A new passcode: from the given descriptor, or typed twice on the terminal. A typed one that `policy`
     /// refuses is not asked for a second time.

@@ -13,14 +13,20 @@ package struct AttemptLimiter {
     package let device: DeviceKey
     package let clock: VaultClock
     package let delays: Bool
+    /// Whether ten wrong passcodes erase everything. Otherwise they are only counted and delayed.
+    package let erases: Bool
     /// Stores the counter's generation outside the vault directory; `nil` if the generation is not stored
     /// there.
     package var rollbackGuard: RollbackGuard?
 
-    package init(device: DeviceKey, clock: VaultClock, delays: Bool, rollbackGuard: RollbackGuard? = nil) {
+    package init(
+        device: DeviceKey, clock: VaultClock, delays: Bool, erases: Bool,
+        rollbackGuard: RollbackGuard? = nil
+    ) {
         self.device = device
         self.clock = clock
         self.delays = delays
+        self.erases = erases
         self.rollbackGuard = rollbackGuard
     }
 
@@ -33,8 +39,8 @@ package struct AttemptLimiter {
     }
 
     /// Counts and compares a passcode. Returns `false` if the passcode is right, after resetting the count to
-    /// zero, and `true` if everything must be erased because ten passcodes were wrong. Throws `wrongPasscode`
-    /// for any other wrong passcode.
+    /// zero, and `true` if everything must be erased because ten passcodes were wrong, which never happens if
+    /// the limiter does not erase. Throws `wrongPasscode` for any other wrong passcode.
     package func mustErase(
         after passcode: DerivedPasscode, keybag: Keybag, in vault: borrowing Descriptor
     ) throws(CofferError) -> Bool {
@@ -43,7 +49,7 @@ package struct AttemptLimiter {
         let state = try prepare(keybag, key: key, in: vault)
         let before = state.attempts
         let isAgain = before.isLast(passcode.tag)
-        guard before.attemptsLeft > 0 || (isAgain && before.isPending) else { return true }
+        guard !isExhausted(before) || (isAgain && before.isPending) else { return true }
         guard before.isPending || !isAgain else {
             _ = try write(before, over: state.record, key: key, in: vault)
             throw wrong(before)
@@ -64,7 +70,7 @@ package struct AttemptLimiter {
             // If the result cannot be recorded, the passcode stays pending and the next attempt compares it
             // again.
             _ = try? write(attempts, over: counted, key: key, in: vault)
-            guard attempts.attemptsLeft > 0 else { return true }
+            guard !isExhausted(attempts) else { return true }
             throw wrong(attempts)
         }
         _ = try write(AttemptRecord(), over: counted, key: key, in: vault)
@@ -83,9 +89,15 @@ package struct AttemptLimiter {
             throw CofferError(
                 .attemptDelayed,
                 "Too soon after a wrong passcode: wait \(seconds) \(seconds == 1 ? "second" : "seconds").",
-                attemptsLeft: attempts.attemptsLeft, retryAfter: wait)
+                attemptsLeft: attemptsLeft(attempts), retryAfter: wait)
         }
     }
+
+    /// Returns the number of wrong passcodes left before everything is erased; `nil` if they never erase.
+    package func attemptsLeft(_ attempts: AttemptRecord) -> Int? { erases ? attempts.attemptsLeft : nil }
+
+    /// Returns whether everything must be erased.
+    private func isExhausted(_ attempts: AttemptRecord) -> Bool { attemptsLeft(attempts) == 0 }
 
     /// Reads the counter, enforces the delay, compares a pending passcode if the keybag has a passcode tag,
     /// and sets the time of this attempt.
@@ -101,8 +113,8 @@ package struct AttemptLimiter {
             attempts.lastFailure = now
             record = try write(attempts, over: record, key: key, in: vault)
         }
-        // After ten wrong passcodes there is no further delay.
-        if attempts.attemptsLeft > 0 || attempts.isPending { try throwIfTooSoon(attempts) }
+        // Before an erasure there is no further delay.
+        if !isExhausted(attempts) || attempts.isPending { try throwIfTooSoon(attempts) }
         // Verify before counting that the service accepts a write. The service must also have the generation
         // of a pending passcode before that passcode is compared.
         try rollbackGuard?.record(record.generation)
@@ -114,11 +126,13 @@ package struct AttemptLimiter {
 
     private func wrong(_ attempts: AttemptRecord) -> CofferError {
         let consequence =
-            attempts.attemptsLeft == 1
-            ? "one attempt left: the next wrong passcode erases this vault."
-            : "\(attempts.attemptsLeft) attempts left before everything is erased."
+            switch attemptsLeft(attempts) {
+            case nil: "wrong passcodes never erase this vault."
+            case 1?: "one attempt left: the next wrong passcode erases this vault."
+            case let left?: "\(left) attempts left before everything is erased."
+            }
         return CofferError(
-            .wrongPasscode, "Wrong passcode; \(consequence)", attemptsLeft: attempts.attemptsLeft)
+            .wrongPasscode, "Wrong passcode; \(consequence)", attemptsLeft: attemptsLeft(attempts))
     }
 
     private func write(

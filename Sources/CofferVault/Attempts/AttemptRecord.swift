@@ -19,8 +19,13 @@ package struct AttemptRecord: Equatable, RecordPayload {
     package static let record = AuthenticatedRecord<AttemptRecord>(
         name: "attempts", magic: FileMagic.attempts, keyLabel: KDFLabel.attemptsMAC, slotSize: 512,
         displayName: "attempt counter", remedy: .restoreOrWipeVault)
-    /// The number of failures after which everything is erased.
+    /// The number of failures after which everything is erased, unless the vault never erases.
     package static let limit = 10
+    /// The longest delay. It starts again at every boot, so a longer one could keep the owner of a machine
+    /// that is switched off every day from ever trying again.
+    package static let maxDelay = Duration.seconds(3600)
+    /// The highest number of failures that the record can hold; the count stays there.
+    private static let maxFailures = Int(UInt32.max)
 
     /// The number of wrong passcodes, including a pending one.
     package var failures = 0
@@ -43,9 +48,9 @@ package struct AttemptRecord: Equatable, RecordPayload {
     }
 
     /// Returns the delay after a number of failures: zero for up to four failures, one second for five, and
-    /// twice the previous delay for each further failure.
+    /// twice the previous delay for each further failure, but at most ``maxDelay``.
     package static func delay(after failures: Int) -> Duration {
-        failures < 5 ? .zero : .seconds(1 << min(failures - 5, 20))
+        failures < 5 ? .zero : min(Duration.seconds(1 << min(failures - 5, 20)), maxDelay)
     }
 
     /// Returns the remaining delay. After a reboot, the full delay starts again at the boot, because the boot
@@ -69,6 +74,7 @@ package struct AttemptRecord: Equatable, RecordPayload {
             || identifier.hasSameBytes(as: unknown)
     }
 
+    /// The number of wrong passcodes left in a vault that erases after the tenth.
     package var attemptsLeft: Int { max(0, Self.limit - failures) }
 
     /// Returns whether this is the tag of the passcode that was counted last.
@@ -80,7 +86,7 @@ package struct AttemptRecord: Equatable, RecordPayload {
     /// Returns a copy in which the passcode with this tag is counted and not yet compared.
     package func counting(_ tag: [UInt8]) -> AttemptRecord {
         var counted = self
-        if !isLast(tag) { counted.failures += 1 }
+        if !isLast(tag) { counted.failures = min(failures + 1, Self.maxFailures) }
         counted.lastTag = tag
         counted.isPending = true
         return counted

@@ -86,6 +86,7 @@ extension VaultDirectory {
             for: ProtectionClass.all(hasPasscode: passcode != nil), vaultID: device.vaultID)
         var keybag = Keybag(
             passcode: nil, policy: options.policy, delaysAttempts: options.delaysAttempts,
+            erasesAfterTenFailures: options.erasesAfterTenFailures,
             inactivity: try VaultSettings.seconds(of: options.inactivity),
             hostBinding: try MachineFingerprint.current(), keys: [:])
         try keybag.protect(keys, with: passcode, cost: options.cost, device: device)

@@ -8,6 +8,11 @@ public struct VaultOptions: Sendable {
     /// Whether wrong passcodes cause increasing delays, from the fifth wrong passcode on.
     public var delaysAttempts = true
 
+    /// Whether the tenth wrong passcode in a row erases the vault. If not, only ``delaysAttempts`` limits how
+    /// often someone with access to the account can guess the passcode, and earlier releases cannot open the
+    /// vault.
+    public var erasesAfterTenFailures = true
+
     /// The time without use after which the vault locks; `nil` if only a reboot locks it. The time is used in
     /// whole seconds and must be at least one second.
     public var inactivity: Duration? = .seconds(600)
@@ -22,7 +27,7 @@ public struct VaultOptions: Sendable {
     /// such media.
     public var allowsExternalMedia = false
 
-    /// Creates the default options: no passcode policy, delays, ``KeyringBackend/file``, 10 minutes of
-    /// inactivity, `Argon2id.Cost.standard`, no external media.
+    /// Creates the default options: no passcode policy, delays, erasure after ten wrong passcodes,
+    /// ``KeyringBackend/file``, 10 minutes of inactivity, `Argon2id.Cost.standard`, no external media.
     public init() {}
 }

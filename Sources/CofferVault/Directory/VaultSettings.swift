@@ -12,24 +12,32 @@ public struct VaultSettings: Sendable, Hashable {
     /// Whether wrong passcodes cause increasing delays, from the fifth on.
     public var delaysAttempts: Bool
 
+    /// Whether the tenth wrong passcode in a row erases the vault.
+    public var erasesAfterTenFailures: Bool
+
     /// The time without use after which the vault locks; `nil` if only a reboot locks it. Whole seconds, at
     /// least one.
     public var inactivity: Duration?
 
-    package init(policy: PasscodePolicy, delaysAttempts: Bool, inactivity: Duration?) {
+    package init(
+        policy: PasscodePolicy, delaysAttempts: Bool, erasesAfterTenFailures: Bool = true,
+        inactivity: Duration?
+    ) {
         self.policy = policy
         self.delaysAttempts = delaysAttempts
+        self.erasesAfterTenFailures = erasesAfterTenFailures
         self.inactivity = inactivity
     }
 
     /// Whether any part protects less than in `other`: a policy that requires less, no delays where there
-    /// were some, or a longer time without use, of which none is the longest.
+    /// were some, no erasure after ten wrong passcodes where there was one, or a longer time without use, of
+    /// which none is the longest.
     ///
     /// - Parameter other: The settings to compare with.
     /// - Returns: Whether a change from `other` to these settings is a loosening, whatever else it tightens.
     public func isLooser(than other: VaultSettings) -> Bool {
         policy.isLooser(than: other.policy) || !delaysAttempts && other.delaysAttempts
-            || other.locksSooner(than: self)
+            || !erasesAfterTenFailures && other.erasesAfterTenFailures || other.locksSooner(than: self)
     }
 
     /// Whether the vault locks after a shorter time without use.
@@ -57,7 +65,8 @@ extension Keybag {
     /// The settings in the keybag.
     package var settings: VaultSettings {
         VaultSettings(
-            policy: policy, delaysAttempts: delaysAttempts, inactivity: inactivity.map { .seconds($0) })
+            policy: policy, delaysAttempts: delaysAttempts, erasesAfterTenFailures: erasesAfterTenFailures,
+            inactivity: inactivity.map { .seconds($0) })
     }
 
     /// Replaces the settings.
@@ -68,5 +77,6 @@ extension Keybag {
         inactivity = try VaultSettings.seconds(of: settings.inactivity)
         policy = settings.policy
         delaysAttempts = settings.delaysAttempts
+        erasesAfterTenFailures = settings.erasesAfterTenFailures
     }
 }

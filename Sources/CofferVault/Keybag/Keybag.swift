@@ -9,8 +9,8 @@ import SystemPackage
 /// Payload of an ``AuthenticatedRecord`` of 4096-byte slots: flags (1; bit 0: a passcode is set), characters
 /// of the passcode policy (1), attempt delays (1; 0 or 1), whether items of a destroyed class must still be
 /// removed (1; 0 or 1), inactivity in seconds (4; 0: lock only by reboot), machine fingerprint (32), key
-/// derivation (1; 0: none, 1: Argon2id), 3 zero, memory in KiB (4), passes (4), salt (16), number of keys
-/// (2), for each key its class (2) and a `WrappedKey` (96).
+/// derivation (1; 0: none, 1: Argon2id; plus 128 if ten wrong passcodes do not erase), 3 zero, memory in KiB
+/// (4), passes (4), salt (16), number of keys (2), for each key its class (2) and a `WrappedKey` (96).
 ///
 /// A keybag from an earlier release may lack all of the following fields, or the last of them: number of
 /// public keys (2), for each key its class (2) and an X25519 key (32); number of recovery keys (2), for each
@@ -42,6 +42,8 @@ package struct Keybag {
     package var passcodeTag: [UInt8]?
     package var policy: PasscodePolicy
     package var delaysAttempts: Bool
+    /// Whether the tenth wrong passcode in a row erases the vault; true in a keybag from an earlier release.
+    package var erasesAfterTenFailures = true
     /// Seconds without use until the vault locks; `nil` if only a reboot locks it.
     package var inactivity: Int?
     /// The fingerprint of the machine and the user that created the vault: see ``MachineFingerprint``.
@@ -58,6 +60,9 @@ package struct Keybag {
     /// The maximum number of keys in each list; a record with more keys is corrupt.
     private static let maxKeyCount = 16
     private static let passcodeTagSize = 32
+    /// Added to the key derivation if ten wrong passcodes do not erase. Earlier releases, which would erase,
+    /// refuse the keybag, because they do not know the sum as a derivation.
+    private static let keepsAfterTenFailures: UInt8 = 0x80
 
     /// Whether the keybag has every class key, every public key and, with a passcode, the passcode's tag. A
     /// keybag from an earlier release may lack some of them.
@@ -147,7 +152,8 @@ extension Keybag: RecordPayload {
         ])
         writer.append(UInt32(inactivity ?? 0))
         writer.append(hostBinding)
-        writer.append([passcode == nil ? 0 : 1, 0, 0, 0])
+        let derivation: UInt8 = passcode == nil ? 0 : 1
+        writer.append([derivation | (erasesAfterTenFailures ? 0 : Self.keepsAfterTenFailures), 0, 0, 0])
         writer.append(UInt32(passcode?.cost.memoryKiB ?? 0))
         writer.append(UInt32(passcode?.cost.passes ?? 0))
         writer.append(passcode?.salt ?? [UInt8](repeating: 0, count: Argon2id.saltSize))
@@ -210,17 +216,18 @@ extension Keybag: RecordPayload {
         let memory = Int(try reader.number(UInt32.self))
         let passes = Int(try reader.number(UInt32.self))
         let salt = try reader.take(Argon2id.saltSize)
-        guard derivation == head[0] else {
+        guard derivation & ~Self.keepsAfterTenFailures == head[0] else {
             throw CofferError(
                 .unsupportedVersion, "The keybag names a key derivation that this release does not know.")
         }
         var passcode: PasscodeParameters?
-        if derivation == 1 {
+        if head[0] == 1 {
             passcode = PasscodeParameters(
                 cost: try Argon2id.Cost(memoryKiB: memory, passes: passes), salt: salt)
         }
         self.init(
             passcode: passcode, policy: .preset(characters), delaysAttempts: head[2] == 1,
+            erasesAfterTenFailures: derivation & Self.keepsAfterTenFailures == 0,
             inactivity: inactivity == 0 ? nil : inactivity, hostBinding: binding,
             keys: try Self.wrappedKeys(from: &reader))
         hasOrphans = head[3] == 1

@@ -58,6 +58,7 @@ struct EarlierVaultTests {
         #expect(status.state == .locked && status.hasPasscode && status.keyring == .file)
         #expect(status.vaultID?.description.uppercased() == "B4DDE08A-E38C-4A0F-A762-DD30B51E26EA")
         #expect(status.attemptsLeft == 9 && status.inactivityMinutes == 30)
+        #expect(status.erasesAfterTenFailures)
         #expect(status.tokens == 7 && status.files == 2 && status.pendingTokens == 1)
         #expect(status.corruptTokens == 0 && status.missingFiles.isEmpty && status.unlistedFiles.isEmpty)
     }

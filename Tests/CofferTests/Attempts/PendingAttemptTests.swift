@@ -66,6 +66,21 @@ struct PendingAttemptTests {
         #expect(await refusal(of: "correct horse", by: try home.open())?.code == .wiped)
     }
 
+    @Test("Where wrong passcodes do not erase, an interrupted one is settled all the same")
+    func aPendingPasscodeOfAVaultThatIsNotErased() async throws {
+        let home = try TestHome()
+        let never = TestHome.options { $0.erasesAfterTenFailures = false }
+        _ = try await home.create("correct horse", options: never)
+        try leavePending("correct horse", failures: 30, in: home)
+        #expect(await refusal(of: "wrong", by: try home.open())?.code == .wrongPasscode)
+        #expect(try home.attempts().failures == 1)
+        try leavePending("wrong", failures: 30, in: home)
+        #expect(await refusal(of: "another", by: try home.open())?.code == .wrongPasscode)
+        #expect(try home.attempts().failures == 31)
+        _ = try await home.unlocked("correct horse")
+        #expect(try home.attempts().failures == 0)
+    }
+
     /// Ten right passcodes of which none could be recorded, each with a wrong one between them.
     @Test("Unrecorded right passcodes never add up")
     func rightPasscodesNeverAddUp() async throws {
@@ -101,7 +116,8 @@ struct PendingAttemptTests {
         let passcode = try derived("correct horse", home)
         keybag.passcodeTag = nil
         keybag.keys = [:]
-        let counter = try AttemptLimiter(device: home.deviceKey(), clock: .system, delays: false)
+        let counter = try AttemptLimiter(
+            device: home.deviceKey(), clock: .system, delays: false, erases: true)
         let vault = try home.directory().openVault()
         for _ in 0..<12 {
             let code = failure { _ = try counter.mustErase(after: passcode, keybag: keybag, in: vault) }

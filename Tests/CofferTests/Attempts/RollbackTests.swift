@@ -70,6 +70,32 @@ import CofferCrypto
             #expect(try await attempt("correct horse") == nil)
         }
 
+        @Test("Where wrong passcodes do not erase, an older counter is refused, too, by guesses and settings")
+        func theCounterOfAVaultThatIsNotErased() async throws {
+            let options = TestHome.options {
+                $0.keyring = .secretService
+                $0.erasesAfterTenFailures = false
+            }
+            let vault = try await Vault.create(
+                at: location, options: options, passcode: Passcode(copying: "correct horse"))
+            #expect(try await attempt("wrong 1")?.code == .wrongPasscode)
+            let old = try home.read("attempts")
+            for number in 2...11 {
+                #expect(try await attempt("wrong \(number)")?.code == .wrongPasscode, "\(number)")
+            }
+            let newest = try home.read("attempts")
+            try home.write("attempts", old)
+            for passcode in ["wrong 12", "correct horse"] {
+                #expect(try await attempt(passcode)?.code == .rolledBack)
+            }
+            let change = await refusal {
+                try await vault.changeSettings { $0.erasesAfterTenFailures = true }
+            }
+            #expect(change?.code == .rolledBack)
+            try home.write("attempts", newest)
+            #expect(try await attempt("correct horse") == nil)
+        }
+
         @Test("A copy of the newest state opens")
         func theNewestCopyOpens() async throws {
             _ = try await create()

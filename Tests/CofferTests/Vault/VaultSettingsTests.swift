@@ -31,7 +31,11 @@ struct VaultSettingsTests {
         policy(.any), policy(.digits, 5), policy(common: false), policy(.digits, 6, [1]),
         policy(.digits, 6, [1, 3]), policy(.lettersAndDigits, 5), policy(.any, 128),
         changed { $0.delaysAttempts = false }, changed { $0.inactivity = .seconds(601) },
-        changed { $0.inactivity = nil },
+        changed { $0.inactivity = nil }, changed { $0.erasesAfterTenFailures = false },
+        changed {
+            $0.erasesAfterTenFailures = false
+            $0.inactivity = .seconds(1)
+        },
         changed {
             $0.inactivity = .seconds(1)
             $0.delaysAttempts = false
@@ -50,7 +54,8 @@ struct VaultSettingsTests {
 
     @Test("From none, every time is tighter, and delays are")
     func fromNothing() {
-        let none = VaultSettings(policy: .none, delaysAttempts: false, inactivity: nil)
+        let none = VaultSettings(
+            policy: .none, delaysAttempts: false, erasesAfterTenFailures: false, inactivity: nil)
         #expect(!Self.settings.isLooser(than: none) && none.isLooser(than: Self.settings))
         #expect(Self.settings.locksSooner(than: none) && !none.locksSooner(than: Self.settings))
     }

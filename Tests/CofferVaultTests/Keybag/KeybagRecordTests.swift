@@ -78,6 +78,47 @@ struct KeybagRecordTests {
         }
     }
 
+    /// Whether ten wrong passcodes erase is beside the derivation, the same as whether there is a passcode:
+    /// earlier releases refuse a keybag in which the two differ.
+    @Test(
+        "A vault that is not erased is a newer release's to earlier ones; the default's bytes are theirs",
+        arguments: [nil, "correct horse"])
+    func erasure(_ passcode: String?) throws {
+        let vault = try VaultOnDisk(passcode: passcode)
+        let derivation: UInt8 = passcode == nil ? 0 : 1
+        let stored = try Keybag.record.read(device: vault.device, in: vault.directory)
+        let erasing = stored.payload.encoded
+        #expect(stored.payload.erasesAfterTenFailures && erasing[0] == derivation)
+        #expect(erasing[40..<44].elementsEqual([derivation, 0, 0, 0]))
+        var keybag = stored.payload
+        keybag.erasesAfterTenFailures = false
+        try Keybag.record.update(stored, to: keybag, device: vault.device, in: vault.directory)
+        let read = try vault.keybag()
+        #expect(!read.erasesAfterTenFailures && (read.passcode == nil) == (passcode == nil))
+        // The flag and nothing else, so that what an earlier release compares with byte 0 differs from it.
+        var expected = erasing
+        expected[40] |= 0x80
+        #expect(read.encoded == expected && expected[40] != expected[0])
+        try forge(vault) { $0[Self.payload + 40] = derivation }
+        #expect(try vault.keybag().erasesAfterTenFailures)
+        #expect(try vault.keybag().encoded == erasing)
+        for other in [0x40, 0x82, 0xff, 0x81 - derivation] as [UInt8] {
+            try forge(vault) { $0[Self.payload + 40] = other }
+            #expect(failure { _ = try vault.keybag() } == .unsupportedVersion, "\(other)")
+        }
+    }
+
+    @Test("Without the key of its tag, nobody turns the erasure off or on", arguments: [false, true])
+    func flippedErasure(_ erases: Bool) throws {
+        let vault = try VaultOnDisk(passcode: "correct horse")
+        try forge(vault) { $0[Self.payload + 40] = erases ? 0x01 : 0x81 }
+        #expect(try vault.keybag().erasesAfterTenFailures == erases)
+        var flipped = try vault.read("keybag")
+        for slot in [0, 1] { flipped[slot * Self.slotSize + Self.payload + 40] ^= 0x80 }
+        try vault.write("keybag", flipped)
+        #expect(failure { _ = try vault.keybag() } == .corrupt)
+    }
+
     @Test("A wrapped key is not authentic as the key of another class")
     func aWrappedKeyOfAnotherClassIsNotAuthentic() throws {
         let vault = try VaultOnDisk()

@@ -29,7 +29,7 @@ let package = Package(
     ],
     traits: [
         .trait(
-            name: "SecretService", description: "Speak to the desktop's keyring (links libsecret and GLib)."),
+            name: "SecretService", description: "Speak to the desktop's keyring (links GLib)."),
         .default(enabledTraits: ["SecretService"]),
     ],
     dependencies: [
@@ -41,8 +41,8 @@ let package = Package(
         // Cellar: module maps, no logic.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
-        .systemLibrary(
-            name: "CSecretService", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
+        // GLib without pkg-config, whose flags SwiftPM warns of in every dependent package: see its shim.h.
+        .systemLibrary(name: "CGIO"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CLinux"),
         // SHA-256 by the processor's instructions: C, because Swift has no function attribute for them.
@@ -52,7 +52,7 @@ let package = Package(
         // SQLite's page cache, wrapped: C, because it is installed before main and on the path of every page.
         .target(name: "CPageCache", dependencies: ["CSQLite"], publicHeadersPath: "."),
 
-        // Shared by every layer: the error type, text as bytes, and hexadecimal text.
+        // Shared by every layer: the error type, text as bytes, hexadecimal text, and JSON.
         .target(name: "CofferBase", swiftSettings: shared),
 
         // Floor 0: the unsafe room.
@@ -70,7 +70,7 @@ let package = Package(
             name: "CofferDBus",
             dependencies: [
                 "CofferBase", "CofferEngine",
-                .target(name: "CSecretService", condition: .when(traits: ["SecretService"])),
+                .target(name: "CGIO", condition: .when(traits: ["SecretService"])),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),
@@ -128,7 +128,8 @@ let package = Package(
         .executableTarget(
             name: "CofferCLI",
             dependencies: [
-                "Coffer", "CofferBase", "CofferCrypto", "CofferDatabase", "CofferEngine", "CofferVectors",
+                "Coffer", "CofferBase", "CofferCrypto", "CofferDBus", "CofferDatabase", "CofferEngine",
+                "CofferVectors",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -145,6 +146,9 @@ let package = Package(
             ],
             path: "Benchmarks/Bench",
             swiftSettings: shared),
+        // libsecret, which only a peer of bench needs.
+        .systemLibrary(
+            name: "CSecretService", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
         // The peers that bench measures against: raw calls of the C libraries, outside every product's
         // library.
         .target(
@@ -204,6 +208,13 @@ let package = Package(
         .testTarget(
             name: "CofferVectorsTests",
             dependencies: ["CofferBase", "CofferCrypto", "CofferVectors", "TestSupport"],
+            swiftSettings: shared),
+        .testTarget(
+            name: "CofferVaultTests",
+            dependencies: [
+                "CofferBase", "CofferCrypto", "CofferEngine", "CofferVault", "TestSupport",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
             swiftSettings: shared),
         .testTarget(
             name: "CofferTests",

@@ -54,10 +54,13 @@ install_packages() {
         fail "These packages could not be installed: ${missing[*]}"
 }
 
-# step SECONDS COMMAND…: announces the command and runs it under a time limit, away from the terminal.
+# step SECONDS COMMAND…: announces the command, runs it under a time limit, away from the terminal, and says how
+# long it took.
 step() {
-    local seconds=$1
+    local limit=$1 start=$SECONDS status=0
     shift
     printf '==> %s\n' "$*" >&2
-    timeout -k 30 "$seconds" "$@" </dev/null
+    timeout -k 30 "$limit" "$@" </dev/null || status=$?
+    printf '==> %s s: %s\n' "$((SECONDS - start))" "$1${2:+ $2}" >&2
+    return "$status"
 }

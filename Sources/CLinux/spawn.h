@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -42,4 +44,31 @@ static inline int clinux_spawn_bound(const char *program, char *const *arguments
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {}
     errno = number;
     return -1;
+}
+
+// Whether two entries NAME=VALUE are of the same variable.
+static inline int clinux_is_same_variable(const char *one, const char *other) {
+    while (*one != 0 && *one != '=' && *one == *other) one++, other++;
+    return *one == *other && (*one == '=' || *one == 0);
+}
+
+// The environment `own` with other variables: `added` holds entries NAME=VALUE, each with a NUL behind it,
+// and they replace those of the same names. Neither's entries are copied; the caller frees the vector. NULL
+// without memory.
+static inline char **clinux_environment(char *const *own, const void *added, unsigned long size) {
+    const char *entries = added;
+    unsigned long count = 1, used = 0, at;
+    for (char *const *entry = own; entry && *entry; entry++) count++;
+    for (at = 0; at < size; at++) count += entries[at] == 0;
+    char **vector = malloc(count * sizeof *vector);
+    if (!vector) return NULL;
+    for (char *const *entry = own; entry && *entry; entry++) {
+        int replaced = 0;
+        for (at = 0; at < size; at += strlen(entries + at) + 1)
+            if (clinux_is_same_variable(*entry, entries + at)) replaced = 1;
+        if (!replaced) vector[used++] = *entry;
+    }
+    for (at = 0; at < size; at += strlen(entries + at) + 1) vector[used++] = (char *)(entries + at);
+    vector[used] = NULL;
+    return vector;
 }

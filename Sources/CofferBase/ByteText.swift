@@ -1,9 +1,9 @@
 // The kernel, SQLite and every peer compare names byte for byte. Swift compares strings by canonical
 // equivalence: a "?" followed by a combining accent does not contain "?", and the Kelvin sign equals "K".
-// Text that a decision rests on is therefore compared, searched and split by its UTF-8 bytes.
+// Security decisions therefore compare, search and split text by its UTF-8 bytes.
 
 extension StringProtocol {
-    /// Whether both texts have the same bytes.
+    /// Returns whether both texts have the same UTF-8 bytes.
     package func hasSameBytes(as other: some StringProtocol) -> Bool { utf8.elementsEqual(other.utf8) }
 
     /// Splits the text at the byte `separator`.
@@ -17,12 +17,13 @@ extension StringProtocol {
             .map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The text with each byte `mark` doubled, as SQL escapes a quotation mark inside a quotation.
+    /// Returns the text with each `mark` doubled, as SQL escapes a quotation mark inside quoted text.
     package func doubling(_ mark: Unicode.Scalar) -> String {
         String(String.UnicodeScalarView(unicodeScalars.flatMap { $0 == mark ? [mark, mark] : [$0] }))
     }
 
-    /// The text with the letters A to Z in lower case and everything else unchanged: SQLite's own folding.
+    /// The text with the letters A to Z in lower case and everything else unchanged: the case folding of
+    /// SQLite.
     package var foldedASCII: String {
         String(
             decoding: utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 },
@@ -31,7 +32,7 @@ extension StringProtocol {
 }
 
 extension UInt8 {
-    /// The value of this byte as an ASCII hexadecimal digit; `nil` if it is not one.
+    /// The value of this byte as an ASCII hexadecimal digit; `nil` for any other byte.
     package var hexDigit: UInt8? {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
@@ -53,12 +54,12 @@ extension Unicode.Scalar {
 }
 
 extension Collection<UInt8> {
-    /// Whether these bytes begin with those of `text`.
+    /// Returns whether these bytes begin with the UTF-8 bytes of `text`.
     package func hasPrefix(_ text: String) -> Bool { starts(with: text.utf8) }
 }
 
 extension BidirectionalCollection<UInt8> {
-    /// Whether these bytes end with those of `text`.
+    /// Returns whether these bytes end with the UTF-8 bytes of `text`.
     package func hasSuffix(_ text: String) -> Bool {
         reversed().starts(with: text.utf8.reversed())
     }

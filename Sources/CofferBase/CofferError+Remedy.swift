@@ -1,7 +1,7 @@
 extension CofferError {
-    /// A step that may resolve an error. The library only says which; an application words it in terms of its
-    /// own user interface. New remedies may appear in a minor release, so a `switch` over them needs a
-    /// `default`.
+    /// A step that may resolve an error. The library only names the step; the application describes it in
+    /// terms of its own user interface. New remedies may appear in a minor release, so a `switch` over them
+    /// needs a `default`.
     public struct Remedy: Sendable, Hashable, CaseIterable {
         private enum Kind: String, CaseIterable {
             case createVault, returnOrCreateVault, activateVault
@@ -23,14 +23,14 @@ extension CofferError {
         /// The remedy's name, stable across releases. `coffer --json` prints it.
         public var name: String { kind.rawValue }
 
-        /// Every remedy that this release knows.
+        /// Every remedy that this release defines.
         public static var allCases: [Remedy] { Kind.allCases.map { Remedy(kind: $0) } }
 
         // MARK: Vaults
 
         /// Create a vault.
         public static let createVault = Remedy(kind: .createVault)
-        /// Put the vault directory back if it was moved away, or else create a vault.
+        /// Put the vault directory back if it was moved away; otherwise create a vault.
         public static let returnOrCreateVault = Remedy(kind: .returnOrCreateVault)
         /// Activate the wiped vault again.
         public static let activateVault = Remedy(kind: .activateVault)
@@ -46,11 +46,13 @@ extension CofferError {
         public static let restoreKeyringOrWipeVault = Remedy(kind: .restoreKeyringOrWipeVault)
         /// Wipe the vault of the user that the message names, then try again.
         public static let eraseUserVault = Remedy(kind: .eraseUserVault)
-        /// Remove the directory, which is not recognized as a vault, and any keys left in the kernel keyring.
+        /// Remove the directory, which does not contain a recognizable vault, and any keys left in the kernel
+        /// keyring.
         public static let removeDirectory = Remedy(kind: .removeDirectory)
-        /// Restore the record of orders from a backup, or remove it and trust the keys again.
+        /// Restore the record of signed commands from a backup, or remove the record and trust the keys
+        /// again.
         public static let restoreOrRemoveOrders = Remedy(kind: .restoreOrRemoveOrders)
-        /// Start the wipe that a signed order could not finish, to see what is still there.
+        /// Repeat the wipe that a signed command could not finish, to see what remains.
         public static let wipeAgain = Remedy(kind: .wipeAgain)
 
         // MARK: Tokens and databases
@@ -61,24 +63,24 @@ extension CofferError {
         public static let restoreOrReplaceToken = Remedy(kind: .restoreOrReplaceToken)
         /// Store damaged pending tokens again, and remove the damaged copies.
         public static let replaceDamagedTokens = Remedy(kind: .replaceDamagedTokens)
-        /// Remove what is in the place of the pending tokens.
+        /// Remove the entry that is in the place of the pending tokens.
         public static let purgeCorruptTokens = Remedy(kind: .purgeCorruptTokens)
         /// Use another copy of the file.
         public static let useAnotherCopy = Remedy(kind: .useAnotherCopy)
-        /// Allow an expensive key derivation, if you know who wrote the file: `allowingExpensive`.
+        /// Allow an expensive key derivation (`allowingExpensive`) if you trust the author of the file.
         public static let allowExpensiveDerivation = Remedy(kind: .allowExpensiveDerivation)
-        /// Convert the database as a plain one: `EncryptedDatabase.encrypt`.
+        /// Convert the unencrypted database with `EncryptedDatabase.encrypt`.
         public static let convertPlainDatabase = Remedy(kind: .convertPlainDatabase)
 
         // MARK: Files
 
         /// List the files to see their ids.
         public static let listFiles = Remedy(kind: .listFiles)
-        /// List the files, which removes what interrupted additions and removals left.
+        /// List the files, which removes the remains of interrupted additions and removals.
         public static let removeUnfinishedFiles = Remedy(kind: .removeUnfinishedFiles)
         /// Restore the file's container from a backup of the vault directory, or remove the file.
         public static let restoreOrRemoveFile = Remedy(kind: .restoreOrRemoveFile)
-        /// Restore the right container, or add the present one to the index.
+        /// Restore the correct container, or add the existing container to the index.
         public static let restoreOrReindexFile = Remedy(kind: .restoreOrReindexFile)
         /// Remove the container, or add it to the index if it is yours.
         public static let removeOrReindexFile = Remedy(kind: .removeOrReindexFile)
@@ -117,7 +119,7 @@ extension CofferError {
         public static let watchSession = Remedy(kind: .watchSession)
         /// Remove unneeded keys from the kernel keyring.
         public static let removeKernelKeys = Remedy(kind: .removeKernelKeys)
-        /// Use the documented schemes only for data that has them already.
+        /// Use the documented schemes only for data that already uses them.
         public static let limitDocumentedSchemes = Remedy(kind: .limitDocumentedSchemes)
     }
 }

@@ -1,16 +1,16 @@
 /// An error from any product of the package.
 ///
-/// Compare ``code`` to decide what to do; show ``message`` to the user, and after it the application's own
-/// words for ``remedy``. No field ever holds secret bytes. New codes may appear in a minor release, so a
-/// `switch` over codes needs a `default`.
+/// Check ``code`` to decide what to do. Show ``message`` to the user, followed by the application's own
+/// description of ``remedy``. No property contains secret bytes. New codes may appear in a minor release, so
+/// a `switch` over codes needs a `default`.
 public struct CofferError: Error, Sendable {
     /// The kind of failure, for a program to act on.
     public let code: Code
 
-    /// One or more sentences for the user that say what failed. Never contains a secret.
+    /// One or more sentences for the user that say what failed. The message never contains a secret.
     public let message: String
 
-    /// A step that may resolve the error, to be worded by the application; `nil` if none is known.
+    /// A step that may resolve the error, for the application to describe; `nil` if none is known.
     public let remedy: Remedy?
 
     /// The `errno` of the system call that failed, if there was one.
@@ -19,10 +19,10 @@ public struct CofferError: Error, Sendable {
     /// The number of attempts left before everything is erased; set with ``Code/wrongPasscode``.
     public let attemptsLeft: Int?
 
-    /// The version that is stored now; set with ``Code/conflict``.
+    /// The version that is currently stored; set with ``Code/conflict``.
     public let currentVersion: UInt64?
 
-    /// How long to wait before trying again; set with ``Code/attemptDelayed``.
+    /// The time to wait before trying again; set with ``Code/attemptDelayed``.
     public let retryAfter: Duration?
 
     /// The locations of all matching entries; set with ``Code/ambiguous``.
@@ -34,10 +34,10 @@ public struct CofferError: Error, Sendable {
     ///   - code: The kind of failure.
     ///   - message: One or more sentences for the user, without secrets.
     ///   - remedy: A step that may resolve the error.
-    ///   - systemError: The `errno` behind it.
-    ///   - attemptsLeft: Attempts left before everything is erased.
-    ///   - currentVersion: The version now stored.
-    ///   - retryAfter: How long to wait before trying again.
+    ///   - systemError: The `errno` of the system call that failed.
+    ///   - attemptsLeft: The number of attempts left before everything is erased.
+    ///   - currentVersion: The version that is currently stored.
+    ///   - retryAfter: The time to wait before trying again.
     ///   - entries: The locations of all matching entries.
     public init(
         _ code: Code, _ message: String, remedy: Remedy? = nil, systemError: Int32? = nil,
@@ -80,15 +80,15 @@ extension CofferError {
         public static let absent = Code(kind: .absent)
         /// The vault lists the item, but another program deleted it.
         public static let missing = Code(kind: .missing)
-        /// The required keys are not in memory: unlock first.
+        /// The required keys are not in memory: unlock the vault first.
         public static let locked = Code(kind: .locked)
         /// The passcode does not open this vault.
         public static let wrongPasscode = Code(kind: .wrongPasscode)
         /// The vault was wiped and requires activation.
         public static let wiped = Code(kind: .wiped)
-        /// Stored data is damaged: its structure or its authentication does not hold.
+        /// Stored data is damaged: its structure or its authentication tag is invalid.
         public static let corrupt = Code(kind: .corrupt)
-        /// An authenticated message does not open under this key. Which byte was wrong is never said.
+        /// An authenticated message does not open under this key. The error never tells which byte was wrong.
         public static let notAuthentic = Code(kind: .notAuthentic)
         /// Stored data is intact but belongs to another vault.
         public static let foreign = Code(kind: .foreign)
@@ -96,13 +96,13 @@ extension CofferError {
         public static let unsupportedVersion = Code(kind: .unsupportedVersion)
         /// The keyring that this vault uses cannot be reached.
         public static let keyringUnavailable = Code(kind: .keyringUnavailable)
-        /// There is no session bus on which to reach the Secret Service.
+        /// There is no session bus, so the Secret Service cannot be reached.
         public static let noSessionBus = Code(kind: .noSessionBus)
         /// There is a session bus, but no Secret Service on it.
         public static let noSecretService = Code(kind: .noSecretService)
-        /// The Secret Service has no default collection, and none is created for the user.
+        /// The Secret Service has no default collection. The library does not create one.
         public static let noDefaultCollection = Code(kind: .noDefaultCollection)
-        /// The user's keyring is locked. Not to be confused with ``locked``, which refers to the vault.
+        /// The user's keyring is locked. Compare ``locked``, which refers to the vault.
         public static let keyringLocked = Code(kind: .keyringLocked)
         /// The keyring would have to prompt the user, and there is no prompter.
         public static let noPrompter = Code(kind: .noPrompter)
@@ -110,9 +110,9 @@ extension CofferError {
         public static let promptDismissed = Code(kind: .promptDismissed)
         /// The Secret Service disappeared during a call, so it is unknown whether the call took effect.
         public static let interrupted = Code(kind: .interrupted)
-        /// Files are older than the state recorded elsewhere: an older copy was put back.
+        /// Files are older than the state recorded elsewhere: an older copy was restored.
         public static let rolledBack = Code(kind: .rolledBack)
-        /// Several items match where one is expected: entries of the keyring, see ``CofferError/entries``, or
+        /// Several items match where one is expected: entries of the keyring (see ``CofferError/entries``) or
         /// of a soup.
         public static let ambiguous = Code(kind: .ambiguous)
         /// A deadline passed.
@@ -125,7 +125,7 @@ extension CofferError {
         public static let attemptDelayed = Code(kind: .attemptDelayed)
         /// There is no vault at this location.
         public static let notInitialised = Code(kind: .notInitialised)
-        /// The item already exists and is not replaced.
+        /// The item already exists and was not replaced.
         public static let alreadyExists = Code(kind: .alreadyExists)
         /// An argument has the wrong size, form or value.
         public static let invalidInput = Code(kind: .invalidInput)
@@ -137,7 +137,7 @@ extension CofferError {
         public static let readOnly = Code(kind: .readOnly)
         /// The operating system denied access.
         public static let permissionDenied = Code(kind: .permissionDenied)
-        /// The task was cancelled; nothing was left behind.
+        /// The task was cancelled and left no partial result.
         public static let cancelled = Code(kind: .cancelled)
         /// Reading or writing failed for another reason; see ``CofferError/systemError``.
         public static let inputOutput = Code(kind: .inputOutput)
@@ -145,28 +145,28 @@ extension CofferError {
         public static let outOfMemory = Code(kind: .outOfMemory)
         /// This host or this build does not support the operation.
         public static let unsupported = Code(kind: .unsupported)
-        /// The bytes are not an order: their structure is invalid.
+        /// The bytes are not a signed command: their structure is invalid.
         public static let orderMalformed = Code(kind: .orderMalformed)
-        /// The order is longer than allowed.
+        /// The command is longer than allowed.
         public static let orderTooLong = Code(kind: .orderTooLong)
-        /// The order has a format version that this release cannot read.
+        /// The command has a format version that this release cannot read.
         public static let orderUnsupportedVersion = Code(kind: .orderUnsupportedVersion)
-        /// The order is signed with a key that this vault does not trust.
+        /// The command is signed with a key that this vault does not trust.
         public static let orderUnknownKey = Code(kind: .orderUnknownKey)
-        /// The order's signature is invalid.
+        /// The command's signature is invalid.
         public static let orderBadSignature = Code(kind: .orderBadSignature)
-        /// The order is genuine but is for another vault or device.
+        /// The command is genuine but is for another vault or device.
         public static let orderForeign = Code(kind: .orderForeign)
-        /// The order is genuine but its counter is outside the allowed range.
+        /// The command is genuine but its counter is outside the allowed range.
         public static let orderCounterOutOfRange = Code(kind: .orderCounterOutOfRange)
-        /// The order is genuine, but it or one with a higher counter was seen before.
+        /// The command is genuine, but this command or one with a higher counter was received before.
         public static let orderReplayed = Code(kind: .orderReplayed)
-        /// The order is genuine but its time of issue is in the future.
+        /// The command is genuine but its time of issue is in the future.
         public static let orderNotYetValid = Code(kind: .orderNotYetValid)
-        /// The order is genuine but has expired.
+        /// The command is genuine but has expired.
         public static let orderExpired = Code(kind: .orderExpired)
-        /// The issuer revoked the token: a server answered `invalid_grant`. Throw it from the closure of a
-        /// refresh.
+        /// The issuer revoked the token: a server answered `invalid_grant`. Throw this error from the closure
+        /// that refreshes the token.
         public static let tokenRevoked = Code(kind: .tokenRevoked)
         /// An underlying library failed unexpectedly.
         public static let internalFailure = Code(kind: .internalFailure)

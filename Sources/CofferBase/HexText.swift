@@ -1,20 +1,20 @@
-/// Hexadecimal text for bytes that are not secret: names, salts, digests. The time it takes depends on the
-/// bytes; secrets use the engine's `Encoding`.
+/// Hexadecimal encoding of bytes that are not secret: names, salts, digests. Its running time depends on the
+/// bytes; for secrets, use the engine's `Encoding`.
 package enum HexText {
-    /// The lower-case digits of `bytes`.
+    /// Returns the lower-case digits of `bytes`.
     package static func encode(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(
             decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// Decodes `text`; returns `nil` unless it is an even number of hexadecimal digits.
+    /// Decodes an even number of hexadecimal digits.
     ///
     /// - Parameters:
     ///   - text: Hexadecimal digits.
-    ///   - lowerCaseOnly: Whether to reject capitals. Vector files use lower case, so a capital there is
-    ///     damage.
-    /// - Returns: The bytes.
+    ///   - lowerCaseOnly: Whether to reject upper-case digits. Test vector files use lower case, so an
+    ///     upper-case digit indicates a damaged file.
+    /// - Returns: The bytes; `nil` for any other text.
     package static func decode(_ text: String, lowerCaseOnly: Bool = false) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count % 2 == 0 else { return nil }

@@ -1,13 +1,13 @@
 #if SecretService
-    import CSecretService
+    import CGIO
     import Dispatch
     import Synchronization
 
-    /// The state of a listener's thread: its context and its connection.
+    /// The thread of a listener, with its context and its connection.
     ///
-    /// `@unchecked Sendable` holds because the pointers are written once, under the mutex, before any caller
-    /// is told that the thread is listening; a context may be woken and a GDBusConnection used from any
-    /// thread; and the objects that they point to are released with the last owner.
+    /// `@unchecked Sendable` holds because each pointer is written once, before any caller learns that the
+    /// thread is listening; any thread may wake a context, cancel a GCancellable and use a GDBusConnection;
+    /// and the objects are released with the last owner.
     @safe final class BusConnectionThread: @unchecked Sendable {
         enum Phase: Sendable { case opening, listening, refused, ended }
 
@@ -39,8 +39,8 @@
             unsafe g_main_context_unref(context)
         }
 
-        /// Returns the phase reached within the deadline. `nil` means that it has not connected yet; the
-        /// thread is then told to end.
+        /// Returns the phase that the thread reaches within the deadline. Returns `nil` and tells the thread
+        /// to end if the thread is still connecting by then.
         func waitUntilListening(_ deadline: Duration) -> Phase? {
             let parts = deadline.components
             let time =
@@ -63,7 +63,8 @@
 
         private var hasLeft: Bool { state.withLock { $0.hasLeft } }
 
-        /// The body of the thread.
+        /// Connects, listens until the listener or the connection ends, and cleans up: the body of the
+        /// thread.
         func live(address: String, rules: [BusRule]) {
             unsafe g_main_context_push_thread_default(context)
             defer { unsafe g_main_context_pop_thread_default(context) }
@@ -73,21 +74,21 @@
                 return
             }
             let subscriptions = rules.map(subscribe)
-            // The answer comes after the bus has processed every rule: from here on no signal is missed.
+            // The bus answers this call after it has processed every rule: from here on, no signal is missed.
             let isHeard =
                 call(
                     "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetId", [],
                     .seconds(25)) != nil
             state.withLock { $0.phase = isHeard ? .listening : .refused }
             opened.signal()
-            // The end of the connection is an event of this context, too.
+            // The end of the connection also wakes this context.
             while isHeard, !hasLeft, unsafe g_dbus_connection_is_closed(connection) == 0 {
                 _ = unsafe g_main_context_iteration(context, 1)
             }
             for subscription in subscriptions {
                 unsafe g_dbus_connection_signal_unsubscribe(connection, subscription)
             }
-            // Queued events refer to removed subscriptions, and are dropped.
+            // Drop queued events, which refer to removed subscriptions.
             while unsafe g_main_context_iteration(context, 0) != 0 {}
             unsafe g_dbus_connection_close(connection, nil, nil, nil)
             let isLost = state.withLock { state in
@@ -107,8 +108,8 @@
             return true
         }
 
-        /// The callback gets this object unretained: it is called only on this thread, in
-        /// ``live(address:rules:)``.
+        /// Subscribes to the signals that match `rule`. The callback's reference to this object is
+        /// unretained: GLib runs the callback only on this thread, in ``live(address:rules:)``.
         private func subscribe(_ rule: BusRule) -> CUnsignedInt {
             unsafe g_dbus_connection_signal_subscribe(
                 connection, rule.sender, rule.interface, rule.name, rule.path, rule.firstArgument,
@@ -138,7 +139,7 @@
             return unsafe SignalArguments.reading(reply)
         }
 
-        /// Returns the number of a descriptor in the answer, which the caller must close.
+        /// Calls a method and returns the descriptor in its answer, which the caller must close.
         func requestDescriptor(
             _ destination: String, _ path: String, _ interface: String, _ method: String,
             _ arguments: [BusArgument], _ deadline: Duration
@@ -156,7 +157,8 @@
             return number >= 0 ? number : nil
         }
 
-        /// The call takes ownership of the floating tuple, and the tuple of its parts.
+        /// Returns the arguments as a floating tuple. The call takes ownership of the tuple, and the tuple of
+        /// its parts.
         private static func tuple(_ arguments: [BusArgument]) -> OpaquePointer? {
             var parts: [OpaquePointer?] = unsafe arguments.map { argument in
                 switch argument {
@@ -167,7 +169,8 @@
             return unsafe g_variant_new_tuple(&parts, gsize(parts.count))
         }
 
-        /// For GLib's calls: at least one, because zero and less have another meaning there.
+        /// Converts a deadline for GLib's calls, to at least one millisecond: zero and negative values have a
+        /// special meaning there.
         private static func milliseconds(_ deadline: Duration) -> CInt {
             let parts = deadline.components
             return CInt(clamping: max(1, parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000))

@@ -1,10 +1,10 @@
 #if SecretService
     import CofferBase
-    import CSecretService
+    import CGIO
 
-    /// Converts GLib's error of a failed call to an error of this package.
+    /// Converts the GLib error of a failed call to a `CofferError`.
     enum BusFailure {
-        /// Takes ownership of `error`.
+        /// Returns the error for `call`, and takes ownership of `error`.
         static func taking(_ error: UnsafeMutablePointer<GError>?, _ call: String) -> CofferError {
             guard let error = unsafe error else { return CofferError(.internalFailure, "\(call) failed.") }
             defer { unsafe g_error_free(error) }

@@ -4,12 +4,14 @@ import Dispatch
 import Synchronization
 
 #if SecretService
-    import CSecretService
+    import CGIO
 
-    /// Listens to signals on a message bus, on its own thread, which ends with the listener's last owner.
+    /// A listener for signals on a message bus, with its own thread, which ends when the listener is
+    /// released.
     ///
-    /// The connection is its own: GLib's shared one would end the process with the bus, and start a bus if
-    /// there is none. The connection and its subscriptions belong to a context that only this thread runs.
+    /// The listener does not use GLib's shared connection, which ends the process when the bus ends and
+    /// starts a bus if there is none. The connection and its subscriptions belong to a context that only this
+    /// thread runs.
     package final class BusListener: Sendable {
         private let thread: BusConnectionThread
 
@@ -20,14 +22,16 @@ import Synchronization
         /// Connects to the bus at `address` and listens.
         ///
         /// - Parameters:
-        ///   - address: The bus.
+        ///   - address: The address of the bus.
         ///   - rules: The signals to listen to.
-        ///   - deadline: How long to wait until it is certain that no signal is missed from then on.
-        ///   - onSignal: Called on the listener's thread.
-        ///   - onEnd: Called there once when the connection to the bus ends, but not when the listener is
-        ///     released.
-        /// - Returns: The listener; after it is released, no further call begins.
-        /// - Throws: `unsupported` when no bus listens there; `timedOut`.
+        ///   - deadline: The time limit for connecting and subscribing. Once the function returns, no signal
+        ///     is missed.
+        ///   - onSignal: Called on the listener's thread for each signal.
+        ///   - onEnd: Called on the listener's thread once when the connection to the bus ends, but not when
+        ///     the listener is released.
+        /// - Returns: The listener. After it is released, no further call to `onSignal` begins.
+        /// - Throws: `unsupported` if no bus answers at `address`; `timedOut` if the bus does not answer in
+        ///   time; `refused` if this process cannot start enough threads.
         package static func start(
             address: String, rules: [BusRule], deadline: Duration,
             onSignal: @escaping @Sendable (BusSignal) -> Void, onEnd: @escaping @Sendable () -> Void
@@ -43,15 +47,15 @@ import Synchronization
             }
         }
 
-        /// Calls a method and returns its answer; does not start a service for it.
+        /// Calls a method and returns its answer. The bus does not start a service for the call.
         ///
         /// - Parameters:
         ///   - destination: The service to call.
         ///   - path: The object.
         ///   - interface: The interface.
         ///   - method: The method.
-        ///   - arguments: Its arguments.
-        ///   - deadline: How long to wait.
+        ///   - arguments: The method's arguments.
+        ///   - deadline: The time limit for the answer.
         /// - Returns: The answer; `nil` when the service refuses, does not exist or does not answer in time.
         package func call(
             _ destination: String, _ path: String, _ interface: String, _ method: String,
@@ -60,7 +64,8 @@ import Synchronization
             thread.call(destination, path, interface, method, arguments, deadline)
         }
 
-        /// The same for a method that answers with a descriptor.
+        /// Calls a method that answers with a descriptor, and returns that descriptor; `nil` if there is
+        /// none.
         package func descriptor(
             from destination: String, _ path: String, _ interface: String, _ method: String,
             _ arguments: [BusArgument], deadline: Duration
@@ -72,7 +77,7 @@ import Synchronization
         }
     }
 #else
-    /// A build without the trait SecretService listens to no bus.
+    /// The listener in a build without the SecretService trait, which cannot listen to a bus.
     package final class BusListener: Sendable {
         private init() {}
 
@@ -105,7 +110,7 @@ extension BusListener {
         #endif
     }
 
-    /// Whether a program on the bus owns `name`.
+    /// Returns whether a program on the bus owns `name`.
     package func isOwned(_ name: String, deadline: Duration) -> Bool {
         call(
             MessageBus.ownName, "/org/freedesktop/DBus", MessageBus.ownName, "NameHasOwner", [.text(name)],

@@ -6,12 +6,12 @@ package indirect enum BusValue: Sendable, Equatable {
     case number(UInt32)
     case bytes([UInt8])
     case paths([String])
-    case texts([String: String])
+    case strings([String: String])
     case properties([String: BusValue])
     case byPath([String: BusValue])
     case structure([BusValue])
     case variant(BusValue)
-    /// A value of a type that is not used here.
+    /// A value of a type that this package does not use.
     case other
 
     package var text: String? {
@@ -24,7 +24,7 @@ package indirect enum BusValue: Sendable, Equatable {
     package var number: UInt32? { if case .number(let number) = self { number } else { nil } }
     package var bytes: [UInt8]? { if case .bytes(let bytes) = self { bytes } else { nil } }
     package var paths: [String]? { if case .paths(let paths) = self { paths } else { nil } }
-    package var texts: [String: String]? { if case .texts(let texts) = self { texts } else { nil } }
+    package var strings: [String: String]? { if case .strings(let strings) = self { strings } else { nil } }
     package var byPath: [String: BusValue]? { if case .byPath(let values) = self { values } else { nil } }
     package var structure: [BusValue]? { if case .structure(let fields) = self { fields } else { nil } }
     /// The content of a variant.

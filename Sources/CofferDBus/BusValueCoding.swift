@@ -1,10 +1,10 @@
 import CofferBase
 
 #if SecretService
-    import CSecretService
+    import CGIO
 
     extension BusValue {
-        /// The value as GLib's, floating: the receiver sinks it.
+        /// The value as a floating GVariant, which the receiver sinks.
         var variant: OpaquePointer? {
             switch self {
             case .text(let text): unsafe g_variant_new_string(text)
@@ -13,7 +13,7 @@ import CofferBase
             case .number(let number): unsafe g_variant_new_uint32(number)
             case .bytes(let bytes): unsafe Self.array(of: bytes)
             case .paths(let paths): unsafe Self.list("ao", paths.map { .path($0) })
-            case .texts(let texts): unsafe Self.dictionary("a{ss}", texts.mapValues { .text($0) })
+            case .strings(let strings): unsafe Self.dictionary("a{ss}", strings.mapValues { .text($0) })
             case .properties(let values):
                 unsafe Self.dictionary("a{sv}", values.mapValues { .variant($0) })
             case .byPath: nil
@@ -23,8 +23,8 @@ import CofferBase
             }
         }
 
-        /// The arguments of a call: the call takes ownership of the floating tuple, and the tuple of its
-        /// parts.
+        /// Returns the arguments of a call as a floating tuple. The call takes ownership of the tuple, and
+        /// the tuple of its parts.
         static func tuple(_ fields: [BusValue]) -> OpaquePointer? {
             var parts = unsafe fields.map { unsafe $0.variant }
             return unsafe g_variant_new_tuple(&parts, gsize(parts.count))
@@ -59,7 +59,8 @@ import CofferBase
             return unsafe g_variant_builder_end(builder)
         }
 
-        /// Passes a type to `body`, which is valid during the call. The texts above are always valid types.
+        /// Calls `body` with the type that `text` names. The type is valid during the call. `text` must be a
+        /// valid type string.
         private static func withType<Result>(
             _ text: String, _ body: (OpaquePointer?) -> Result?
         ) -> Result? {
@@ -68,7 +69,7 @@ import CofferBase
             return unsafe body(type)
         }
 
-        /// Converts a variant of GLib's; the caller keeps ownership of it.
+        /// Converts a GVariant, which the caller continues to own.
         static func reading(_ variant: OpaquePointer) -> BusValue {
             switch unsafe String(cString: g_variant_get_type_string(variant)) {
             case "s": unsafe .text(String(cString: g_variant_get_string(variant, nil)))
@@ -78,7 +79,7 @@ import CofferBase
             case "ay": unsafe .bytes(readingBytes(variant))
             case "ao": unsafe .paths(children(variant).compactMap(\.text))
             case "v": unsafe .variant(children(variant).first ?? .other)
-            case "a{ss}": unsafe .texts(entries(variant).compactMapValues(\.text))
+            case "a{ss}": unsafe .strings(entries(variant).compactMapValues(\.text))
             case "a{sv}": unsafe .properties(entries(variant).compactMapValues(\.content))
             case let type where type.utf8.hasPrefix("a{o"): unsafe .byPath(entries(variant))
             case let type where type.utf8.hasPrefix("("): unsafe .structure(children(variant))

@@ -1,18 +1,18 @@
 #if SecretService
-    import CSecretService
+    import CGIO
     import Dispatch
     import Synchronization
 
-    /// Cancels a GLib call when its deadline is over.
+    /// A timer that cancels a GLib call when its deadline passes.
     ///
-    /// `@unchecked Sendable` holds because a GCancellable may be cancelled from any thread, and the reference
-    /// is kept until the last owner is released.
+    /// `@unchecked Sendable` holds because any thread may cancel a GCancellable, and the object is released
+    /// with the last owner.
     @safe final class CallWatchdog: @unchecked Sendable {
         let cancellable: UnsafeMutablePointer<GCancellable>
         private let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "coffer.deadline"))
         private let fired = Atomic(false)
 
-        /// `nil` when there is not enough memory.
+        /// Starts the timer; returns `nil` if the GCancellable cannot be created.
         init?(deadline: Duration) {
             guard let created = unsafe g_cancellable_new() else { return nil }
             unsafe cancellable = created
@@ -29,7 +29,7 @@
 
         var hasFired: Bool { fired.load(ordering: .relaxed) }
 
-        /// The handler keeps the watchdog alive until it is stopped.
+        /// Stops the timer. Until then, its handler keeps the watchdog alive.
         func stop() {
             timer.setEventHandler(handler: nil)
             timer.cancel()

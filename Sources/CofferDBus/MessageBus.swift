@@ -3,17 +3,17 @@ import CofferEngine
 import SystemPackage
 
 #if SecretService
-    import CSecretService
+    import CGIO
 
-    /// This package's own connection to a message bus.
+    /// A connection of this package to a message bus.
     ///
-    /// It is not GLib's shared one, which ends the process when the bus ends, takes its address only from the
-    /// environment and starts a bus if there is none. Calls block and may be made from any thread: GLib's own
-    /// thread reads the socket, and each call waits on its own context, so that neither a main loop nor
-    /// another call can delay it beyond its deadline.
+    /// This is not GLib's shared connection, which ends the process when the bus ends, takes its address only
+    /// from the environment and starts a bus if there is none. Calls block and may be made from any thread:
+    /// GLib's own thread reads the socket, and each call waits on its own context, so that neither a main
+    /// loop nor another call can delay it beyond its deadline.
     ///
-    /// `@unchecked Sendable` holds because a GDBusConnection may be used from any thread, and the reference
-    /// is kept until the last owner is released.
+    /// `@unchecked Sendable` holds because any thread may use a GDBusConnection, and the object is released
+    /// with the last owner.
     @safe package final class MessageBus: @unchecked Sendable {
         private let connection: OpaquePointer
 
@@ -23,7 +23,8 @@ import SystemPackage
 
         /// Connects to the bus at `address`.
         ///
-        /// Throws `noSessionBus` when no bus listens there, `timedOut` when none answers in time.
+        /// Throws `noSessionBus` if no bus listens there, `timedOut` if the bus does not answer in time, and
+        /// `keyringUnavailable` if this process cannot start the threads that a connection needs.
         package static func connect(_ address: String, deadline: Duration) throws(CofferError) -> MessageBus {
             do throws(CofferError) {
                 try StartRoom.requireThreads()
@@ -53,11 +54,11 @@ import SystemPackage
         ///
         /// - Parameters:
         ///   - member: The method.
-        ///   - arguments: Its arguments.
-        ///   - deadline: How long to wait for the answer; then the call throws `timedOut`.
-        ///   - starting: Whether the bus may start the service for it.
+        ///   - arguments: The method's arguments.
+        ///   - deadline: The time limit for the answer.
+        ///   - starting: Whether the bus may start the service for the call.
         /// - Returns: The values of the answer.
-        /// - Throws: The error to which ``BusFailure`` maps the failure.
+        /// - Throws: The error to which ``BusFailure`` maps the failure, such as `timedOut`.
         package func call(
             _ member: BusMember, _ arguments: [BusValue] = [], deadline: Duration, starting: Bool = false
         ) throws(CofferError) -> [BusValue] {
@@ -73,16 +74,18 @@ import SystemPackage
             return unsafe BusValue.reading(reply).structure ?? []
         }
 
-        /// Calls `member` and waits for a signal of the same object, subscribed to before the call.
+        /// Subscribes to a signal of an object, calls a method of that object and waits for the signal.
         ///
         /// - Parameters:
         ///   - member: The method.
-        ///   - arguments: Its arguments.
+        ///   - arguments: The method's arguments.
         ///   - signal: The name of the signal.
-        ///   - watched: A name on the bus to watch meanwhile.
-        ///   - deadline: How long to wait for the signal.
-        /// - Returns: The content of the signal, and whether the watched name had an owner during the wait.
-        /// - Throws: `timedOut`; `interrupted` when the service or the bus ends.
+        ///   - watched: A name on the bus to watch during the wait.
+        ///   - deadline: The time limit for the signal.
+        /// - Returns: The content of the signal, and whether the watched name acquired an owner during the
+        ///   wait.
+        /// - Throws: `timedOut` if the signal does not arrive in time; `interrupted` if the service or the
+        ///   bus ends.
         package func call(
             _ member: BusMember, _ arguments: [BusValue], awaiting signal: String, watching watched: String,
             deadline: Duration
@@ -103,14 +106,15 @@ import SystemPackage
     }
 
     extension Duration {
-        /// For GLib's calls: at least one, because zero and less have another meaning there.
+        /// The duration for GLib's calls, at least one millisecond: zero and negative values have a special
+        /// meaning there.
         fileprivate var milliseconds: CInt {
             let parts = components
             return CInt(clamping: max(1, parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000))
         }
     }
 #else
-    /// A build without the trait SecretService connects to no bus.
+    /// The connection in a build without the SecretService trait, which cannot connect to a bus.
     package final class MessageBus: Sendable {
         private init() {}
 
@@ -136,10 +140,11 @@ import SystemPackage
 #endif
 
 extension MessageBus {
-    /// The bus's own name on itself.
+    /// The name under which the bus itself receives calls.
     package static let ownName = "org.freedesktop.DBus"
 
-    /// The address of the session bus: from the environment, or the usual socket; `nil` when there is none.
+    /// The address of the session bus: the address in the environment, or that of the socket `bus` in the
+    /// runtime directory; `nil` if there is neither.
     package static var sessionAddress: String? {
         if let address = Environment.value("DBUS_SESSION_BUS_ADDRESS") { return address }
         guard let runtime = Environment.value("XDG_RUNTIME_DIR"), runtime.utf8.hasPrefix("/"),

@@ -1,15 +1,14 @@
 import CofferBase
 
-/// Checks whether a Secret Service (the desktop keyring) is running, without starting one and without waiting
-/// long.
+/// A check of whether a Secret Service (the desktop keyring) is running. The check does not start a service.
 package enum SecretServiceProbe {
     /// The result of the check.
     package enum Answer: Sendable {
-        /// A service is on the session bus.
+        /// A Secret Service is on the session bus.
         case running
-        /// There is a session bus and no service on it.
+        /// There is a session bus, but no Secret Service on it.
         case absent
-        /// There is no session bus.
+        /// There is no session bus, or it cannot be used.
         case noBus
         /// The bus did not answer in time.
         case timedOut
@@ -17,11 +16,11 @@ package enum SecretServiceProbe {
         case notBuilt
     }
 
-    /// The name of every Secret Service on the bus.
+    /// The name that a Secret Service owns on the bus.
     package static let serviceName = "org.freedesktop.secrets"
 
-    /// Queries the bus at `address`, by default the session's. A bus that does not answer within `deadline`
-    /// is `timedOut`.
+    /// Returns whether a Secret Service is on the bus at `address`, by default the session bus. Connecting
+    /// and querying each have the time limit `deadline`.
     package static func check(at address: String? = nil, deadline: Duration = .seconds(2)) -> Answer {
         #if SecretService
             guard let address = address ?? MessageBus.sessionAddress else { return .noBus }

@@ -1,17 +1,17 @@
 import CofferBase
 
-/// The arguments of a bus signal that concern locks: Booleans, strings and changed properties.
+/// The arguments of a signal or an answer that this package uses: Booleans, strings and properties.
 package struct SignalArguments: Sendable, Equatable {
     /// The first argument, if it is a Boolean.
     package var flag: Bool?
-    /// The arguments that are texts or object paths, in order.
+    /// The arguments that are strings or object paths, in order.
     package var positionalStrings: [String] = []
-    /// Boolean properties, by name.
+    /// The Boolean properties, by name.
     package var booleans: [String: Bool] = [:]
-    /// Text properties, by name.
+    /// The string properties, by name.
     package var strings: [String: String] = [:]
 
-    /// Creates content for a test.
+    /// Creates arguments, for a test.
     package init(
         flag: Bool? = nil, positionalStrings: [String] = [], booleans: [String: Bool] = [:],
         strings: [String: String] = [:]
@@ -30,7 +30,7 @@ package struct BusSignal: Sendable, Equatable {
     package let name: String
     package let content: SignalArguments
 
-    /// Creates a signal for a test.
+    /// Creates a signal.
     package init(path: String, interface: String, name: String, content: SignalArguments = SignalArguments())
     {
         self.path = path
@@ -69,17 +69,17 @@ package struct BusRule: Sendable, Equatable {
     }
 }
 
-/// An argument of a call.
+/// An argument of a method call.
 package enum BusArgument: Sendable {
     case text(String)
     case number(UInt32)
 }
 
 #if SecretService
-    import CSecretService
+    import CGIO
 
     extension SignalArguments {
-        /// Reads the arguments of a message, a tuple; the caller keeps ownership of it.
+        /// Reads the arguments of a message from a tuple, which the caller continues to own.
         static func reading(_ arguments: OpaquePointer) -> SignalArguments {
             var content = SignalArguments()
             unsafe forEachChild(arguments) { unsafe content.add($1, isFirst: $0 == 0) }

@@ -1,7 +1,8 @@
 #if SecretService
-    import CSecretService
+    import CGIO
 
-    /// The signals that one call waits for, on a context that only this thread runs.
+    /// A subscription to the signals that one call waits for, on a context that only the creating thread
+    /// runs.
     ///
     /// GLib delivers a signal to the context that was the thread's default at subscription, so everything
     /// here happens in ``step()``, on the only thread that uses this value.
@@ -20,13 +21,14 @@
             self.sender = sender
             unsafe context = g_main_context_new()
             unsafe g_main_context_push_thread_default(context)
-            // Wakes the loop, so that deadlines and a closed bus are seen.
+            // The ticks wake the loop, so that the caller can check its deadline and whether the bus is
+            // closed.
             unsafe ticks = g_timeout_source_new(50)
             unsafe g_source_set_callback(ticks, { _ in 1 }, nil, nil)
             unsafe g_source_attach(ticks, context)
         }
 
-        /// Waits for `signal` of an object, and for the end of its sender.
+        /// Subscribes to `signal` of an object, and to the end of its sender.
         func subscribe(path: String, interface: String, signal: String) {
             unsafe subscribe(sender, interface, signal, path, nil) { _, _, _, _, _, values, wait in
                 guard let wait = unsafe wait, let values = unsafe values else { return }
@@ -42,7 +44,8 @@
             }
         }
 
-        /// Records when a connection acquires `name` on the bus.
+        /// Subscribes to changes of the owner of `name`, and sets ``appeared`` when a connection acquires the
+        /// name.
         func watch(_ name: String) {
             unsafe subscribeToOwner(of: name) { _, _, _, _, _, values, wait in
                 guard let wait = unsafe wait, let values = unsafe values else { return }
@@ -53,10 +56,10 @@
             }
         }
 
-        /// Delivers pending signals, waiting at most one tick.
+        /// Delivers signals, after a wait of at most one tick of 50 milliseconds.
         func step() { _ = unsafe g_main_context_iteration(context, 1) }
 
-        /// Stops all delivery.
+        /// Stops delivery and releases the context.
         func end() {
             for subscription in subscriptions {
                 unsafe g_dbus_connection_signal_unsubscribe(connection, subscription)
@@ -64,7 +67,7 @@
             subscriptions = []
             unsafe g_source_destroy(ticks)
             unsafe g_source_unref(ticks)
-            // Queued events refer to removed subscriptions, and are dropped.
+            // Drop queued events, which refer to removed subscriptions.
             while unsafe g_main_context_iteration(context, 0) != 0 {}
             unsafe g_main_context_pop_thread_default(context)
             unsafe g_main_context_unref(context)
@@ -76,8 +79,8 @@
                 callback)
         }
 
-        /// The callback gets this object unretained: it is called only in ``step()``, while this object is
-        /// alive.
+        /// Subscribes to a signal. The callback's reference to this object is unretained: GLib runs the
+        /// callback only in ``step()``, while this object is alive.
         private func subscribe(
             _ sender: String, _ interface: String, _ signal: String, _ path: String, _ argument: String?,
             _ callback: GDBusSignalCallback

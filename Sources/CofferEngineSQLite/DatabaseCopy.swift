@@ -5,24 +5,25 @@ package import SystemPackage
 
 /// Copies a database into another format, key or page geometry.
 ///
-/// The backup interface copies pages unchanged, so it cannot reserve the bytes at their ends that another
-/// format needs. `VACUUM INTO` builds new pages.
+/// SQLite's backup interface copies pages unchanged, so it cannot reserve the bytes that another format needs
+/// at the end of each page. `VACUUM INTO` builds new pages.
 package struct DatabaseCopy: ~Copyable {
     private let path: FilePath
     private let source: Connection
     private let keyHandle: DatabaseKeyHandle?
-    /// The copy that is read instead of a source that cannot be recovered in place.
+    /// The copy to read instead of a source that cannot be recovered in place.
     private let recovery: RecoveryCopy?
-    /// The bytes that the source reserves at the end of each page.
+    /// The number of bytes that the source reserves at the end of each page.
     package let reserve: Int
 
-    /// Opens the database to copy from; without a key handle, a plain one.
+    /// Opens the database to copy from.
     ///
     /// - Parameters:
     ///   - path: The database.
-    ///   - keyHandle: Its key.
-    ///   - folder: Where an encrypted database may be copied to when a crash interrupted its last transaction
-    ///     and it cannot be rolled back in place; `nil` throws an error in that case.
+    ///   - keyHandle: The key of the database; `nil` for an unencrypted one.
+    ///   - folder: The directory in which to copy an encrypted database if a crash interrupted its last
+    ///     transaction and the transaction cannot be rolled back in place. If it is `nil`, such a database
+    ///     throws `readOnly`.
     /// - Returns: The open database.
     /// - Throws: `absent`, `notAuthentic` and the other errors of opening a database.
     package static func open(
@@ -57,13 +58,15 @@ package struct DatabaseCopy: ~Copyable {
         try source.run("COMMIT")
     }
 
-    /// Writes the whole database to a new file, checked and flushed; without a key handle, in plaintext.
+    /// Copies the whole database into a new file, checks the copy and flushes it to the disk. Without a key
+    /// handle, the copy is unencrypted.
     ///
-    /// Until it is complete, the file is in a directory of its own: a file left by a killed process is not
-    /// taken for a database and blocks no name.
+    /// The file is in a private directory until it is complete. If the process is killed, the unfinished file
+    /// cannot be mistaken for a database, and it blocks no name.
     ///
-    /// - Throws: `absent` for an empty source; `alreadyExists` when the file exists; `noSpace`; `cancelled`
-    ///   for a signal that ends work.
+    /// - Throws: `absent` for an empty source or a missing directory; `alreadyExists` if the file exists;
+    ///   `invalidInput` for a path that SQLite does not accept; `noSpace`; `cancelled` if a signal interrupts
+    ///   the work.
     package func write(to path: FilePath, _ target: DatabaseKeyHandle?) throws(CofferError) {
         let folder = try Self.openFolder(path.removingLastComponent())
         guard let name = path.lastComponent.map({ FilePath(root: nil, [$0]) }) else {
@@ -72,25 +75,25 @@ package struct DatabaseCopy: ~Copyable {
         guard try source.firstText("PRAGMA page_count") != "0" else { throw UnopenedFile.empty(self.path) }
         guard try folder.status(of: name) == nil else { throw Self.exists(path) }
         if let refusal = FileBeside.refusal(path) { throw refusal }
-        let place = try WorkFolder.make(.unfinished, in: folder)
-        let file = place.inner.path.pushing(Self.unfinished)
+        let workFolder = try WorkFolder.make(.unfinished, in: folder)
+        let file = workFolder.inner.path.pushing(Self.unfinished)
         guard FileNameBytes.of(file).count <= UnopenedFile.maxPathLength else {
             throw CofferError(
                 .invalidInput,
                 "SQLite accepts paths of up to \(UnopenedFile.maxPathLength) bytes, and the copy is made in "
-                    + "\(place.inner.path): choose a shorter path.")
+                    + "\(workFolder.inner.path): choose a shorter path.")
         }
-        // Accessible to its owner only from the start: SQLite would create a plain file according to the
-        // umask.
-        _ = try place.inner.open(Self.unfinished, [.readWrite, .exclusive])
+        // Create the file so that only its owner can access it. SQLite would create an unencrypted file with
+        // the mode that the umask allows.
+        _ = try workFolder.inner.open(Self.unfinished, [.readWrite, .exclusive])
         try vacuum(to: file, target)
-        try place.inner.open(Self.unfinished, [.readWrite]).sync()
+        try workFolder.inner.open(Self.unfinished, [.readWrite]).sync()
         do throws(CofferError) {
-            try place.folder.moveWithoutReplacing(place.name.pushing(Self.unfinished), to: name)
+            try workFolder.folder.moveWithoutReplacing(workFolder.name.pushing(Self.unfinished), to: name)
         } catch {
             throw error.code == .alreadyExists ? Self.exists(path) : error
         }
-        try place.folder.sync()
+        try workFolder.folder.sync()
     }
 
     private static let unfinished: FilePath = "database"
@@ -111,11 +114,11 @@ package struct DatabaseCopy: ~Copyable {
 
     private func vacuum(to path: FilePath, _ target: DatabaseKeyHandle?) throws(CofferError) {
         if let target {
-            // The geometry of an empty database is pinned except for this statement.
+            // This statement alone may change the geometry of an empty database.
             target.entry.isUnpinned = true
             keyHandle?.entry.isUnpinned = true
             // The order matters: setting the page size resets the reserve that was requested.
-            try source.run("PRAGMA page_size = \(target.entry.format.pageSize)")
+            try source.run("PRAGMA page_size = \(target.entry.pageSize)")
             _ = try source.reserve(max(reserve, target.entry.format.reserve))
         }
         defer {
@@ -130,7 +133,7 @@ package struct DatabaseCopy: ~Copyable {
     }
 }
 
-/// A bare connection, for copying only.
+/// A connection without GRDB, for copying only.
 @safe private final class Connection {
     private let handle: OpaquePointer
     private let path: FilePath
@@ -144,7 +147,7 @@ package struct DatabaseCopy: ~Copyable {
 
     deinit { unsafe sqlite3_close_v2(handle) }
 
-    /// Returns the URI by which SQLite opens a database: under its key, or as a plain one.
+    /// Returns the URI that makes SQLite open a database under its key, or as an unencrypted one.
     static func uri(for path: FilePath, _ keyHandle: DatabaseKeyHandle?) -> String {
         keyHandle?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
     }
@@ -179,7 +182,7 @@ package struct DatabaseCopy: ~Copyable {
         return SQLiteFailure.error(result, message, opening: keyHandle)
     }
 
-    /// Runs a statement; returns SQLite's extended code.
+    /// Runs a statement and returns SQLite's extended result code.
     func status(of statement: String) -> Int32 {
         let result = unsafe sqlite3_exec(handle, statement, nil, nil, nil)
         return result == SQLITE_OK ? result : unsafe sqlite3_extended_errcode(handle)
@@ -190,7 +193,7 @@ package struct DatabaseCopy: ~Copyable {
         guard result == SQLITE_OK else { throw failure(result) }
     }
 
-    /// The VFS's file object of an encrypted database.
+    /// The VFS's file object of the database; `nil` for an unencrypted database.
     var mainFile: DatabaseFile? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard let methods = unsafe EncryptedVFS.registered?.methods,
@@ -199,7 +202,7 @@ package struct DatabaseCopy: ~Copyable {
         return unsafe EncryptedMethods.object(file, methods) as? DatabaseFile
     }
 
-    /// Returns the first column of the first row.
+    /// Returns the first column of the first row; `nil` if there is no row.
     func firstText(_ query: String) throws(CofferError) -> String? {
         var statement: OpaquePointer?
         defer { unsafe sqlite3_finalize(statement) }
@@ -214,8 +217,8 @@ package struct DatabaseCopy: ~Copyable {
         return unsafe sqlite3_column_text(statement, 0).map { unsafe String(cString: $0) }
     }
 
-    /// Sets the bytes to reserve at the end of each page, or only queries with -1. Returns the previous
-    /// number.
+    /// Sets the number of bytes to reserve at the end of each page, or only queries it if `count` is -1.
+    /// Returns the previous number.
     func reserve(_ count: Int) throws(CofferError) -> Int {
         var number = Int32(count)
         let result = unsafe sqlite3_file_control(handle, "main", SQLITE_FCNTL_RESERVE_BYTES, &number)

@@ -3,45 +3,46 @@ import CofferEngine
 import CSQLite
 import SystemPackage
 
-/// A private copy of an encrypted database and of the journal that a crash left beside it. The interrupted
-/// transaction is rolled back in the copy, which is removed when this value is destroyed.
+/// A private copy of an encrypted database and of the journal that a crash left beside it. SQLite rolls the
+/// interrupted transaction back in the copy, which is removed when this value is destroyed.
 ///
-/// For databases that cannot be written themselves: in a read-only format, on a read-only file system, or
+/// Use it for a database that cannot be written: one in a read-only format, on a read-only file system, or
 /// owned by another user. The copy is encrypted like its source.
 struct RecoveryCopy: ~Copyable {
     private static let file: FilePath = "database"
     private static let journal: FilePath = "database-journal"
 
-    private let place: WorkFolder
+    private let workFolder: WorkFolder
 
     /// The copy's path.
-    var path: FilePath { place.inner.path.pushing(Self.file) }
+    var path: FilePath { workFolder.inner.path.pushing(Self.file) }
 
     /// Copies a database with its journal into a new directory in `folder`.
     ///
-    /// - Throws: `busy` when another connection is changing it; `noSpace`.
+    /// - Throws: `busy` if another connection is changing the database; `corrupt` if the journal names no
+    ///   valid super-journal; `inputOutput`; `noSpace`.
     static func make(
         of source: borrowing CopySource, in folder: FilePath
     ) throws(CofferError) -> RecoveryCopy {
-        let place = try WorkFolder.make(.recovery, in: Descriptor.open(folder, [.read, .directory]))
+        let workFolder = try WorkFolder.make(.recovery, in: Descriptor.open(folder, [.read, .directory]))
         try source.copy(
-            to: place.inner.open(Self.file, [.readWrite, .exclusive]),
-            journal: place.inner.open(Self.journal, [.readWrite, .exclusive]))
-        return RecoveryCopy(place: place)
+            to: workFolder.inner.open(Self.file, [.readWrite, .exclusive]),
+            journal: workFolder.inner.open(Self.journal, [.readWrite, .exclusive]))
+        return RecoveryCopy(workFolder: workFolder)
     }
 }
 
-/// The files of an open database, to be copied unchanged.
+/// The database file and the journal of an open database, to be copied.
 struct CopySource: ~Copyable {
     private static let pieceSize = 1 << 16
     private let main: DatabaseFile
 
     init(_ main: DatabaseFile) { self.main = main }
 
-    /// Copies both while no other connection can change the database.
+    /// Copies the database and its journal while no other connection can change the database.
     ///
-    /// Reads the database through SQLite's own file: closing another descriptor of it would drop SQLite's
-    /// locks on it.
+    /// This function reads the database through SQLite's own file: closing another descriptor of the database
+    /// would drop SQLite's locks.
     func copy(
         to output: borrowing Descriptor, journal journalOutput: borrowing Descriptor
     ) throws(CofferError) {
@@ -57,8 +58,9 @@ struct CopySource: ~Copyable {
         try Self.settle(journalOutput)
     }
 
-    /// Resolves what the super-journal decides and removes its name from the copy. Otherwise SQLite would
-    /// delete the super-journal, which the other databases of the transaction depend on.
+    /// Decides in the copy whether the transaction counts as committed, which depends on the super-journal,
+    /// and removes the name of the super-journal from the copy. If the name stayed, SQLite would delete the
+    /// super-journal, which the other databases of the transaction need.
     private static func settle(_ journal: borrowing Descriptor) throws(CofferError) {
         let size = try journal.status().size
         let ending = SuperJournal.ending(size) { region, offset in
@@ -66,11 +68,11 @@ struct CopySource: ~Copyable {
             return count == region.count ? SQLITE_OK : SQLITE_IOERR
         }
         switch ending {
-        // Any other name is rejected when the copy is opened.
+        // SQLite rejects any other name when it opens the copy.
         case .none, .stranger: return
         case .unreadable: throw CofferError(.inputOutput, "The journal's copy cannot be read.")
         case .name(let name, let start):
-            switch SuperJournal.place(name) {
+            switch SuperJournal.fileKind(at: name) {
             case .file: try journal.truncate(to: start)
             case .vacant: try journal.truncate(to: 0)
             case .noFile: throw CofferError(.corrupt, "The journal names no valid super-journal.")

@@ -7,8 +7,8 @@ package enum SQLiteFailure {
     ///
     /// - Parameters:
     ///   - code: The extended result code.
-    ///   - message: SQLite's message. It can quote the statement, so pass it to the caller only.
-    ///   - handle: The handle that the database was opened with, if opening it failed.
+    ///   - message: SQLite's message. It can quote the statement, so report it to the caller only.
+    ///   - handle: The key handle that the database was opened with, if opening it failed.
     /// - Returns: The error.
     package static func error(
         _ code: Int32, _ message: String, opening handle: DatabaseKeyHandle? = nil
@@ -64,7 +64,7 @@ package enum SQLiteFailure {
         }
     }
 
-    /// Returns why opening was refused for a file that begins in plaintext.
+    /// Returns the error for a file that was refused because it begins in plaintext.
     package static func notEncrypted(_ handle: DatabaseKeyHandle) -> CofferError {
         notADatabase(handle.diagnosis ?? .plain)
     }

@@ -1,14 +1,14 @@
 import CSQLite
 package import GRDB
 
-/// Databases that GRDB opens on its own, with a configuration of this package.
+/// Databases that GRDB opens on its own with a configuration of this package.
 package enum TemporaryDatabases {
-    /// The label of the connection on which GRDB's migrator runs its migrations to compare the schemas. Its
-    /// database is a plain file in the temporary directory.
+    /// The label of the connection on which GRDB's migrator runs its migrations to compare schemas. The
+    /// database of that connection is an unencrypted file in the temporary directory.
     private static let migratorLabel = "GRDB.DatabaseMigrator.temporary"
 
-    /// Moves such a database, while it is still empty, into memory, so that nothing of it is written in
-    /// plaintext. Returns whether it is one.
+    /// Moves the database of `db` into memory if it is the temporary database of GRDB's migrator. The
+    /// database must still be empty, so that no data is written in plaintext. Returns whether it was moved.
     package static func moveIntoMemory(_ db: Database) -> Bool {
         guard db.configuration.label == migratorLabel else { return false }
         let flags = UInt32(SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE)

@@ -3,15 +3,15 @@ import CofferEngine
 import Glibc
 package import SystemPackage
 
-/// Determines why SQLite could not open a database file, because SQLite does not report it.
+/// Determines why SQLite could not open a database file. SQLite itself does not report the reason.
 package enum UnopenedFile {
-    /// Returns the error for a file that SQLite could not open; `nil` when nothing about the file explains
-    /// the failure.
+    /// Returns the error for a file that SQLite could not open; `nil` if nothing about the file explains the
+    /// failure.
     ///
-    /// Checks names and modes only: closing a descriptor of the file would drop SQLite's locks on it.
+    /// This function opens no descriptor of the database: closing one would drop SQLite's locks on the file.
     ///
     /// - Parameter path: The database's absolute path.
-    /// - Returns: `absent`, `permissionDenied`, `readOnly`, `invalidInput` or `inputOutput`.
+    /// - Returns: `absent`, `alreadyExists`, `permissionDenied`, `readOnly`, `invalidInput` or `inputOutput`.
     package static func error(at path: FilePath) -> CofferError? {
         let folder = path.removingLastComponent()
         guard FileNameBytes.of(path).count <= maxPathLength else {
@@ -26,7 +26,7 @@ package enum UnopenedFile {
         guard mayUse(folder, X_OK) else {
             return CofferError(.permissionDenied, "This user may not enter the directory \(folder).")
         }
-        if case .vacant = SuperJournal.place(FileNameBytes.of(path)),
+        if case .vacant = SuperJournal.fileKind(at: FileNameBytes.of(path)),
             let refusal = FileBeside.refusal(path)
         {
             return refusal
@@ -39,7 +39,7 @@ package enum UnopenedFile {
             let more = mayUse(folder, W_OK) ? "" : ", and none can be created in its directory"
             return CofferError(.absent, "There is no database at \(path)\(more).")
         }
-        if case .noFile = SuperJournal.place(FileNameBytes.of(path)) {
+        if case .noFile = SuperJournal.fileKind(at: FileNameBytes.of(path)) {
             return CofferError(.inputOutput, "\(path) is not a regular file.")
         }
         guard mayUse(path, R_OK) else {
@@ -49,19 +49,20 @@ package enum UnopenedFile {
         return nil
     }
 
-    /// Requires a database at a path, for callers whose open call would otherwise create one. Throws also for
-    /// a symbolic link to nothing, and for an empty file unless a nonempty journal or WAL is beside it.
+    /// Requires a database at a path, for callers that would otherwise create one by opening it. Also throws
+    /// for a symbolic link whose target is missing, and for an empty file unless a nonempty journal or WAL is
+    /// beside it.
     ///
     /// - Parameter path: The database's absolute path.
     /// - Throws: `absent`; the errors of ``error(at:)``.
     package static func requireDatabase(at path: FilePath) throws(CofferError) {
         let bytes = FileNameBytes.of(path)
-        guard case .vacant = SuperJournal.place(bytes) else { return }
+        guard case .vacant = SuperJournal.fileKind(at: bytes) else { return }
         guard mayUse(path, F_OK) else {
             throw error(at: path) ?? CofferError(.absent, "There is no database at \(path).")
         }
         for suffix in ["-journal", "-wal"] {
-            guard case .vacant = SuperJournal.place(bytes + suffix.utf8) else { return }
+            guard case .vacant = SuperJournal.fileKind(at: bytes + suffix.utf8) else { return }
         }
         throw empty(path)
     }
@@ -71,13 +72,15 @@ package enum UnopenedFile {
         CofferError(.absent, "There is no database at \(path): the file is empty.")
     }
 
-    /// SQLite creates files beside a database to write to it, and in WAL mode even to read it.
+    /// The error for a directory in which SQLite cannot create files. SQLite creates files beside a database
+    /// to write to it, and in WAL mode even to read it.
     static let readOnlyFolder = CofferError(
         .readOnly,
         "SQLite needs files beside the database, but its directory is not writable: copy the database, "
             + "with the file -wal beside it if there is one, to a directory that you can write to.")
 
-    /// SQLite's own limit on Unix, minus the longest suffix that it appends to a name.
+    /// The longest path of a database in bytes: SQLite's own limit on Unix, minus the longest suffix that
+    /// SQLite appends to the path.
     static let maxPathLength = 512 - 8
 
     private static func mayUse(_ path: FilePath, _ mode: Int32) -> Bool {

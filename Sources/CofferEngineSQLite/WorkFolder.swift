@@ -2,14 +2,15 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// A private directory for incomplete files, beside the place where they are needed. It is removed with its
-/// contents when this value is destroyed.
+/// A private directory for incomplete files, beside the place where the files are needed. The directory and
+/// its contents are removed when this value is destroyed.
 ///
-/// A directory left by a killed process is removed when the next one is created in the same place.
+/// If a killed process leaves such a directory, the next process that creates one in the same place removes
+/// it.
 struct WorkFolder: ~Copyable {
-    /// The kind of files in such a directory, which is also the prefix of its name.
+    /// The kind of files in a work directory. The raw value is the prefix of its name.
     enum Content: String, CaseIterable {
-        /// The copy of a database in which an interrupted transaction is rolled back.
+        /// The copy of a database in which SQLite rolls an interrupted transaction back.
         case recovery = ".coffer-recovery-"
         /// A new database, until it is complete.
         case unfinished = ".coffer-unfinished-"
@@ -17,16 +18,16 @@ struct WorkFolder: ~Copyable {
 
     /// The parent directory.
     let folder: Descriptor
-    /// Its name in the parent.
+    /// The name of the work directory in ``folder``.
     let name: FilePath
-    /// Locked while the directory is in use, so that other processes leave it alone.
+    /// The work directory, locked while it is in use so that other processes do not remove it.
     let inner: Descriptor
 
     deinit { try? folder.removeTree(name) }
 
-    /// Creates one in `folder`.
+    /// Creates a work directory in `folder`.
     ///
-    /// - Throws: `busy` when another process is removing leftovers at this moment.
+    /// - Throws: `busy` if another process is removing abandoned work directories at the same time.
     static func make(
         _ content: Content, in folder: consuming Descriptor
     ) throws(CofferError) -> WorkFolder {
@@ -40,8 +41,8 @@ struct WorkFolder: ~Copyable {
         return WorkFolder(folder: folder, name: name, inner: inner)
     }
 
-    /// Removes directories left by killed processes of this user. Ignores those that cannot be removed,
-    /// because in a world-writable directory any user can create one.
+    /// Removes the work directories that killed processes of this user left. Ignores directories that cannot
+    /// be removed, because any user can create one in a world-writable directory.
     private static func removeRemains(in folder: borrowing Descriptor) {
         guard let names = try? folder.names() else { return }
         for name in names where isName(name) {

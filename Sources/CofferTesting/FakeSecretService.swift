@@ -5,11 +5,11 @@ import CofferEngine
 import Synchronization
 import SystemPackage
 
-/// A Secret Service under the control of a test, on a private message bus, for a CI without a desktop.
+/// A Secret Service that a test controls, on a private message bus, for CI machines without a desktop.
 ///
-/// It speaks the real services' protocol, also to libsecret and `secret-tool`, and can reproduce their rare
-/// failures: a prompt that the user dismisses or never answers, a service that hangs or crashes during a
-/// call, an item that suddenly exists twice. It protects nothing.
+/// The service implements the protocol of the real services, so that libsecret and `secret-tool` can use it,
+/// and reproduces rare failures: a prompt that the user dismisses or never answers, a service that hangs or
+/// crashes during a call, an item that suddenly exists twice. It does not protect its items.
 ///
 /// ```swift
 /// try await FakeSecretService.with { service in
@@ -17,8 +17,9 @@ import SystemPackage
 /// }
 /// ```
 ///
-/// Needs the programs `dbus-daemon` and `python3` with the modules `dbus` and `gi`: on Debian the packages
-/// dbus, python3-dbus and python3-gi. Both programs end with this process, however it ends.
+/// The service requires the programs `dbus-daemon` and `python3`, with the Python modules `dbus` and `gi`. On
+/// Debian, these are in the packages dbus, python3-dbus and python3-gi. Both programs end with this process,
+/// however it ends.
 public final class FakeSecretService: Sendable {
     /// The outcome of a prompt to the user.
     public enum PromptAnswer: String, Sendable {
@@ -99,9 +100,10 @@ public final class FakeSecretService: Sendable {
         return try BoundChildProcess.start(words.map { Array($0.utf8) })
     }
 
-    /// Whether the required programs are installed.
+    /// Reports whether a service can be started: whether this build supports the Secret Service and the
+    /// required programs are installed.
     ///
-    /// - Parameter python: The Python to run it with.
+    /// - Parameter python: The Python interpreter that runs the service.
     /// - Returns: Whether a service can be started.
     public static func isPossible(python: String = "/usr/bin/python3") async -> Bool {
         guard BusListener.isBuilt else { return false }
@@ -113,10 +115,10 @@ public final class FakeSecretService: Sendable {
         return code == 0
     }
 
-    /// Starts a bus and a service, passes the service to `body` and ends both, whatever `body` does.
+    /// Starts a bus and a service, passes the service to `body`, and ends both, even if `body` throws.
     ///
     /// - Parameters:
-    ///   - python: The Python to run it with.
+    ///   - python: The Python interpreter that runs the service.
     ///   - body: The test.
     /// - Returns: The result of `body`.
     /// - Throws: `unsupported` if a program is missing, `timedOut`, or an error of `body`.
@@ -142,17 +144,17 @@ public final class FakeSecretService: Sendable {
         bus.end()
     }
 
-    // MARK: The program
+    // MARK: The service process
 
-    /// Stops the service with a signal.
+    /// Suspends the service with a signal.
     public func stop() { service.withLock { $0?.stop() } }
 
-    /// Resumes a stopped service.
+    /// Resumes a suspended service.
     public func resume() { service.withLock { $0?.resume() } }
 
     /// Kills the service if it still runs, and starts another one with the same items.
     ///
-    /// - Throws: `timedOut` if it does not start.
+    /// - Throws: `timedOut` or `unsupported` if the service does not start.
     public func restart() async throws(CofferError) {
         service.withLock { $0?.end() }
         let next = try Self.start("service", directory, python)
@@ -182,7 +184,7 @@ public final class FakeSecretService: Sendable {
         }
     }
 
-    // MARK: What it does
+    // MARK: Control
 
     /// Locks the collection, as a user would, or unlocks it.
     ///
@@ -234,12 +236,12 @@ public final class FakeSecretService: Sendable {
         try await send("on \(method.rawValue) \(moment.rawValue) \(word) \(calls)")
     }
 
-    /// The number of items.
+    /// Returns the number of items.
     ///
     /// - Throws: `timedOut` while the service hangs.
     public func itemCount() async throws(CofferError) -> Int { try await send("count") }
 
-    /// The number of prompts shown.
+    /// Returns the number of prompts shown so far.
     ///
     /// - Throws: `timedOut` while the service hangs.
     public func promptCount() async throws(CofferError) -> Int { try await send("prompts") }

@@ -1,7 +1,7 @@
 import Coffer
 import CofferBase
 
-/// A storage that fails where the faults of a test say so, and otherwise does what the storage in it does.
+/// A storage that throws the errors that a test injects, and otherwise forwards to another storage.
 struct FaultInjectingStorage: ItemStorage {
     let base: any ItemStorage
     let faults: TestFaults
@@ -11,7 +11,8 @@ struct FaultInjectingStorage: ItemStorage {
         return try base.envelope(name)
     }
 
-    /// Finds nothing while reading is to fail: the caller then reads, and that fails.
+    /// Returns `nil` while a reading fault is pending, so that the caller reads the storage and receives the
+    /// error.
     func cachedEnvelope(_ name: [UInt8]) -> [UInt8]? {
         faults.isPending(.reading) ? nil : base.cachedEnvelope(name)
     }

@@ -3,8 +3,8 @@ public import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// A real vault for your tests: real cryptography and real files, in memory if the machine has a memory file
-/// system, with the lowest passcode cost, and removed when the test ends.
+/// A vault for tests, with real cryptography and real files. The files are in memory if the machine has a
+/// memory file system, the passcode cost is the lowest one, and the vault is removed when the test ends.
 ///
 /// ```swift
 /// try await TemporaryVault.with(passcode: "2468") { temporary in
@@ -21,7 +21,7 @@ public struct TemporaryVault: Sendable {
     public let clock: TestClock
     /// The location of the vault, to open it again.
     public let location: VaultLocation
-    /// The faults between the vault and its keyring, which the test controls.
+    /// The faults that the test injects between the vault and its keyring.
     public let faults: TestFaults
 
     private init(vault: Vault, clock: TestClock, location: VaultLocation, faults: TestFaults) {
@@ -31,12 +31,13 @@ public struct TemporaryVault: Sendable {
         self.faults = faults
     }
 
-    /// Creates a vault, passes it to `body` and removes it, whatever `body` does.
+    /// Creates a vault, passes it to `body`, and removes it, even if `body` throws.
     ///
     /// - Parameters:
-    ///   - passcode: `nil` for none.
-    ///   - options: The options of the vault; the cost is replaced by the lowest one.
-    ///   - service: A service to keep the device key and the tokens in, instead of the vault directory.
+    ///   - passcode: The passcode, or `nil` for none.
+    ///   - options: The options of the vault. The cost is always the lowest one, and `service` determines the
+    ///     keyring.
+    ///   - service: A service that stores the device key and the tokens, instead of the vault directory.
     ///   - body: The test.
     /// - Returns: The result of `body`.
     /// - Throws: An error of creating the vault, or of `body`.
@@ -65,11 +66,11 @@ public struct TemporaryVault: Sendable {
             TemporaryVault(vault: vault, clock: clock, location: location, faults: faults))
     }
 
-    /// Opens the same vault again, locked, with the same clock: the view of another process.
+    /// Opens the same vault again with the same clock, as another process would. The new vault is locked.
     ///
     /// - Parameter interaction: Whether the keyring may prompt the user.
     /// - Returns: The open vault.
-    /// - Throws: As ``Vault/init(at:clock:interaction:)``.
+    /// - Throws: The errors of ``Vault/init(at:clock:interaction:)``.
     public func openAnother(
         interaction: PromptPolicy = .never
     ) async throws(CofferError) -> Vault {

@@ -1,10 +1,10 @@
 public import Coffer
 import Synchronization
 
-/// A clock that stands still until a test moves it.
+/// A clock that advances only when a test moves it.
 ///
-/// Pass its ``source`` to a vault, then call ``advance(by:)`` to pass the inactivity time,
-/// ``setWallClock(to:)`` for expiry, or ``reboot()``. No test needs to sleep.
+/// Pass its ``source`` to a vault, then call ``advance(by:)`` to let the inactivity time elapse,
+/// ``setWallClock(to:)`` to let tokens expire, or ``reboot()``. No test needs to sleep.
 public final class TestClock: Sendable {
     private struct State {
         var sinceBoot = Duration.seconds(1000)
@@ -14,7 +14,7 @@ public final class TestClock: Sendable {
 
     private let state = Mutex(State())
 
-    /// Creates a clock that shows 1000 seconds since boot and some day in 2027.
+    /// Creates a clock that shows 1000 seconds since boot and a date in January 2027.
     public init() {}
 
     /// The clock to pass to a vault.
@@ -25,7 +25,7 @@ public final class TestClock: Sendable {
             bootIdentifier: { [self] in state.withLock { "boot-\($0.boots)" } })
     }
 
-    /// Advances both clocks.
+    /// Advances the time since boot and the wall clock.
     public func advance(by duration: Duration) {
         state.withLock { state in
             state.sinceBoot += duration
@@ -36,7 +36,7 @@ public final class TestClock: Sendable {
     /// Sets only the wall clock, as a user could.
     public func setWallClock(to sinceEpoch: Duration) { state.withLock { $0.wall = sinceEpoch } }
 
-    /// Starts a new boot. Open vaults do not survive a real reboot: open new ones.
+    /// Simulates a reboot. Open vaults do not survive a real reboot, so open new ones afterwards.
     public func reboot() {
         state.withLock { state in
             state.sinceBoot = .zero

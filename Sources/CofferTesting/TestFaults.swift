@@ -1,7 +1,7 @@
 public import CofferBase
 import Synchronization
 
-/// Errors that the keyring of a vault fails with when a test requests them.
+/// The faults that a test injects into the keyring of a vault.
 ///
 /// ```swift
 /// temporary.faults.fail(.afterCommit, with: CofferError(.interrupted, "The service went away."))
@@ -26,12 +26,12 @@ public final class TestFaults: Sendable {
 
     init() {}
 
-    /// Makes the next steps of a kind fail.
+    /// Makes the next operations fail at one point.
     ///
     /// - Parameters:
-    ///   - point: The point of failure.
+    ///   - point: The point at which they fail.
     ///   - error: The error to throw.
-    ///   - times: The number of failures; later steps succeed.
+    ///   - times: The number of operations that fail; later ones succeed.
     public func fail(_ point: FaultPoint, with error: CofferError, times: Int = 1) {
         faults.withLock { $0[point] = Fault(error: error, remaining: times) }
     }
@@ -39,10 +39,10 @@ public final class TestFaults: Sendable {
     /// Cancels all remaining faults.
     public func clear() { faults.withLock { $0 = [:] } }
 
-    /// Whether the next step of a kind fails.
+    /// Reports whether the next operation fails at this point.
     func isPending(_ point: FaultPoint) -> Bool { faults.withLock { ($0[point]?.remaining ?? 0) > 0 } }
 
-    /// Throws the error of a step that is to fail, and counts it.
+    /// Throws the error to inject at this point, if there is one, and counts the failure.
     func check(_ point: FaultPoint) throws(CofferError) {
         let error: CofferError? = faults.withLock { faults in
             guard let fault = faults[point], fault.remaining > 0 else { return nil }

@@ -56,7 +56,7 @@ extension VectorTest {
         }
     }
 
-    /// PBKDF2, then AES-CBC: the encryption scheme PBES2 of RFC 8018.
+    /// Returns the procedure for PBKDF2 followed by AES-CBC, the encryption scheme PBES2 of RFC 8018.
     static func passwordBased(_ digest: Digest, keySize: Int) -> VectorTest {
         VectorTest(
             ["PbeTest"], fields: ["password", "salt", "iterationCount", "iv", "msg", "ct"], control: "ct"
@@ -86,7 +86,8 @@ extension VectorTest {
         }
     }
 
-    /// A message of the documented format: IV, then ciphertext, under a key of 16 or 32 bytes.
+    /// Tests a message of the documented format, the IV followed by the ciphertext, under a key of 16 or 32
+    /// bytes.
     private static func documented(key: [UInt8], message: [UInt8], plaintext: [UInt8]) -> VectorResult {
         guard key.count == 16 || key.count == 32 else {
             return unsupported(

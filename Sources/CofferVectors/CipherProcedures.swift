@@ -85,8 +85,8 @@ private struct AEADCase {
             return VectorTest.unsupported("unsupported-key-size:\(key.count * 8)", opening, sealing())
         }
         if nonce.count != algorithm.nonceSize {
-            // A test without a message is refused for that before its nonce is checked: with a tag of zeros,
-            // only the nonce is wrong.
+            // The library refuses a message that is too short for a tag before it checks the nonce. Zeros in
+            // place of the missing bytes leave the nonce as the only error.
             let opening = VectorTest.refusal { () throws(CofferError) in
                 _ = try open(sealed + [UInt8](repeating: 0, count: max(0, AEAD.tagSize - sealed.count)))
             }
@@ -119,7 +119,7 @@ private struct AEADCase {
         return output
     }
 
-    /// Opens into a cleared buffer, which must be cleared again if opening fails.
+    /// Opens a message. If that fails, checks that the output buffer contains only zeros.
     private func open(_ sealed: [UInt8]) throws(CofferError) -> [UInt8] {
         var aead = try AEAD.prepare(algorithm, key: try SymmetricKey.copying(key.span))
         var output = [UInt8](repeating: 0, count: max(0, sealed.count - AEAD.tagSize))

@@ -75,7 +75,7 @@ extension VectorTest {
             (test, _) throws(MalformedVector) in
             let (key, message) = (try test.bytes("key"), try test.bytes("msg"))
             let tag = try test.bytes("tag")
-            let bits = test.group["tagSize"]?.integer ?? digest.size * 8
+            let bits = test.group["tagSize"]?.int ?? digest.size * 8
             guard bits % 8 == 0, shortestTag...digest.size * 8 ~= bits else {
                 return .unsupported("unsupported-tag-size:\(bits)")
             }
@@ -94,7 +94,7 @@ extension VectorTest {
         }
     }
 
-    /// Tags shorter than 80 bits are not useful (RFC 2104 section 5).
+    /// The size in bits of the shortest useful tag (RFC 2104 section 5).
     private static let shortestTag = 80
 
     static let signature = VectorTest(
@@ -102,11 +102,11 @@ extension VectorTest {
     ) { (test, _) throws(MalformedVector) in
         let (message, signature) = (try test.bytes("msg"), try test.bytes("sig"))
         let key = test.group["publicKey"]
-        guard let publicKey = (key?.object?["pk"]?.text ?? key?.text).flatMap({ HexText.decode($0) }) else {
+        guard let publicKey = (key?["pk"]?.string ?? key?.string).flatMap({ HexText.decode($0) }) else {
             throw MalformedVector("the group has no public key")
         }
         let signing = test.group["privateKey"]
-        let seed = (signing?.object?["sk"]?.text ?? signing?.text).flatMap { HexText.decode($0) }
+        let seed = (signing?["sk"]?.string ?? signing?.string).flatMap { HexText.decode($0) }
         do throws(CofferError) {
             guard
                 try Ed25519.isValid(
@@ -123,7 +123,8 @@ extension VectorTest {
         }
     }
 
-    /// Derives and compares. Values that the standard does not define must be refused.
+    /// Derives a value and compares it with the expected one. The library must refuse to derive a value that
+    /// the standard does not define.
     private static func derived(
         _ expected: [UInt8], _ isDefined: Bool, _ derive: () throws(CofferError) -> SecretBytes
     ) -> VectorResult {
@@ -137,7 +138,8 @@ extension VectorTest {
         }
     }
 
-    /// A file must not make the library derive gigabytes that it does not contain.
+    /// Throws if a test requests 1 MiB or more but does not contain as many bytes, so that a file cannot make
+    /// the library derive gigabytes.
     private static func throwIfCostly(_ count: Int, holding held: Int) throws(MalformedVector) {
         if count != held, (1 << 20)...Int(Int32.max) ~= count {
             throw MalformedVector("it requests \(count) bytes but contains \(held)")

@@ -15,7 +15,7 @@ extension VectorTest {
                     _ = try CMAC.authenticate(message.span, key: try SymmetricKey.copying(key.span))
                 })
         }
-        let bits = test.group["tagSize"]?.integer ?? CMAC.tagSize * 8
+        let bits = test.group["tagSize"]?.int ?? CMAC.tagSize * 8
         guard bits == CMAC.tagSize * 8 else { return .unsupported("unsupported-tag-size:\(bits)") }
         return authenticated(
             tag,
@@ -43,7 +43,7 @@ extension VectorTest {
                         message.span, nonce: nonce.span, key: try SymmetricKey.copying(key.span))
                 })
         }
-        let bits = test.group["tagSize"]?.integer ?? GMAC.tagSize * 8
+        let bits = test.group["tagSize"]?.int ?? GMAC.tagSize * 8
         guard bits == GMAC.tagSize * 8 else { return .unsupported("unsupported-tag-size:\(bits)") }
         return authenticated(
             tag,
@@ -57,21 +57,21 @@ extension VectorTest {
             })
     }
 
-    /// Our own files, with any number of strings of associated data.
+    /// The procedure for this package's own files, with any number of strings of associated data.
     static let siv = VectorTest(
         ["SivTest"], fields: ["key", "strings", "msg", "ct"], control: "ct"
     ) { (test, _) throws(MalformedVector) in
         try sealedBySIV(test, try test.byteStrings("strings"), try test.bytes("ct"))
     }
 
-    /// Wycheproof's files with one string; the synthetic IV precedes the ciphertext.
+    /// The procedure for Wycheproof's files with one string; the synthetic IV precedes the ciphertext.
     static let sivOfOneString = VectorTest(
         ["DaeadTest"], fields: ["key", "aad", "msg", "ct"], control: "ct"
     ) { (test, _) throws(MalformedVector) in
         try sealedBySIV(test, [try test.bytes("aad")], try test.bytes("ct"))
     }
 
-    /// Wycheproof's files with a nonce as the last string; the synthetic IV is the tag.
+    /// The procedure for Wycheproof's files with a nonce as the last string; the synthetic IV is the tag.
     static let sivWithNonce = VectorTest(
         ["AeadTest"], fields: ["key", "iv", "aad", "msg", "ct", "tag"], control: "tag"
     ) { (test, _) throws(MalformedVector) in
@@ -128,7 +128,7 @@ extension VectorTest {
         }
     }
 
-    /// Computes the tag and verifies the given one; both results must agree.
+    /// Computes the tag and verifies the expected one; both results must agree.
     private static func authenticated(
         _ tag: [UInt8], _ make: () throws(CofferError) -> [UInt8],
         _ check: () throws(CofferError) -> Bool

@@ -1,4 +1,5 @@
-import CofferCrypto
+import CofferBase
+
 /// One test of a vector file, with the fields of its group.
 package struct VectorCase: Sendable {
     /// The result that the file requires.
@@ -16,17 +17,17 @@ package struct VectorCase: Sendable {
     package let flags: [String]
     /// `nil` if the file contains an unknown word.
     package let expectation: Expectation?
-    /// The code of the only error allowed for an invalid case of our own files.
+    /// The code of the only error allowed for an invalid test of this package's own files.
     let expectedError: String?
     let group: [String: JSONValue]
     var fields: [String: JSONValue]
 
     init(_ members: [String: JSONValue], group: [String: JSONValue]) {
-        id = members["tcId"]?.integer ?? 0
-        comment = members["comment"]?.text ?? ""
-        flags = (members["flags"]?.list ?? []).map { $0.text ?? "" }
-        expectation = members["result"]?.text.flatMap(Expectation.init(rawValue:))
-        expectedError = members["expectError"]?.text
+        id = members["tcId"]?.int ?? 0
+        comment = members["comment"]?.string ?? ""
+        flags = (members["flags"]?.array ?? []).map { $0.string ?? "" }
+        expectation = members["result"]?.string.flatMap(Expectation.init(rawValue:))
+        expectedError = members["expectError"]?.string
         fields = members.filter { !Self.describing.contains($0.key) }
         self.group = group
     }
@@ -38,7 +39,7 @@ package struct VectorCase: Sendable {
 }
 
 extension VectorCase {
-    /// The bytes of a hexadecimal field.
+    /// Returns the bytes of a hexadecimal field.
     package func bytes(_ name: String) throws(MalformedVector) -> [UInt8] {
         guard let bytes = HexText.decode(try text(name), lowerCaseOnly: true) else {
             throw MalformedVector("field \(name) is not hexadecimal")
@@ -46,14 +47,14 @@ extension VectorCase {
         return bytes
     }
 
-    /// The bytes of each text in a list of hexadecimal texts.
+    /// Returns the bytes of each text in a list of hexadecimal texts.
     func byteStrings(_ name: String) throws(MalformedVector) -> [[UInt8]] {
-        guard let list = fields[name]?.list else {
+        guard let list = fields[name]?.array else {
             throw MalformedVector("field \(name) is missing or not a list")
         }
         var strings: [[UInt8]] = []
         for element in list {
-            guard let bytes = element.text.flatMap({ HexText.decode($0, lowerCaseOnly: true) }) else {
+            guard let bytes = element.string.flatMap({ HexText.decode($0, lowerCaseOnly: true) }) else {
                 throw MalformedVector("field \(name) contains text that is not hexadecimal")
             }
             strings.append(bytes)
@@ -62,38 +63,43 @@ extension VectorCase {
     }
 
     package func text(_ name: String) throws(MalformedVector) -> String {
-        guard let text = fields[name]?.text else {
+        guard let text = fields[name]?.string else {
             throw MalformedVector("field \(name) is missing or not text")
         }
         return text
     }
 
     package func integer(_ name: String) throws(MalformedVector) -> Int {
-        guard let number = fields[name]?.integer else {
+        guard let number = fields[name]?.int else {
             throw MalformedVector("field \(name) is missing or not an integer")
         }
         return number
     }
 
-    /// Requires that the group's declared sizes in bits match the fields of a valid test.
+    /// Throws if fields of a valid test do not have the sizes that the group declares in bits.
     func checkDeclaredSizes() throws(MalformedVector) {
         guard expectation == .valid else { return }
         for (size, field) in [("keySize", "key"), ("ivSize", "iv"), ("tagSize", "tag")] {
-            guard let bits = group[size]?.integer, fields[field] != nil else { continue }
+            guard let bits = group[size]?.int, fields[field] != nil else { continue }
             guard try bytes(field).count * 8 == bits else {
                 throw MalformedVector("field \(field) does not have the group's \(bits) bits")
             }
         }
     }
 
-    /// The same test with the last bit of `name` flipped; `nil` if that field holds no bytes.
+    /// Returns the same test with the last bit of `name` flipped, or `nil` if that field contains no bytes.
     func flippingLastBit(of name: String) -> VectorCase? {
         guard var bytes = try? bytes(name), let last = bytes.popLast() else { return nil }
         bytes.append(last ^ 1)
         var turned = self
-        turned.fields[name] = .text(HexText.encode(bytes))
+        turned.fields[name] = .string(HexText.encode(bytes))
         return turned
     }
+}
+
+extension JSONValue {
+    /// The whole number, if it is one that fits `Int`.
+    var int: Int? { integer.flatMap { Int(exactly: $0) } }
 }
 
 /// The reason why a test or a file is not a valid vector.

@@ -1,4 +1,5 @@
-import CofferCrypto
+import CofferBase
+
 /// A vector file in Wycheproof's JSON schema, read strictly: unknown members are errors.
 struct VectorFile: Sendable {
     let algorithm: String
@@ -10,10 +11,10 @@ struct VectorFile: Sendable {
     /// Reads only the header, which shows whether the algorithm is implemented.
     static func head(of document: JSONValue?) throws(MalformedVector) -> (algorithm: String, count: Int) {
         guard let document else { throw MalformedVector("the file is not JSON") }
-        guard let top = document.object, let algorithm = top["algorithm"]?.text, !algorithm.isEmpty else {
+        guard let top = document.object, let algorithm = top["algorithm"]?.string, !algorithm.isEmpty else {
             throw MalformedVector("the file names no algorithm")
         }
-        guard let count = top["numberOfTests"]?.integer, count >= 0 else {
+        guard let count = top["numberOfTests"]?.int, count >= 0 else {
             throw MalformedVector("the file declares no number of tests")
         }
         return (algorithm, count)
@@ -24,15 +25,15 @@ struct VectorFile: Sendable {
         let (algorithm, count) = try head(of: document)
         let top = document.object ?? [:]
         try throwIfUnknown(top.keys, allowed: topMembers, in: "the file")
-        guard let groups = top["testGroups"]?.list else {
+        guard let groups = top["testGroups"]?.array else {
             throw MalformedVector("the file has no test groups")
         }
         var cases: [VectorCase] = []
         for group in groups {
-            guard var members = group.object, let tests = members.removeValue(forKey: "tests")?.list else {
+            guard var members = group.object, let tests = members.removeValue(forKey: "tests")?.array else {
                 throw MalformedVector("a group has no tests")
             }
-            guard let type = members["type"]?.text, procedure.groupTypes.contains(type) else {
+            guard let type = members["type"]?.string, procedure.groupTypes.contains(type) else {
                 throw MalformedVector("a group has no type that belongs to \(algorithm)")
             }
             try throwIfUnknown(members.keys, allowed: groupMembers, in: "a group")
@@ -66,17 +67,17 @@ struct VectorFile: Sendable {
         }
     }
 
-    /// The first source, and the number of others.
+    /// Returns the first source and the number of others.
     private static func summary(_ sources: [String]) -> String {
         let others = Set(sources).count - 1
         return (sources.first ?? "") + (others > 0 ? " and \(others) more" : "")
     }
 
-    /// A source is text, or an object with a name and a version.
+    /// Returns the name of a source, which is text, or an object with a name and a version.
     private static func name(of source: JSONValue) -> String? {
-        if let text = source.text { return text }
-        guard let name = source.object?["name"]?.text else { return nil }
-        guard let version = source.object?["version"]?.text, version != "published" else { return name }
+        if let text = source.string { return text }
+        guard let name = source.object?["name"]?.string else { return nil }
+        guard let version = source.object?["version"]?.string, version != "published" else { return name }
         return "\(name) \(version)"
     }
 }

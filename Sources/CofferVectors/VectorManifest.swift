@@ -34,14 +34,14 @@ package struct VectorManifest: Sendable {
     ///
     /// - Throws: `corrupt` if the contents are not a manifest.
     package mutating func add(_ contents: [UInt8]) throws(CofferError) {
-        guard let sets = JSONValue.parse(contents)?.object?["sets"]?.list else {
+        guard let sets = (try? JSONValue(parsing: contents))?.object?["sets"]?.array else {
             throw CofferError(.corrupt, "The manifest is not a JSON document with a list of sets.")
         }
         for set in sets {
-            guard let set = set.object, let name = set["name"]?.text, let files = set["files"]?.list else {
+            guard let set = set.object, let name = set["name"]?.string, let files = set["files"]?.array else {
                 throw CofferError(.corrupt, "A set of the manifest is incomplete.")
             }
-            let commit = set["commit"]?.text ?? ""
+            let commit = set["commit"]?.string ?? ""
             let source = commit.isEmpty ? name : "\(name)@\(commit.prefix(7))"
             for file in files {
                 guard let entry = file.object.flatMap({ Self.entry($0, source: source) }) else {
@@ -53,21 +53,22 @@ package struct VectorManifest: Sendable {
     }
 
     private static func entry(_ file: [String: JSONValue], source: String) -> Entry? {
-        guard let name = file["file"]?.text, let digest = file["sha256"]?.text, digest.utf8.count == 64 else {
+        guard let name = file["file"]?.string, let digest = file["sha256"]?.string, digest.utf8.count == 64
+        else {
             return nil
         }
         var expected: Expected?
         if let counts = file["expected"] {
-            guard let counts = counts.object, let accepted = counts["accepted"]?.integer,
-                let refused = counts["refused"]?.integer, let acceptable = counts["acceptable"]?.integer,
+            guard let counts = counts.object, let accepted = counts["accepted"]?.int,
+                let refused = counts["refused"]?.int, let acceptable = counts["acceptable"]?.int,
                 let skipped = counts["skipped"]?.object
             else { return nil }
             expected = Expected(
                 accepted: accepted, refused: refused, acceptable: acceptable,
-                skipped: skipped.compactMapValues(\.integer))
+                skipped: skipped.compactMapValues(\.int))
         }
         return Entry(
-            name: name, digest: digest, source: source, declared: file["declared"]?.integer,
+            name: name, digest: digest, source: source, declared: file["declared"]?.int,
             expected: expected)
     }
 

@@ -3,13 +3,13 @@ import CofferCrypto
 package struct VectorReport: Sendable {
     /// The result of one test.
     package enum Verdict: Sendable, Equatable {
-        /// Accepted, and equal in both directions.
+        /// The library accepted the test, with equal results in both directions.
         case accepted
-        /// Refused, as the file requires.
+        /// The library refused the test, as the file requires or permits.
         case refused
-        /// Not the result that the file requires; describes the difference.
+        /// The result is not the one that the file requires; the text describes the difference.
         case failed(String)
-        /// Not run; the reason is a code.
+        /// The test was not run; the text is the code of the reason.
         case skipped(String)
     }
 
@@ -49,7 +49,7 @@ extension VectorReport {
     /// The number of tests correctly refused.
     package var refused: Int { results.count { $0.verdict == .refused } }
 
-    /// The number of tests with the result that the file requires.
+    /// The number of tests with a result that the file requires or permits.
     package var passed: Int { accepted + refused }
 
     /// The number of failed tests; each problem of the whole file counts as one.

@@ -1,11 +1,12 @@
 package import CofferBase
 import CofferCrypto
 
-/// Runs vector files against the library and counts results, so that a test cannot pass by not being run.
+/// Runs vector files against the library and counts the results, so that a test that is not run cannot count
+/// as passed.
 ///
-/// For every file: the declared number of tests is the sum of passed, refused, failed and skipped ones; no
-/// number appears twice; every word is known; at least one test ran; and a valid test with one bit flipped
-/// fails.
+/// For every file, the runner requires that the accepted, refused, failed and skipped tests add up to the
+/// declared number, that test numbers are unique, that every member, flag and result is known, and that a
+/// valid test fails after one bit is flipped. A file in which no test passes does not succeed.
 package struct VectorRunner: Sendable {
     /// Options of a run.
     package struct Options: Sendable {
@@ -14,7 +15,8 @@ package struct VectorRunner: Sendable {
 
         package init(includesSlow: Bool = false) { self.includesSlow = includesSlow }
 
-        /// Tests with more rounds are skipped unless slow tests are requested.
+        /// The maximum number of rounds of a quick test. Tests with more rounds are skipped unless slow tests
+        /// are requested.
         static let quickRounds = 20_000_000
 
         private static let slowFlag = "Slow"
@@ -27,7 +29,7 @@ package struct VectorRunner: Sendable {
 
     private let options: Options
     private let manifest: VectorManifest
-    /// The procedures for formats defined above this module.
+    /// The procedures for formats that modules above this one define, by algorithm name.
     private let formats: [String: VectorTest]
 
     package init(
@@ -39,7 +41,7 @@ package struct VectorRunner: Sendable {
         self.formats = formats
     }
 
-    /// Runs a file with the given contents.
+    /// Runs the tests of a file with the given contents.
     package func run(_ contents: [UInt8], path: String) -> VectorReport {
         var report = VectorReport(path: path)
         let clock = ContinuousClock()
@@ -54,7 +56,7 @@ package struct VectorRunner: Sendable {
         return report
     }
 
-    /// Reports a file that could not be read.
+    /// Returns the report for a file that could not be read.
     package func unreadable(_ path: String, _ error: CofferError) -> VectorReport {
         var report = VectorReport(path: path)
         report.problems.append(error.message)
@@ -62,7 +64,7 @@ package struct VectorRunner: Sendable {
     }
 
     private func run(_ contents: [UInt8], into report: inout VectorReport) throws(MalformedVector) {
-        let document = JSONValue.parse(contents)
+        let document = try? JSONValue(parsing: contents)
         let head = try VectorFile.head(of: document)
         report.algorithm = head.algorithm
         report.declared = head.count

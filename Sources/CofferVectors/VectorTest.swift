@@ -12,9 +12,10 @@ package enum VectorResult: Sendable {
     case refused(CofferError.Code)
     /// The library correctly refused a size that it does not support; the reason names the size.
     case unsupported(String)
-    /// The test is slow and was not requested.
+    /// The test is slow, and slow tests were not requested.
     case slow
-    /// The library's behaviour is wrong for any test.
+    /// The library behaved in a way that is wrong whatever the file requires; the text describes the
+    /// behavior.
     case wrong(String)
 }
 
@@ -39,7 +40,7 @@ package struct VectorTest: Sendable {
         self.run = run
     }
 
-    /// The procedure for the algorithm that a file names; `nil` if it is not implemented.
+    /// Returns the procedure for the algorithm that a file names, or `nil` if it is not implemented.
     static func named(_ algorithm: String) -> VectorTest? { all[algorithm] }
 
     /// The names of all implemented algorithms, sorted.
@@ -80,8 +81,8 @@ extension VectorTest {
         }
     }
 
-    /// The result for a size that the library does not support: every direction must refuse it as invalid
-    /// input.
+    /// Returns the result for a size that the library does not support: every direction must refuse it as
+    /// invalid input.
     static func unsupported(_ reason: String, _ refusals: CofferError.Code?...) -> VectorResult {
         guard refusals.allSatisfy({ $0 == .invalidInput }) else {
             return .wrong("\(reason) is not refused as invalid input")
@@ -89,7 +90,7 @@ extension VectorTest {
         return .unsupported(reason)
     }
 
-    /// The result for a message that cannot be opened: only `notAuthentic` is allowed.
+    /// Returns the result for a message that cannot be opened: only `notAuthentic` is allowed.
     static func notDecrypted(_ error: CofferError) -> VectorResult {
         guard error.code == .notAuthentic else {
             return .wrong("opening fails with \(error.code.name), not with notAuthentic")
@@ -97,7 +98,7 @@ extension VectorTest {
         return .refused(error.code)
     }
 
-    /// Whether the secret bytes equal those of the file.
+    /// Reports whether the secret bytes equal those of the file.
     static func equal(_ secret: borrowing SecretBytes, _ bytes: [UInt8]) -> Bool {
         secret.exposing { span in span.copied() == bytes }
     }

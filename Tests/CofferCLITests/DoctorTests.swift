@@ -55,10 +55,18 @@ struct DoctorTests {
         #expect(perGuess > 0 && guessing["requirement"] as? String == "6 to 8 digits")
         let estimates = try #require(guessing["estimates"] as? [[String: Any]])
         #expect(estimates.compactMap { $0["count"] as? Double } == [1e6, 1e8])
-        #expect(
-            try home.run(["doctor"], passcode: "").text.contains("With a copy of all files, one guess takes"))
         let open = try CommandHome(passcode: nil)
         #expect(try open("doctor", "--json").json["guessing"] as? [String: Any] == nil)
+    }
+
+    @Test("For people, doctor says in words how long one guess takes and what helps")
+    func words() throws {
+        let home = try CommandHome(passcode: "2468", "--policy", "digits")
+        #expect(
+            try home.run(["doctor"], passcode: "").text.contains("With a copy of all files, one guess takes"))
+        try Data(count: 4).write(to: URL(filePath: home.path + "/vault/device"))
+        let damaged = try home.run(["doctor"], passcode: "")
+        #expect(damaged.errorText.contains("Restore the vault directory from a backup, or erase this vault"))
     }
 
     @Test("A policy of several rules holds for init and for every change")
@@ -119,7 +127,8 @@ struct DoctorTests {
         let size = try #require(FileManager.default.contents(atPath: path)).count
         try Data(count: size).write(to: URL(filePath: path))
         let run = try home.run(["doctor", "--json"], passcode: "")
-        #expect(run.code == 7 && run.errorCode == "corrupt" && run.errorText.contains("backup"))
+        #expect(run.code == 7 && run.errorCode == "corrupt")
+        #expect((run.json["error"] as? [String: Any])?["remedy"] as? String == "restoreOrWipeVault")
         let found = try checks(run)
         #expect(found["swap"] != nil && found["kernel-keyring"] != nil && found["passcode"] == nil)
         let text = try home.run(["doctor"], passcode: "")

@@ -47,7 +47,7 @@ struct ErrorTests {
     @Test("An error with a remedy names it in JSON, and its sentence follows the message elsewhere")
     func remedies() throws {
         let home = try CommandHome(passcode: nil)
-        let run = try home("file", "remove", "1234", "--json")
+        let run = try home("file", "remove", "a/b", "--json")
         let error = try #require(run.json["error"] as? [String: Any], "\(run.text)")
         #expect(error["code"] as? String == "invalidInput" && error["remedy"] as? String == "listFiles")
         let message = try #require(error["message"] as? String)
@@ -107,7 +107,9 @@ struct ErrorTests {
     func completion(_ shell: String) throws {
         let run = try CommandRun.coffer("--generate-completion-script", shell)
         #expect(run.code == 0 && run.errors.isEmpty)
-        for word in ["unlock", "refresh", "if-version", "passcode-fd", "git-credential"] {
+        for word in [
+            "unlock", "refresh", "if-version", "passcode-fd", "git-credential", "rename", "allow-expired",
+        ] {
             #expect(run.text.contains(word), "\(word)")
         }
         guard shell == "bash" else { return }

@@ -129,8 +129,10 @@ struct FileCommandTests {
             (["file", "view", plain, "--", "no such command"], "invalidInput", "PATH"),
             (["file", "export", bound, home.path + "-out"], "corrupt", "--context"),
             (export + [home.path + "-none/out"], "absent", "create it first"),
-            (export + [path], "alreadyExists", "another path"), (export + ["/"], "invalidInput", "name"),
-            (["file", "view", "1234", "--", "true"], "invalidInput", "file list"),
+            (export + [path], "alreadyExists", "another path"),
+            (export + [home.path + "-none/"], "absent", "create it first"),
+            (["file", "view", "a/b", "--", "true"], "invalidInput", "file list"),
+            (["file", "view", "1234", "--", "true"], "absent", "file list"),
             (["file", "view", UUID().uuidString, "--", "true"], "absent", "file list"),
         ] {
             var words = words
@@ -158,7 +160,7 @@ struct FileCommandTests {
         let folder = home.folder.path(percentEncoded: false)
         _ = try CommandRun.run("mkfifo", [folder + "/pipe"])
         for (path, code) in [
-            (folder, 11), (folder + "/pipe", 11), ("/dev/zero", 11), ("/", 11), ("", 64),
+            (folder, 11), (folder + "/pipe", 11), ("/dev/zero", 11), ("/", 64), ("", 64),
             (folder + "/absent", 3), ("/proc/self/status", 10),
         ] as [(String, Int32)] {
             let run = try home("file", "add", path, "--json")

@@ -276,4 +276,27 @@ struct GitCredentialTests {
         #expect(waiting.code == 0 && waiting.errorText.contains("waits, sealed"), "\(waiting.errorText)")
         #expect(try helper.home.status()["waitingTokens"] as? Int == 1)
     }
+
+    @Test("On a terminal, a locked vault asks there for the passcode, unless git must not ask")
+    func terminal() throws {
+        let helper = try make(passcode: "2468")
+        let credential = Self.server + "username=ada\npassword=of-git-7\n"
+        let stored = try helper.onTerminal(["2468"], "store", credential)
+        #expect(stored.code == 0 && stored.prompts == 1 && stored.isQuiet, "\(stored.shown)")
+        #expect(try helper.home.status()["tokens"] as? Int == 1)
+        let found = try helper.onTerminal(["2468"], "get", Self.server)
+        #expect(found.code == 0 && found.isQuiet && found.echoesAtEnd, "\(found.shown)")
+        #expect(found.shown.contains("to get git's password: ") && !found.shown.contains("2468"))
+        #expect(found.shown.contains("password=of-git-7"))
+        let own = ["git", "-c", "credential.helper=", "-c", "credential.helper=coffer", "credential", "fill"]
+        let filled = try helper.onTerminal(["2468"], own, Self.server)
+        #expect(filled.code == 0 && filled.shown.contains("password=of-git-7"), "\(filled.shown)")
+        let wrong = try helper.onTerminal(["1357"], "get", Self.server)
+        #expect(wrong.code == 5 && !wrong.shown.contains("of-git-7"), "\(wrong.shown)")
+        let silent = try helper.onTerminal([], "get", Self.server, mayAsk: false)
+        #expect(silent.code == 4 && silent.prompts == 0, "\(silent.shown)")
+        #expect(silent.shown.contains("coffer unlock"))
+        #expect(try helper.onTerminal(["2468"], "erase", credential).code == 0)
+        #expect(try helper.home.status()["tokens"] as? Int == 0)
+    }
 }

@@ -11,7 +11,7 @@ struct InitStatusTests {
         #expect(
             Set(status.keys) == [
                 "state", "keyring", "vaultID", "passcode", "attemptsLeft", "inactivityMinutes", "tokens",
-                "files",
+                "files", "directory", "secondsLeft",
             ])
         #expect(status["state"] as? String == "locked" && status["keyring"] as? String == "file")
         #expect(UUID(uuidString: status["vaultID"] as? String ?? "") != nil)
@@ -20,7 +20,7 @@ struct InitStatusTests {
         #expect(status["tokens"] as? Int == 0 && status["files"] as? Int == 0)
         let none = try CommandRun.coffer("status", "--json", "--home", home.path + "-absent")
         #expect(none.code == 0 && none.json["state"] as? String == "uninitialised")
-        #expect(none.json.count == 8)
+        #expect(none.json.count == 10)
     }
 
     @Test("Without a passcode a home is open; until reboot it has no minutes")
@@ -29,6 +29,32 @@ struct InitStatusTests {
         let status = try home.status()
         #expect(status["state"] as? String == "unlocked" && status["passcode"] as? Bool == false)
         #expect(status["attemptsLeft"] is NSNull && status["inactivityMinutes"] is NSNull)
+    }
+
+    @Test("init and passcode set say that the tenth wrong passcode erases everything, if there is one")
+    func erasureNotice() throws {
+        let folder = try ScratchDirectory.make()
+        let notice = "The tenth wrong passcode in a row erases the vault with everything in it."
+        for (name, options, erases) in [
+            ("a", ["--passcode-fd", "3"], true), ("b", ["--no-passcode"], false),
+        ] {
+            let create = ["init", "--keyring", "file"] + CommandHome.cheap + options
+            for (suffix, more) in [("", []), ("-json", ["--json"])] as [(String, [String])] {
+                let run = try CommandRun.run(
+                    CommandRun.cofferPath, create + more + ["--home", folder.path(of: name + suffix)],
+                    descriptors: [3: Array("2468\n".utf8)])
+                #expect(run.code == 0, "\(run.errorText)")
+                if more.isEmpty {
+                    #expect(run.text.contains(notice) == erases)
+                } else {
+                    #expect(run.json["eraseAfter"] as? Int == (erases ? 10 : nil))
+                }
+            }
+        }
+        let set = try CommandRun.coffer(
+            "passcode", "set", "--home", folder.path(of: "b"), "--new-passcode-fd", "3",
+            descriptors: [3: Array("2468\n".utf8)])
+        #expect(set.code == 0 && set.errorText.contains(notice), "\(set.errorText)")
     }
 
     @Test("A home is made once")

@@ -20,7 +20,9 @@ struct InterruptedAddTests {
 
     /// Sends `signal` to an addition once its unfinished container has its place on the disk, and waits for
     /// its end.
-    private func interrupt(_ home: CommandHome, by signal: String) throws -> CommandRun {
+    private func interrupt(
+        _ home: CommandHome, by signal: String, before: [String] = []
+    ) throws -> CommandRun {
         let path = try sparse(home, 2 << 30)
         let script = """
             set -m
@@ -30,13 +32,16 @@ struct InterruptedAddTests {
             wait $child
             """
         return try CommandRun.run(
-            "bash", ["-c", script, "bash", CommandRun.cofferPath, "file", "add", path, "--home", home.path],
+            "bash",
+            ["-c", script, "bash", CommandRun.cofferPath, "file", "add"] + before + [
+                path, "--home", home.path,
+            ],
             environment: ["FILES": home.path + "/vault/files"])
     }
 
     @Test(
         "A signal that ends file add removes the unfinished file at once",
-        arguments: [("INT", 130), ("TERM", 143)])
+        arguments: [("INT", 130), ("TERM", 143), ("HUP", 129), ("QUIT", 131)])
     func signalled(_ signal: String, _ code: Int32) throws {
         let home = try CommandHome(passcode: nil)
         let run = try interrupt(home, by: signal)
@@ -46,11 +51,47 @@ struct InterruptedAddTests {
         #expect(try home.status()["unfinishedBytes"] == nil)
     }
 
+    @Test("Of several files, those stored before the signal stay")
+    func several() throws {
+        let home = try CommandHome(passcode: nil)
+        let run = try interrupt(home, by: "INT", before: [try home.file("small", [1, 2, 3])])
+        #expect(run.code == 130 && run.errorText.contains("Stored before that: 1 file."), "\(run.errorText)")
+        #expect(run.text.split(separator: "\n").count == 1)
+        #expect(try unfinished(home).isEmpty && home.status()["files"] as? Int == 1)
+        #expect(try home("file", "cat", "small").output == [1, 2, 3])
+    }
+
+    @Test(
+        "A signal ends an addition from a pipe that is silent or has no end, and nothing stays",
+        arguments: ["silent", "endless"], ["INT", "TERM"])
+    func pipes(_ kind: String, _ signal: String) throws {
+        let home = try CommandHome(passcode: nil)
+        let script = """
+            set -m
+            if [ "$3" = silent ]; then
+                mkfifo "$2.pipe" && exec 5<>"$2.pipe"
+                "$1" file add - --name x --home "$2" <&5 & child=$!
+            else
+                cat /dev/zero | "$1" file add - --name x --home "$2" & child=$!
+            fi
+            while kill -0 $child && ! ls "$2"/vault/files/.tmp-* >/dev/null 2>&1; do :; done
+            kill -s \(signal) $child
+            wait $child
+            """
+        let run = try CommandRun.run(
+            "bash", ["-c", script, "bash", CommandRun.cofferPath, home.path, kind])
+        #expect(run.code == (signal == "INT" ? 130 : 143) && run.text.isEmpty, "\(run.errorText)")
+        #expect(try unfinished(home).isEmpty)
+        #expect(try home.status()["files"] as? Int == 0)
+    }
+
     @Test("After kill -9, status and doctor name the bytes, and the next file command removes them")
     func killed() throws {
         let home = try CommandHome(passcode: nil)
         let kept = try home.add(try home.file("kept", [1, 2, 3]))
-        for command in [["file", "list"], ["file", "verify", "--all"], ["file", "remove", kept]] {
+        for command in [
+            ["file", "cat", "kept"], ["file", "list"], ["file", "verify", "--all"], ["file", "remove", kept],
+        ] {
             #expect(try interrupt(home, by: "KILL").code == 137)
             #expect(try unfinished(home).count == 1)
             let status = try home.status()

@@ -33,6 +33,23 @@ final class LinkedHelper {
         try CommandRun.run(name, [action], input: Array(input.utf8), environment: environment)
     }
 
+    /// Calls the helper by its own name, with a terminal that is not its standard input.
+    func onTerminal(
+        _ answers: [String], _ action: String, _ input: String, mayAsk: Bool = true
+    ) throws -> TerminalRun {
+        try onTerminal(answers, [name, action], input, mayAsk: mayAsk)
+    }
+
+    /// Runs another program, which may call the helper, with a terminal that is not its standard input.
+    func onTerminal(
+        _ answers: [String], _ command: [String], _ input: String, mayAsk: Bool = true
+    ) throws -> TerminalRun {
+        let script = "input=$1; shift; printf %s \"$input\" | \"$@\""
+        return try TerminalRun.run(
+            answers, ["sh", "-c", script, "sh", input] + command,
+            environment: environment.merging(["GIT_TERMINAL_PROMPT": mayAsk ? "1" : "0"]) { $1 })
+    }
+
     /// Runs another program, which may call the helper.
     func run(_ program: String, _ arguments: [String], input: String) throws -> CommandRun {
         try CommandRun.run(program, arguments, input: Array(input.utf8), environment: environment)

@@ -74,21 +74,12 @@ struct PasscodeTests {
         #expect(run.code == 64 && run.errorCode == "invalidInput")
     }
 
-    /// The text on the terminal, and the exit code.
-    private func terminal(_ answers: [String], _ command: [String]) throws -> [String: Any] {
-        let script = PackageRoot.path + "Tests/Faults/terminal.py"
-        let run = try CommandRun.run(
-            "python3", [script] + answers + ["--", CommandRun.cofferPath] + command)
-        try #require(run.code == 0, "\(run.errorText)")
-        return run.json
-    }
-
     @Test("Before the last attempt the prompt says what a wrong passcode does")
     func lastAttempt() throws {
         let home = try CommandHome("--attempt-delays", "off")
         let warning = "one attempt left: the next wrong passcode erases this vault."
         func shown() throws -> String {
-            try terminal(["2468"], ["passcode", "remove", "--home", home.path])["shown"] as? String ?? ""
+            try TerminalRun.coffer(["2468"], ["passcode", "remove", "--home", home.path]).shown
         }
         func wrong(_ numbers: ClosedRange<Int>) throws {
             for number in numbers { _ = try home.run(["unlock"], passcode: "wrong-\(number)") }
@@ -112,19 +103,36 @@ struct PasscodeTests {
         let folder = try ScratchDirectory.make()
         let home = folder.path(of: "home")
         let create = ["init", "--home", home] + CommandHome.cheap
-        let mismatch = try terminal(["first-1", "second-2"], create)
-        #expect(mismatch["code"] as? Int == 64 && mismatch["prompts"] as? Int == 2)
-        #expect(try terminal(["first-1", "first-1"], create)["code"] as? Int == 0)
+        let mismatches = Array(repeating: ["first-1", "second-2"], count: 3).flatMap { $0 }
+        let mismatch = try TerminalRun.coffer(mismatches, create)
+        #expect(mismatch.code == 64 && mismatch.prompts == 6 && mismatch.isQuiet, "\(mismatch.shown)")
+        let second = try TerminalRun.coffer(["first-1", "second-2", "first-1", "first-1"], create)
+        #expect(second.code == 0 && second.shown.contains("do not match. Try again."), "\(second.shown)")
         for (answer, code) in [("first-1", 0), ("second-2", 5), ("^C", -2), ("", 64)] {
-            let run = try terminal([answer], ["token", "list", "--home", home])
-            #expect(run["code"] as? Int == code, "\(answer)")
-            #expect(run["quiet"] as? Bool == true && run["echoAtEnd"] as? Bool == true)
-            let shown = run["shown"] as? String ?? ""
-            #expect(!shown.contains("first-1") && !shown.contains("second-2"))
+            let run = try TerminalRun.coffer([answer], ["token", "list", "--home", home])
+            #expect(run.code == code, "\(answer)")
+            #expect(run.isQuiet && run.echoesAtEnd)
+            #expect(!run.shown.contains("first-1") && !run.shown.contains("second-2"))
         }
-        let changed = try terminal(
+        let changed = try TerminalRun.coffer(
             ["first-1", "third-3", "third-3"], ["passcode", "change", "--home", home])
-        #expect(changed["code"] as? Int == 0 && changed["quiet"] as? Bool == true)
-        #expect(try terminal(["third-3"], ["token", "list", "--home", home])["code"] as? Int == 0)
+        #expect(changed.code == 0 && changed.isQuiet)
+        #expect(try TerminalRun.coffer(["third-3"], ["token", "list", "--home", home]).code == 0)
+    }
+
+    @Test("A passcode that the policy refuses is not asked for a second time")
+    func policyFirst() throws {
+        let folder = try ScratchDirectory.make()
+        let home = folder.path(of: "home")
+        let create = ["init", "--home", home, "--policy", "digits"] + CommandHome.cheap
+        let refused = try TerminalRun.coffer(["letters", "12", "also letters"], create)
+        #expect(refused.code == 11 && refused.prompts == 3, "\(refused.shown)")
+        let made = try TerminalRun.coffer(["letters", "2468", "2468"], create)
+        #expect(made.code == 0 && made.prompts == 3, "\(made.shown)")
+        #expect(made.shown.contains("4 to 8 digits. Try again."), "\(made.shown)")
+        let changed = try TerminalRun.coffer(
+            ["2468", "letters", "1357", "1357"], ["passcode", "change", "--home", home])
+        #expect(changed.code == 0 && changed.prompts == 4, "\(changed.shown)")
+        #expect(try TerminalRun.coffer(["1357"], ["token", "list", "--home", home]).code == 0)
     }
 }

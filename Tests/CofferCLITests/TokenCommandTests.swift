@@ -134,12 +134,37 @@ struct TokenCommandTests {
         #expect(try home.status()["tokens"] as? Int == 0)
     }
 
-    @Test("An expired token is printed with a warning")
+    @Test("An expired token is refused without its value, unless it is allowed")
     func expired() throws {
         let home = try CommandHome(passcode: nil)
-        _ = try home.run(["token", "put", "s", "a", "--expires", "2001-01-01T00:00:00Z"], input: [1])
-        let run = try home("token", "get", "s", "a")
-        #expect(run.code == 0 && run.output == [1] && run.errorText.contains("expired"))
+        _ = try home.run(["token", "put", "s", "a", "--expires", "2001-01-01T00:00:00Z"], input: [7])
+        let plain = try home("token", "get", "s", "a")
+        #expect(plain.code == 11 && plain.output.isEmpty && plain.errorText.contains("--allow-expired"))
+        let json = try home("token", "get", "s", "a", "--json")
+        #expect(json.code == 11 && json.errorCode == "refused" && json.json["valueBase64"] == nil)
+        let run = try home("token", "get", "s", "a", "--allow-expired")
+        #expect(
+            run.code == 0 && run.output == [7] && run.errorText.contains("expired at 2001-01-01T00:00:00Z"))
+        _ = try home.run(["token", "put", "s", "a", "--expires", "90d"], input: [8])
+        let valid = try home("token", "get", "s", "a")
+        #expect(valid.code == 0 && valid.output == [8] && valid.errors.isEmpty)
+    }
+
+    @Test("get --json has the value, and what the list says of the token")
+    func described() throws {
+        let home = try CommandHome(passcode: nil)
+        let put = [
+            "token", "put", "s", "a", "--expires", "2250-01-31", "--scope", "one", "--scope", "t\"wo",
+            "--label", "the label",
+        ]
+        for version in 1...2 { #expect(try home.run(put, input: [7]).text == "\(version)\n") }
+        var members = try home("token", "get", "s", "a", "--json").json
+        #expect(members.removeValue(forKey: "valueBase64") as? String == "Bw==")
+        #expect(members["version"] as? Int == 2 && members["scopes"] as? [String] == ["one", "t\"wo"])
+        #expect(members["expires"] as? String == "2250-01-31T00:00:00Z")
+        let listed = try home("token", "list", "--json").json["tokens"] as? [[String: Any]]
+        let first = try #require(listed?.first)
+        #expect(Set(members.keys) == Set(first.keys))
     }
 
     @Test("Closed and full streams are errors, and nothing is written into a file of the vault")

@@ -127,7 +127,9 @@ struct UnlockTests {
         for entry in entries.prefix(2) { try Data([1, 2]).write(to: URL(filePath: inbox + "/" + entry)) }
         for arguments in [["unlock"], ["token", "list"], ["token", "list", "--json"]] {
             let run = try home.run(arguments)
-            #expect(run.code == 0 && run.errorText.contains("2 tokens"), "\(arguments): \(run.errorText)")
+            let isKept = arguments != ["unlock"] || KernelKeyring.isAvailable
+            #expect(run.code == (isKept ? 0 : 8), "\(arguments): \(run.errorText)")
+            #expect(run.errorText.contains("2 tokens"), "\(arguments): \(run.errorText)")
             #expect(run.errorText.contains("coffer token purge-corrupt"), "\(arguments)")
         }
         let status = try home.run(["status"], passcode: "")
@@ -206,6 +208,34 @@ struct UnlockTests {
         #expect(try home.run(["token", "get", "s", "b"], passcode: "").code == 4)
     }
 
+    @Test(
+        "Without a kernel keyring, an open vault without a passcode needs none",
+        .enabled(if: PreloadedLibrary.noKeyring != nil))
+    func noKeyringAndNoPasscode() throws {
+        let home = try CommandHome(passcode: nil)
+        let environment = ["LD_PRELOAD": try #require(PreloadedLibrary.noKeyring), "NOKEYRING": "ENOSYS"]
+        let run = try home.run(["unlock", "--json"], environment: environment)
+        #expect(run.code == 0 && run.json["held"] as? Bool == false, "\(run.errorText)")
+    }
+
+    @Test("status has the directory and the time left", .enabled(if: KernelKeyring.isAvailable))
+    func timeLeft() throws {
+        let home = try CommandHome()
+        #expect(try home.status()["secondsLeft"] is NSNull)
+        #expect(try home.status()["directory"] as? String == home.path)
+        #expect(try home("unlock", "--for", "1h").code == 0)
+        let left = try #require(try home.status()["secondsLeft"] as? Int)
+        #expect((3000...3600).contains(left))
+        #expect(try home.run(["status"], passcode: "").text.contains("\ndirectory: \(home.path)\n"))
+        #expect(try home.run(["lock"], passcode: "").code == 0)
+        #expect(try home.status()["secondsLeft"] is NSNull)
+        let folder = home.folder.path(percentEncoded: false)
+        let relative = try CommandRun.run(
+            "sh", ["-c", "cd \"$1\" && \"$0\" status --json --home home", CommandRun.cofferPath, folder])
+        let directory = relative.json["directory"] as? String
+        #expect(directory?.hasPrefix("/") == true && directory?.hasSuffix("/home") == true)
+    }
+
     @Test("--for ends by itself", .enabled(if: KernelKeyring.isAvailable))
     func timeout() throws {
         let home = try CommandHome()
@@ -269,7 +299,7 @@ struct UnlockTests {
             try home.run(arguments, passcode: passcode, input: [7], environment: environment)
         }
         let unlocked = try run("unlock", "--json")
-        #expect(unlocked.code == 0 && unlocked.json["held"] as? Bool == false)
+        #expect(unlocked.code == 8 && unlocked.errorCode == "keyringUnavailable")
         #expect(unlocked.errorText.contains("no kernel keyring"))
         #expect(try run("token", "get", "s", "a", passcode: "").code == 4)
         #expect(try run("token", "put", "s", "a").code == 0)

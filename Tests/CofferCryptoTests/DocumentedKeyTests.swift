@@ -1,3 +1,4 @@
+import CofferBase
 import CofferCrypto
 import CofferEngine
 import Testing

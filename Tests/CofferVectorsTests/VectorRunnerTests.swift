@@ -82,12 +82,22 @@ struct VectorRunnerTests {
             "{\"algorithm\": 1, \"numberOfTests\": 1}",
             "{\"algorithm\": \"AES-GCM\", \"numberOfTests\": -1, \"testGroups\": []}",
             "{\"algorithm\": \"AES-GCM\", \"numberOfTests\": \"1\", \"testGroups\": []}",
+            "{\"algorithm\": \"AES-GCM\", \"numberOfTests\": 1.0, \"testGroups\": []}",
             "{\"algorithm\": \"AES-GCM\", \"numberOfTests\": 1, \"testGroups\": [{}]}",
             "{\"algorithm\": \"AES-GCM\", \"numberOfTests\": 1, \"testGroups\": {}}",
         ])
     func malformed(_ text: String) {
         let report = run(Array(text.utf8))
         #expect(!report.succeeded && report.failed == 1 && report.passed == 0)
+    }
+
+    @Test("A member that appears twice fails the file")
+    func duplicateMembers() {
+        let source = "\"source\": \"a\", "
+        #expect(run(VectorSamples.gcmFile([VectorSamples.gcm], top: source)).succeeded)
+        #expect(run(VectorSamples.gcmFile([VectorSamples.gcm], top: source + source)).failed == 1)
+        let twice = VectorSamples.gcm + ", \"result\": \"valid\""
+        #expect(run(VectorSamples.gcmFile([twice])).failed == 1)
     }
 
     @Test("Unknown words fail: result, flag, field, type, member")

@@ -48,7 +48,7 @@ enum TemporaryAgent {
         }
     }
 
-    /// Takes the file of a temporary database, through the shim or plain.
+    /// Takes the file of a temporary database, through the VFS or plain.
     static func run(_ agent: DatabaseAgent, isEncrypted: Bool) throws {
         let key = try GuardedBytes.copying(DatabaseAgent.bytes(agent.keyHex).span)
         let handle = try DatabaseKeyHandle.register(.gcm1, secret: key)

@@ -145,6 +145,7 @@ class Vault:
             (["export", target], b"", ("--passphrase-fd", b"a passphrase of exports")),
             (["file", "rewrap", self.files[1]], b"", None),
             (["file", "rewrap"], b"", None),
+            (["file", "rename", self.files[1], word.decode()], b"", None),
         ]
 
     def work(self, only=None):

@@ -106,6 +106,10 @@ def file_rewrap(*identifier):
     return ["file", "rewrap", *identifier]
 
 
+def file_rename(identifier, name):
+    return ["file", "rename", identifier, name]
+
+
 def file_view(identifier, script, *options):
     """The script has the path of the copy in $1."""
     return ["file", "view", identifier, *options, "--", "sh", "-c", script, "sh", "{}"]
@@ -1015,6 +1019,7 @@ def all_operations():
         Operation("file-remove", "old", lambda t: file_remove(many(t)), store="files"),
         Operation("file-rewrap", "old", lambda t: file_rewrap(many(t)), store="files", may_be_unsupported=True),
         Operation("file-rewrap-all", "old", lambda t: file_rewrap(), store="files"),
+        Operation("file-rename", "old", lambda t: file_rename(many(t), "another name.bin"), store="files"),
         Operation("file-reindex", "old", lambda t: FILE_REINDEX, store="files"),
         Operation("file-edit", "old", lambda t: file_view(many(t), EDIT, "--writable"), store="files"),
         Operation("file-view", "old", lambda t: file_view(many(t), "cat <\"$1\" >/dev/null"), store="files",

@@ -25,7 +25,9 @@ import crash_matrix as matrix
 
 SHUTDOWN = 0x8004587D
 FLAGS = {"log dropped": 2, "log flushed": 1}
-OPERATIONS = ("token-put", "file-add", "file-remove", "file-rewrap", "file-rewrap-all", "file-reindex", "file-edit")
+OPERATIONS = (
+    "token-put", "file-add", "file-remove", "file-rewrap", "file-rewrap-all", "file-rename", "file-reindex",
+    "file-edit")
 
 
 class Disk:

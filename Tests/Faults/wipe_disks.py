@@ -86,7 +86,9 @@ def full(options, root, disk):
 
 
 def read_only(options, root, disk):
-    expect(run(options, root, ["unlock"], PASSCODE), 0, "unlock")
+    unlocked = run(options, root, ["unlock"], PASSCODE)
+    if unlocked.returncode != 8:  # 8: there is no kernel keyring, and no key is lent
+        expect(unlocked, 0, "unlock")
     lent = state(options, root) == "state: unlocked"
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
     done = expect(run(options, root, ["wipe", "--yes"]), 1, "wipe on a read-only disk")

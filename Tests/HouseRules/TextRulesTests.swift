@@ -78,6 +78,20 @@ struct TextRulesTests {
         }
     }
 
+    @Test("Every package description in the documents names the clone, whatever its directory is called")
+    func cloneNames() throws {
+        let documents = try Repository.files(under: ["Sources"]) { $0.hasSuffix(".md") } + ["README.md"]
+        var count = 0
+        for path in documents {
+            for line in try Repository.text(of: path).split(separator: "\n") {
+                guard line.contains(".package(") && line.contains("path:") else { continue }
+                count += 1
+                #expect(line.contains(".package(name: \"coffer\", path:"), "\(path): \(line)")
+            }
+        }
+        #expect(count >= 3, "The descriptions were not found.")
+    }
+
     @Test("Every script can be run and explains its usage")
     func scripts() throws {
         let scripts = try Repository.files(under: ["Scripts"]) { !$0.hasPrefix("Scripts/lib/") } + [".ci/run"]

@@ -7,6 +7,7 @@ Usage: sqlcipher_peer.py MODE PATH KEY-HEX [JOURNAL]
   read        prints the integrity, what does not authenticate, and the rows of t
   hot         leaves work that is not in the database file, prints `ready`, waits to be killed
   passphrase  as make, with KEY-HEX as a passphrase
+  smartstore  as passphrase, with 4000 rounds of the derivation and, with JOURNAL, that page size
 A mode with `-header` behind it: with a plaintext header of 32 bytes and a salt of zeros.
 """
 
@@ -31,11 +32,16 @@ def fill(connection, count):
 
 def main():
     mode, path, key = sys.argv[1:4]
-    connection = connect(path, key, mode != "passphrase")
+    connection = connect(path, key, not mode.startswith(("passphrase", "smartstore")))
     if mode.endswith("-header"):
         mode = mode.removesuffix("-header")
         connection.execute("PRAGMA cipher_plaintext_header_size = 32")
         connection.execute("PRAGMA cipher_salt = \"x'%s'\"" % ("00" * 16))
+    if mode == "smartstore":
+        connection.execute("PRAGMA kdf_iter = 4000")
+        if len(sys.argv) > 4:
+            connection.execute(f"PRAGMA cipher_page_size = {int(sys.argv[4])}")
+        mode = "passphrase"
     if mode == "version":
         print(connection.execute("PRAGMA cipher_version").fetchone()[0])
     elif mode in ("make", "passphrase"):

@@ -42,6 +42,8 @@ package struct CommandRun: Sendable {
         defer { try? FileManager.default.removeItem(at: folder) }
         var redirections = "<\"$0/0\" >\"$0/1\" 2>\"$0/2\""
         try Data(input).write(to: folder.appending(path: "0"))
+        // A program that its deadline ends before it starts leaves nothing, and no error.
+        for output in ["1", "2"] { try Data().write(to: folder.appending(path: output)) }
         for number in 3...9 {
             // These tests may have been given some that would go on to the program.
             guard let bytes = descriptors[number] else {

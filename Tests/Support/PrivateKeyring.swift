@@ -172,7 +172,7 @@ package final class PrivateKeyring {
             [
                 .properties([
                     "org.freedesktop.Secret.Item.Label": .text("Another"),
-                    "org.freedesktop.Secret.Item.Attributes": .texts(attributes),
+                    "org.freedesktop.Secret.Item.Attributes": .strings(attributes),
                 ]),
                 .structure([.path(session), .bytes([]), .bytes(secret), .text("text/plain")]), .flag(false),
             ], deadline: Self.timeout)
@@ -211,7 +211,7 @@ package final class PrivateKeyring {
 
     /// The paths of the items with these attributes.
     package func items(_ attributes: [String: String] = [:]) throws -> [String] {
-        let found = try call("", "Service", "SearchItems", [.texts(attributes)])
+        let found = try call("", "Service", "SearchItems", [.strings(attributes)])
         return ((found.first?.paths ?? []) + (found.last?.paths ?? [])).sorted()
     }
 
@@ -220,7 +220,7 @@ package final class PrivateKeyring {
         try connect().call(
             BusMember(Self.service, path, "org.freedesktop.DBus.Properties", "Get"),
             [.text("org.freedesktop.Secret.Item"), .text("Attributes")], deadline: Self.timeout
-        ).first?.content?.texts ?? [:]
+        ).first?.content?.strings ?? [:]
     }
 
     private static let collectionPath = "/org/freedesktop/secrets/collection/login"

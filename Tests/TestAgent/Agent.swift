@@ -13,6 +13,7 @@ enum Agent {
         let location = VaultLocation(path: FilePath(arguments[1]))
         switch arguments[0] {
         case "put": try await put(location, prefix: arguments[2], count: Int(arguments[3]) ?? 0)
+        case "open-or-create": try await openOrCreate(location)
         case "refresh": try await refresh(location)
         case "view-and-wait": try await viewAndWait(location, FileID(arguments[2]))
         case "guess-read-only": try await guessReadOnly(location)
@@ -43,6 +44,20 @@ enum Agent {
             let id = try TokenID(service: "\(prefix)-\(number)", account: "agent")
             try await session.tokens.put(Token(copying: "value of \(prefix) \(number)"), for: id)
         }
+        say("done")
+    }
+
+    /// Opens or creates the vault when it is told to, says its id, and stores a token of its own.
+    private static func openOrCreate(_ location: VaultLocation) async throws {
+        var options = VaultOptions()
+        options.cost = .floor
+        say("ready")
+        _ = readLine()
+        let session = try await Vault.openOrCreate(
+            at: location, options: options, passcode: Passcode(copying: "correct horse"))
+        say(session.vaultID.description)
+        let id = try TokenID(service: "\(ProcessInfo.processInfo.processIdentifier)", account: "agent")
+        try await session.tokens.put(Token(copying: "value"), for: id)
         say("done")
     }
 

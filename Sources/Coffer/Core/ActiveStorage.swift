@@ -3,7 +3,7 @@ import CofferEngine
 import CofferVault
 import Synchronization
 
-/// The token storage that the vault directory currently records. Follows a move made by another process.
+/// The token storage that the vault directory currently records, even after another process moved the tokens.
 final class ActiveStorage: ItemStorage {
     private struct Current: Sendable {
         let backend: KeyringBackend
@@ -45,7 +45,8 @@ final class ActiveStorage: ItemStorage {
         return known.storage.cachedEnvelope(name)
     }
 
-    /// The vault directory's lock keeps other processes from moving the storage meanwhile.
+    /// Changes envelopes. The caller holds the vault directory's lock, so no other process moves them
+    /// meanwhile.
     func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
         try recorded().storage.apply(changes)
     }
@@ -57,7 +58,7 @@ final class ActiveStorage: ItemStorage {
         let before = try recorded()
         do throws(CofferError) {
             let result = try body(before.storage)
-            // The token file is read at one point in time; the Secret Service is not.
+            // The token file is read in one step. Items of the Secret Service may be moved between two reads.
             guard before.backend == .secretService else { return result }
             let after = try recorded()
             return after.backend == before.backend ? result : try body(after.storage)

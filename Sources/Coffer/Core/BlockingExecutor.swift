@@ -3,12 +3,12 @@ import CofferEngine
 import Dispatch
 import Synchronization
 
-/// Runs blocking work on threads of its own, never on the cooperative pool.
+/// Runs blocking work on separate threads, never on the cooperative pool.
 ///
 /// On Linux, `DispatchQueue.global()` is that pool: as many threads as processors, shared with every task.
-/// Blocking work there can leave tasks without a thread for good. A separate serial queue gets a separate
-/// thread. In a program that makes its threads itself, the work runs on the caller's thread if no other can
-/// be started.
+/// Blocking work there can block every task forever. A separate serial queue has a separate thread. In a
+/// program that creates its own threads, the work runs on the caller's thread if no other thread can be
+/// started.
 package enum BlockingExecutor {
     private static func start(_ work: @escaping @Sendable () -> Void) {
         guard Threads.areOwn else {
@@ -17,8 +17,8 @@ package enum BlockingExecutor {
         if !Threads.begin(work) { work() }
     }
 
-    /// Whether the waiting task was cancelled, or a signal asks this process to stop the work. Long work
-    /// checks it between steps.
+    /// The cancellation of work, by the task that waits for it or by a termination signal. Long work checks
+    /// for cancellation between steps.
     package final class Cancellation: Sendable {
         private let flag = Atomic(false)
 
@@ -34,7 +34,7 @@ package enum BlockingExecutor {
         }
     }
 
-    /// Runs `body` on a thread of its own and waits for it, even after cancellation.
+    /// Runs `body` on a separate thread and waits until it returns, even after cancellation.
     package static func run<Result: Sendable>(
         _ body: @escaping @Sendable (Cancellation) throws(CofferError) -> Result
     ) async throws(CofferError) -> Result {

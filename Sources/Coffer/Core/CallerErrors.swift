@@ -1,11 +1,12 @@
 import CofferBase
 import Synchronization
 
-/// Carries an error of a caller's closure past code that throws `CofferError` only.
+/// Passes an error of a caller's closure through code that throws only `CofferError`.
 final class CallerErrors: Sendable {
     private let first = Mutex<(any Error)?>(nil)
 
-    /// Runs a closure of the caller. An error of another type is kept, and ends the work like a cancellation.
+    /// Runs a closure of the caller. Stores an error of another type for ``rethrowing(_:)`` and throws
+    /// `cancelled` instead.
     func carrying<Result>(_ body: () throws -> Result) throws(CofferError) -> Result {
         do {
             return try body()
@@ -14,7 +15,7 @@ final class CallerErrors: Sendable {
         }
     }
 
-    /// As ``carrying(_:)``, for a closure that suspends.
+    /// Runs an asynchronous closure of the caller in the same way.
     func carrying<Result>(_ body: () async throws -> Result) async throws(CofferError) -> Result {
         do {
             return try await body()
@@ -29,8 +30,8 @@ final class CallerErrors: Sendable {
         return CofferError(.cancelled, "The caller's closure ended the work.")
     }
 
-    /// Runs the work in which closures of the caller run, and throws the error that ended it: that of a
-    /// closure as it is, except for a `CancellationError`, which is `cancelled`.
+    /// Runs work that calls closures of the caller, and throws the error that ended the work. An error of a
+    /// closure is thrown unchanged, except that `cancelled` replaces a `CancellationError`.
     func rethrowing<Result>(
         _ work: () async throws(CofferError) -> Result
     ) async throws -> Result {

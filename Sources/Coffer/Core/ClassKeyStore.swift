@@ -4,15 +4,16 @@ import CofferEngine
 import CofferVault
 import Synchronization
 
-/// Holds the unwrapped class keys while a vault is unlocked, and is the one place that evicts them.
+/// Holds the unwrapped class keys while a vault is unlocked, and is the only type that evicts them.
 ///
-/// Each class has its own inactivity time: using one class key does not keep another.
+/// Each class has its own inactivity time: using the key of one class does not postpone the eviction of
+/// another.
 final class ClassKeyStore: Sendable {
     private let state = Mutex(State())
     private let clock: VaultClock
     /// The time without use after which a class key is evicted; `nil` for never.
     private let inactivity: Duration?
-    /// Called after a key was used, to restart its timeout elsewhere.
+    /// Called after a key was used, to restart the timeout of its copy in the kernel keyring.
     private let onUse: @Sendable (ProtectionClass, ClassKey) -> Void
     /// Notified after every change.
     private let events: EventBroadcaster
@@ -27,13 +28,14 @@ final class ClassKeyStore: Sendable {
         self.onUse = onUse
     }
 
-    /// Inserts keys and starts their inactivity time, unless a lock came since `locks` was read.
+    /// Inserts keys and starts their inactivity time, unless the vault was locked since `locks` was read.
     ///
     /// - Parameters:
     ///   - keys: The keys.
-    ///   - terms: How long keys that come from the kernel keyring may stay.
+    ///   - terms: How long keys from the kernel keyring may stay.
     ///   - lacking: Classes of the vault whose keys are not available.
-    ///   - locks: The value of ``locks`` when the work that produced these keys began.
+    ///   - locks: The value of ``locks`` when the work that produced these keys began; `nil` to insert the
+    ///     keys even after a lock.
     /// - Returns: Whether the keys were inserted.
     @discardableResult
     func insert(
@@ -57,7 +59,8 @@ final class ClassKeyStore: Sendable {
         return isIn
     }
 
-    /// Inserts these keys and evicts every other, unless a lock came since `locks` was read.
+    /// Evicts every key of a class that `keys` does not contain, then inserts `keys`, unless the vault was
+    /// locked since `locks` was read. Returns whether the keys were inserted.
     @discardableResult
     func replace(with keys: [ProtectionClass: ClassKey], since locks: Int? = nil) -> Bool {
         state.withLock { state in
@@ -67,26 +70,26 @@ final class ClassKeyStore: Sendable {
         return insert(keys, since: locks)
     }
 
-    /// Returns the key of a class and restarts the inactivity time of this class.
+    /// Returns the key of a class and restarts the class's inactivity time.
     func key(_ protection: ProtectionClass) throws(CofferError) -> ClassKey {
         let now = clock.bootTime()
         dropIdleKeys(now)
-        let (key, refusal) = state.withLock { state in
+        let (key, refusal, isKept) = state.withLock { state in
             let key = state.use(protection, now: now, inactivity: inactivity)
-            return (key, key == nil ? state.refusal(protection) : nil)
+            return (key, key == nil ? state.refusal(protection) : nil, !state.isInBackground)
         }
         guard let key else { throw refusal ?? CofferError.locked }
-        onUse(protection, key)
+        if isKept { onUse(protection, key) }
         return key
     }
 
-    /// Returns the key of a class, without counting as use.
+    /// Returns the key of a class; `nil` if the store has none. Does not count as use.
     func present(_ protection: ProtectionClass) -> ClassKey? {
         dropIdleKeys(clock.bootTime())
         return state.withLock { $0.held[protection]?.key }
     }
 
-    /// All keys in the store, without counting as use.
+    /// All keys in the store. Reading them does not count as use.
     var all: [ProtectionClass: ClassKey] {
         dropIdleKeys(clock.bootTime())
         return state.withLock { $0.held.mapValues(\.key) }
@@ -98,32 +101,58 @@ final class ClassKeyStore: Sendable {
     /// Whether the store has a key that a lock evicts.
     var isUnlocked: Bool { all.keys.contains { $0.isEvictedOnLock } }
 
-    /// Whether a class of the vault has no key while others have theirs.
+    /// Whether the store lacks the key of one class of the vault and has those of others.
     var isPartial: Bool {
         dropIdleKeys(clock.bootTime())
         return state.withLock { !$0.lapsed.isEmpty }
     }
 
-    /// The earliest exact time at which a key from the kernel keyring expires; `nil` if no key has one.
+    /// The earliest exact time at which a key from the kernel keyring expires; `nil` if no key has an exact
+    /// time.
     var exactEnd: Duration? {
         dropIdleKeys(clock.bootTime())
         return state.withLock { $0.held.values.compactMap(\.end).min() }
     }
 
-    /// The number of locks from outside. Keys from work that began under another number are not inserted.
+    /// The number of times that the vault was locked, closed or wiped, or its keys were evicted by a reboot.
+    /// Keys from work that began under another number are not inserted. Keys that expire in this store do not
+    /// change the number.
     var locks: Int { state.withLock { $0.locks } }
 
-    /// The mark that long work takes when it begins, for ``hasLost(since:only:)``. Read it before taking a
-    /// key.
+    /// The current mark. Long work reads it before the first key, for ``hasLost(since:only:)``.
     var mark: KeyMark {
         dropIdleKeys(clock.bootTime())
         return state.withLock { $0.mark }
     }
 
-    /// Whether a key that was used since `mark` was read is lost, or the key of one class.
+    /// Whether the key of `protection` was evicted since `mark` was read, or, if `protection` is `nil`, any
+    /// key that was also used since. Always `true` after a wipe.
     func hasLost(since mark: KeyMark, only protection: ProtectionClass? = nil) -> Bool {
         dropIdleKeys(clock.bootTime())
         return state.withLock { $0.isWiped || $0.mark.hasLost(since: mark, only: protection) }
+    }
+
+    /// Restarts the inactivity time; from now on, use does not. The first of several calls counts.
+    func enterBackground() {
+        let now = clock.bootTime()
+        dropIdleKeys(now)
+        state.withLock { state in
+            guard !state.isInBackground else { return }
+            state.isInBackground = true
+            state.restartIdleTime(now: now, inactivity: inactivity)
+        }
+    }
+
+    /// Evicts the keys whose inactivity time passed in the background, whether or not a timer fired, and
+    /// restarts that of the others.
+    func enterForeground() {
+        let now = clock.bootTime()
+        dropIdleKeys(now)
+        state.withLock { state in
+            guard state.isInBackground else { return }
+            state.isInBackground = false
+            state.restartIdleTime(now: now, inactivity: inactivity)
+        }
     }
 
     /// Evicts the keys that a lock evicts; returns whether there were any.
@@ -140,13 +169,13 @@ final class ClassKeyStore: Sendable {
         return dropped
     }
 
-    /// Evicts the keys of classes that expired elsewhere. If no key that a lock evicts is left, this is a
-    /// lock.
+    /// Evicts the keys of classes whose copies in the kernel keyring are gone. Posts
+    /// ``VaultEvent/Kind/locked`` if this evicts the last key that a lock evicts.
     func lapse(_ classes: Set<ProtectionClass>, _ reason: LockReason) {
         post(state.withLock { $0.lapse(classes, reason) })
     }
 
-    /// Evicts all keys, for good if `wiped`; returns whether anything changed.
+    /// Evicts all keys, and accepts no keys from then on if `wiped` is set; returns whether anything changed.
     @discardableResult
     func removeAll(wiped: Bool, _ reason: LockReason = .requested) -> Bool {
         let dropped = state.withLock { state in
@@ -159,21 +188,21 @@ final class ClassKeyStore: Sendable {
         return dropped
     }
 
-    /// Evicts keys that end by the inactivity time, an exact time, or a reboot.
+    /// Evicts the keys whose inactivity time or exact time has passed, or all keys after a reboot.
     private func dropIdleKeys(_ now: Duration) {
         let boot = clock.bootIdentifier()
-        let loss: Loss? = state.withLock { state in
+        let eviction: Eviction? = state.withLock { state in
             if let own = state.boot, own != boot, !state.held.isEmpty {
                 state.removeAll()
                 return .event(VaultEvent(.closed, .reboot))
             }
             return state.dropOver(now)
         }
-        post(loss)
+        post(eviction)
     }
 
-    private func post(_ loss: Loss?) {
-        switch loss {
+    private func post(_ eviction: Eviction?) {
+        switch eviction {
         case .event(let event): events.post(event)
         case .classes(let classes): events.keysEvicted(of: classes)
         case nil: break
@@ -193,7 +222,7 @@ final class ClassKeyStore: Sendable {
         }
     }
 
-    /// The time until the next key expires; `nil` ends the watch.
+    /// Returns the time until the next key expires; `nil` if no key expires, which ends the watch.
     private func timeToNextEnd() -> Duration? {
         let now = clock.bootTime()
         dropIdleKeys(now)

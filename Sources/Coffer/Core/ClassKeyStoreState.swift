@@ -2,43 +2,44 @@ import CofferBase
 import CofferCrypto
 import CofferVault
 
-/// A mark for long work: how often the key of each class was evicted and used.
+/// The number of evictions and of uses of each class's key, from which long work detects that it lost a key.
 struct KeyMark: Sendable {
     /// Indexed by the class's raw value.
-    fileprivate var losses = [Int](repeating: 0, count: Self.size)
+    fileprivate var evictions = [Int](repeating: 0, count: Self.size)
     fileprivate var uses = [Int](repeating: 0, count: Self.size)
 
     private static let size = 1 + (ProtectionClass.allCases.map { Int($0.rawValue) }.max() ?? 0)
 
-    fileprivate mutating func noteLoss(_ protection: ProtectionClass) {
-        losses[Int(protection.rawValue)] += 1
+    fileprivate mutating func noteEviction(_ protection: ProtectionClass) {
+        evictions[Int(protection.rawValue)] += 1
     }
 
     fileprivate mutating func noteUse(_ protection: ProtectionClass) { uses[Int(protection.rawValue)] += 1 }
 
-    /// Whether a class lost its key since `old`: the given class, or any class that was used since.
+    /// Whether a key was evicted since `old`: the key of the given class, or any key that was also used
+    /// since.
     func hasLost(since old: KeyMark, only protection: ProtectionClass?) -> Bool {
-        losses.indices.contains { number in
-            guard losses[number] != old.losses[number] else { return false }
+        evictions.indices.contains { number in
+            guard evictions[number] != old.evictions[number] else { return false }
             return protection.map { Int($0.rawValue) == number } ?? (uses[number] != old.uses[number])
         }
     }
 }
 
 extension ClassKeyStore {
-    /// The report of evicted keys.
-    enum Loss {
+    /// A report of evicted keys.
+    enum Eviction {
         case event(VaultEvent)
         /// Some classes lost their keys, but the vault is still unlocked.
         case classes(Set<ProtectionClass>)
     }
 
-    /// One class key, and how long it stays.
+    /// A class key and the times at which it is evicted.
     struct Held {
         let key: ClassKey
-        /// The time at which it is evicted if it is not used.
+        /// The time at which the key is evicted if it is not used before; `nil` for never.
         var idleEnd: Duration?
-        /// The time at which it is evicted even if it is used.
+        /// The exact time at which the key is evicted even if it is used; `nil` for none.
         let end: Duration?
 
         var nextEnd: Duration? { [idleEnd, end].compactMap(\.self).min() }
@@ -47,7 +48,7 @@ extension ClassKeyStore {
     /// The contents of the store.
     struct State {
         var held: [ProtectionClass: Held] = [:]
-        /// Classes of the vault without a key here, while others have theirs.
+        /// The classes of the vault whose keys the store lacks while it has those of others.
         var lapsed: Set<ProtectionClass> = []
         var isWiped = false
         var locks = 0
@@ -57,6 +58,8 @@ extension ClassKeyStore {
         var isWatched = false
         /// The boot in which the keys were inserted.
         var boot: String?
+        /// Whether the app is in the background, where use of a key does not keep it.
+        var isInBackground = false
 
         /// Whether there is a key that a lock evicts.
         var isOpen: Bool { held.keys.contains { $0.isEvictedOnLock } }
@@ -68,11 +71,13 @@ extension ClassKeyStore {
             let former = held[protection].flatMap { $0.key.id == key.id ? $0 : nil }
             var idleEnd = protection.isEvictedOnLock ? inactivity.map { now + $0 } : nil
             if let term, !term.isExact, let end = idleEnd {
-                // Taking a key is no use of it: it stays no longer than its source.
+                // Reading a key from the kernel keyring does not count as use: the key stays here no longer
+                // than there.
                 idleEnd = max(min(end, term.end ?? end), former?.idleEnd ?? .zero)
             }
             var end = term.flatMap { $0.isExact ? $0.end : nil }
-            // A key that was also inserted by a passcode is not bound to an exact time elsewhere.
+            // If the store already has this key without an exact time, as after a passcode, the key gets
+            // none.
             if let former, former.end == nil { end = nil }
             held[protection] = Held(key: key, idleEnd: idleEnd, end: end)
             lapsed.remove(protection)
@@ -82,9 +87,19 @@ extension ClassKeyStore {
         mutating func use(_ protection: ProtectionClass, now: Duration, inactivity: Duration?) -> ClassKey? {
             guard !isWiped, let entry = held[protection] else { return nil }
             // The next end may now be later than stored; then one check finds nothing that expired.
-            if entry.idleEnd != nil { held[protection]?.idleEnd = inactivity.map { now + $0 } }
+            if entry.idleEnd != nil, !isInBackground {
+                held[protection]?.idleEnd = inactivity.map { now + $0 }
+            }
             mark.noteUse(protection)
             return entry.key
+        }
+
+        /// Restarts the inactivity time of every key that a lock evicts.
+        mutating func restartIdleTime(now: Duration, inactivity: Duration?) {
+            for (protection, entry) in held where entry.idleEnd != nil {
+                held[protection]?.idleEnd = inactivity.map { now + $0 }
+            }
+            findNextEnd()
         }
 
         /// The error for a class without a key.
@@ -101,7 +116,7 @@ extension ClassKeyStore {
         mutating func drop(_ classes: Set<ProtectionClass>) {
             for protection in classes {
                 held[protection] = nil
-                mark.noteLoss(protection)
+                mark.noteEviction(protection)
             }
             findNextEnd()
         }
@@ -112,7 +127,7 @@ extension ClassKeyStore {
             locks += 1
         }
 
-        mutating func lapse(_ classes: Set<ProtectionClass>, _ reason: LockReason) -> Loss? {
+        mutating func lapse(_ classes: Set<ProtectionClass>, _ reason: LockReason) -> Eviction? {
             let going = classes.filter { held[$0] != nil }
             guard !going.isEmpty else { return nil }
             let wasOpen = isOpen
@@ -126,7 +141,7 @@ extension ClassKeyStore {
         }
 
         /// Evicts the keys that expired.
-        mutating func dropOver(_ now: Duration) -> Loss? {
+        mutating func dropOver(_ now: Duration) -> Eviction? {
             guard let nextEnd, now >= nextEnd else { return nil }
             let isExact = held.values.contains { $0.end.map { now >= $0 } ?? false }
             let over = held.filter { $0.value.nextEnd.map { now >= $0 } ?? false }

@@ -1,7 +1,7 @@
 import CofferVault
 import Synchronization
 
-/// Delivers a vault's events: first to the observers in the vault that must clear something, then to streams.
+/// Delivers a vault's events: first to the vault's own observers, which clear state, then to streams.
 final class EventBroadcaster: Sendable {
     private struct State {
         var observers: [@Sendable (VaultEvent) -> Void] = []
@@ -10,7 +10,7 @@ final class EventBroadcaster: Sendable {
         var next = 0
     }
 
-    /// An observer of lost keys, needed while an object is alive.
+    /// An observer of evicted keys, which is called while an object is alive.
     private struct LossObserver {
         let isNeeded: @Sendable () -> Bool
         let call: @Sendable (Set<ProtectionClass>) -> Void
@@ -20,7 +20,7 @@ final class EventBroadcaster: Sendable {
     private let state = Mutex(State())
     private static let buffered = 64
 
-    /// Calls `body` on the thread of each event, before any stream receives it.
+    /// Calls `body` for each event on the thread that posts it, before any stream receives the event.
     func observe(_ body: @escaping @Sendable (VaultEvent) -> Void) {
         state.withLock { $0.observers.append(body) }
     }
@@ -30,7 +30,7 @@ final class EventBroadcaster: Sendable {
     func onKeyEviction(
         while object: any AnyObject & Sendable, _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
     ) {
-        // Called outside of the lock, because the check can release the object's last reference.
+        // Check outside of the lock, because the check can release the object's last reference.
         let ended = Set(state.withLock { $0.lossObservers }.filter { !$0.isNeeded() }.map(\.number))
         let isNeeded: @Sendable () -> Bool = { [weak object] in object != nil }
         state.withLock { state in

@@ -6,21 +6,22 @@ import Synchronization
 
 /// Class keys cached in the kernel keyring for the next commands of the same user.
 ///
-/// Every process of this user can put a key there, so a key is used only if it belongs to the class's public
-/// key in the keybag.
+/// Every process of this user can put a key there, so a key is used only if it matches the class's public key
+/// in the keybag.
 package final class KernelKeyCache: Sendable {
-    /// A class whose key this process stored or read there, and has not removed.
+    /// A class whose key this process stored in or read from the kernel keyring, and has not removed.
     private struct Entry {
         let publicKey: [UInt8]
-        /// Whether use restarts its timeout, as far as this process knows; the key itself decides.
+        /// Whether use restarts the key's timeout, as far as this process knows; the cached key itself
+        /// decides.
         var isRenewable: Bool
     }
 
     private let vaultID: VaultID
     private let inactivity: Int?
-    /// Keys of another boot are not used.
+    /// Identifies the boot. Keys of another boot are not used.
     private let clock: VaultClock
-    /// Only classes whose keys a lock evicts.
+    /// The tracked classes, all of which a lock evicts.
     private let entries = Mutex<[ProtectionClass: Entry]>([:])
 
     init(vaultID: VaultID, inactivity: Int?, clock: VaultClock) {
@@ -32,7 +33,7 @@ package final class KernelKeyCache: Sendable {
     /// The size of the prefix of a vault's key names: `coffer:` and the vault's id.
     static let prefixSize = 7 + 36
 
-    static func name(_ protection: ProtectionClass, vaultID: VaultID) -> String {
+    package static func name(_ protection: ProtectionClass, vaultID: VaultID) -> String {
         "coffer:\(vaultID):\(protection.name)"
     }
 
@@ -45,8 +46,8 @@ package final class KernelKeyCache: Sendable {
         Self.name(protection, vaultID: vaultID)
     }
 
-    /// Stores `keys`. Keys that a lock evicts stay for exactly `seconds`, or for the inactivity time after
-    /// each use. If one key cannot be stored, none is.
+    /// Stores `keys`. Keys that a lock evicts stay for exactly `seconds`; with `nil`, for the inactivity time
+    /// after each use. If one key cannot be stored, removes all.
     func store(_ keys: [ProtectionClass: ClassKey], seconds: Int?) throws(CofferError) {
         do throws(CofferError) {
             for (protection, key) in keys {
@@ -66,16 +67,26 @@ package final class KernelKeyCache: Sendable {
         }
     }
 
-    /// The cached keys of a vault, and until when they stay.
+    /// The cached keys of a vault and the times until which they stay.
     struct Taken {
         var keys: [ProtectionClass: ClassKey] = [:]
         var terms: [ProtectionClass: CachedKeyTerm] = [:]
         /// Classes of the vault without a cached key.
         var lacking: Set<ProtectionClass> = []
+
+        /// The time until the last key is gone that a lock evicts; `nil` if there is none, or if one stays
+        /// until a reboot.
+        func timeLeft(now: Duration) -> Duration? {
+            let ends = terms.filter { $0.key.isEvictedOnLock }.map(\.value.end)
+            let known = ends.compactMap { $0 }
+            guard known.count == ends.count, let last = known.max() else { return nil }
+            return max(.zero, last - now)
+        }
     }
 
-    /// Reads the cached keys, with ids from `keybag`; empty if there are none or there is no kernel keyring.
-    /// A key that does not belong to the keybag's public key is not this vault's, and is left alone.
+    /// Reads the cached keys, and takes their IDs from `keybag`. The result is empty if no key is cached or
+    /// there is no kernel keyring. Ignores a key that does not match the keybag's public key, because the key
+    /// does not belong to this vault.
     func read(_ keybag: Keybag) throws(CofferError) -> Taken {
         var taken = Taken()
         for (protection, wrapped) in keybag.keys {
@@ -93,7 +104,8 @@ package final class KernelKeyCache: Sendable {
         return taken
     }
 
-    /// Tracks keys that were read: use here restarts their timeout, and their end there ends them here.
+    /// Tracks keys that were read: using a key in this process restarts its timeout in the kernel keyring,
+    /// and a key that disappears from the kernel keyring is evicted in this process.
     func share(_ taken: Taken, _ keybag: Keybag) {
         for (protection, term) in taken.terms where protection.isEvictedOnLock {
             guard let publicKey = keybag.publicKeys[protection] else { continue }
@@ -101,7 +113,7 @@ package final class KernelKeyCache: Sendable {
         }
     }
 
-    /// The cached key of a class, if it belongs to `publicKey`.
+    /// Returns the cached key of a class, if it matches `publicKey`.
     private func own(
         _ protection: ProtectionClass, _ publicKey: [UInt8]
     ) throws(CofferError) -> KernelCachedKey? {
@@ -113,11 +125,11 @@ package final class KernelKeyCache: Sendable {
         return held
     }
 
-    /// Restarts the timeout of the class that was used and that of ephemeral tokens, but of no other class.
+    /// Restarts the timeouts of the class that was used and of ephemeral tokens, but of no other class.
     func renew(_ protection: ProtectionClass, _ key: ClassKey) {
         guard let inactivity, entries.withLock({ $0[protection]?.isRenewable == true }) else { return }
         let now = clock.bootTime()
-        // This comes first, so that an exact time is set after it.
+        // Renew the tokens first, so that the exact time of a key can replace this timeout below.
         KernelKeyringStorage.renew(vaultID: vaultID, timeout: inactivity)
         let renewal = try? KernelCachedKey.renew(
             key.key, name: name(protection), timeout: inactivity, boot: clock.bootIdentifier(), now: now)
@@ -128,8 +140,8 @@ package final class KernelKeyCache: Sendable {
         KernelKeyringStorage.renew(vaultID: vaultID, timeout: min(max(remaining, 1), inactivity))
     }
 
-    /// The classes whose keys this process stored or read and that are gone, because they expired or another
-    /// process removed them; and whether no other is left.
+    /// The tracked classes whose keys are gone, because they expired or another process removed them; and
+    /// whether the keys of all tracked classes are gone.
     var expired: (classes: Set<ProtectionClass>, isEverything: Bool) {
         let entries = entries.withLock { $0 }
         var gone: Set<ProtectionClass> = []
@@ -142,25 +154,25 @@ package final class KernelKeyCache: Sendable {
     }
 
     /// Stops tracking classes whose keys are gone.
-    func forget(_ classes: Set<ProtectionClass>) {
+    func removeEntries(of classes: Set<ProtectionClass>) {
         entries.withLock { entries in entries = entries.filter { !classes.contains($0.key) } }
     }
 
-    /// Removes the keys that a lock evicts, or all; returns whether there were any.
+    /// Removes the keys that a lock evicts, or all keys; returns whether there were any.
     @discardableResult
     func remove(all: Bool) -> Bool {
         entries.withLock { $0 = [:] }
         return Self.remove(vaultID: vaultID, all: all)
     }
 
-    /// Removes the key of one class, and the marks of unlocks that are about to store it.
+    /// Removes the key of one class, and the marks of unlocks, which may be about to store that key.
     func remove(_ protection: ProtectionClass) {
-        forget([protection])
+        removeEntries(of: [protection])
         UnlockMark.removeAll(of: vaultID)
         _ = try? KernelKeyring.remove(name(protection))
     }
 
-    /// Whether the kernel still has a key of a vault.
+    /// Whether the kernel keyring still contains a class key of a vault.
     static func isAnyLeft(vaultID: VaultID) -> Bool {
         ProtectionClass.allCases.contains { protection in
             (try? KernelKeyring.contains(name(protection, vaultID: vaultID))) == true
@@ -170,8 +182,8 @@ package final class KernelKeyCache: Sendable {
     @discardableResult
     static func remove(vaultID: VaultID, all: Bool) -> Bool {
         var hadAny = false
-        // The marks are removed first: if an unlock finds its mark afterwards, it stored everything before
-        // the next step.
+        // Remove the marks first: an unlock that still finds its mark after it stored its keys stored them
+        // before this step, so the loop removes them.
         UnlockMark.removeAll(of: vaultID)
         for protection in ProtectionClass.allCases where all || protection.isEvictedOnLock {
             if (try? KernelKeyring.remove(name(protection, vaultID: vaultID))) == true { hadAny = true }
@@ -183,8 +195,8 @@ package final class KernelKeyCache: Sendable {
 
 /// How long a key is cached.
 struct CachedKeyTerm: Equatable {
-    /// Time since boot; `nil` for until a reboot.
+    /// The end, in time since boot; `nil` if the key stays until a reboot.
     let end: Duration?
-    /// Whether use leaves the end unchanged.
+    /// Whether the end is exact: use does not postpone it.
     let isExact: Bool
 }

@@ -6,9 +6,9 @@ import Synchronization
 /// The right to replace one version of one token while its class is locked: a key derived from the key that
 /// the version is sealed under.
 ///
-/// A process that has read or written that version can derive the ticket. Others cannot, because the
-/// version's key is wrapped under the class key. So a value that is stored in a locked vault can prove that
-/// it continues the value that it replaces.
+/// A process that has read or written that version can derive the ticket. Other processes cannot, because the
+/// version's key is wrapped under the class key. So the ticket proves that a value that is stored while
+/// locked continues the value that it replaces.
 final class ReplacementTicket: Sendable {
     private let key: SymmetricKey
 
@@ -31,7 +31,7 @@ final class ReplacementTicket: Sendable {
 }
 
 /// The tickets of one vault object, for the versions that it read or wrote last. A lock keeps them, because
-/// they do not allow reading anything; ``VaultCore/close(_:)`` and a wipe drop them.
+/// tickets do not allow reading anything; ``VaultCore/close(_:)`` and a wipe drop them.
 final class ReplacementTickets: Sendable {
     /// The maximum number of tickets; the oldest are dropped first.
     static let maxCount = 128

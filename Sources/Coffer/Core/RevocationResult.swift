@@ -6,9 +6,9 @@ public enum RevocationResult: String, Sendable, CaseIterable {
     case vaultWiped
     /// Every key was evicted.
     case locked
-    /// The policy left it to the program.
+    /// The policy left the response to the program.
     case kept
-    /// A signed order was carried out.
+    /// A signed command was carried out.
     case carriedOut
     /// Processing failed; the thrown error contains the reason.
     case failed

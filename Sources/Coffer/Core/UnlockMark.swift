@@ -3,18 +3,20 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// A mark in the kernel keyring, beside the keys of a vault, from before an unlock derives until the keys are
-/// stored. Every lock or wipe of the vault, in any process, removes the mark first, so the unlock notices it.
+/// A mark in the kernel keyring that exists from before an unlock derives keys until it has stored them
+/// there. Every lock or wipe of the vault, in any process, first removes the mark, so the unlock detects the
+/// lock or wipe.
 ///
-/// The mark has no secret and no content; all that counts is that this very kernel key exists. A mark that no
-/// process removes expires by itself.
+/// The mark contains nothing secret; only the existence of this kernel key matters. A mark that no process
+/// removes expires.
 final class UnlockMark: Sendable {
     private let key: KernelKey
-    /// In seconds. An unlock that takes longer must start again.
+    /// The lifetime of a mark, in seconds. An unlock that takes longer must start again.
     private static let lifetime = 600
     private static let infix = ":unlocking:"
 
-    /// Marks an unlock; `nil` if there is no kernel keyring, which then cannot store keys either.
+    /// Places a mark for an unlock; returns `nil` if the kernel keyring is unavailable and so cannot store
+    /// keys either.
     ///
     /// - Throws: `noSpace` if the user's quota of keys is used up.
     static func place(for vaultID: VaultID) throws(CofferError) -> UnlockMark? {
@@ -34,10 +36,10 @@ final class UnlockMark: Sendable {
 
     deinit { try? key.remove() }
 
-    /// Whether no process has locked the vault since.
+    /// Whether the mark still exists: no process has locked the vault since, and the mark has not expired.
     var isThere: Bool { key.isLinked }
 
-    /// Whether a name in the kernel keyring with a vault's prefix is that of a mark.
+    /// Whether `name`, a name in the kernel keyring that begins with a vault's prefix, belongs to a mark.
     static func isMark(_ name: [UInt8]) -> Bool {
         name.dropFirst(KernelKeyCache.prefixSize).starts(with: infix.utf8)
     }

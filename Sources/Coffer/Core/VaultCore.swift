@@ -5,8 +5,8 @@ import CofferVault
 import Synchronization
 import SystemPackage
 
-/// The state that a vault's parts share: the directory, the device key, the class keys and the clocks.
-/// Blocking and synchronous.
+/// The state that a vault's parts share: the directory, the device key, the class keys and the clock. The
+/// functions of this class are synchronous and can block.
 final class VaultCore: Sendable {
     let home: VaultDirectory
     let device: DeviceKey
@@ -15,31 +15,33 @@ final class VaultCore: Sendable {
     let cachedKeys: KernelKeyCache
     /// The storage of the sealed tokens that the vault directory records.
     let activeStorage: ActiveStorage
-    /// The same storage, decorated if a test asked for that. Envelopes are read and changed through it.
+    /// The same storage, or the decorator that a test put in front of it. Envelopes are read and changed
+    /// through this property.
     let storage: any ItemStorage
     /// The tokens that are never written to the storage.
     let ephemeralTokens: EphemeralTokens
-    /// Proofs, kept past a lock, that a value continues the stored one.
+    /// The tickets that prove that a pending value continues the stored one. A lock keeps them.
     let tickets = ReplacementTickets()
-    /// The values that this process stored while locked.
+    /// The values that this vault object stored while locked.
     let ownPending = OwnPendingTokens()
     private let actions: VaultActions
-    /// Seconds without use until the vault locks, read when it was opened.
+    /// Seconds without use until the vault locks, read when the vault was opened; `nil` for never.
     let inactivity: Int?
     /// The mark of an unlock whose keys are to be cached in the kernel keyring.
     let unlockMark = Mutex<UnlockMark?>(nil)
-    /// The monitor of lock triggers, once the caller started it.
+    /// The monitor of lock triggers; `nil` until the caller starts it.
     let lockMonitor = Mutex<LockMonitor?>(nil)
     /// Delivers events about the keys.
     let events: EventBroadcaster
-    /// Stores outside this library, which a wipe closes before it finishes.
+    /// The stores outside this library, which a wipe closes before it finishes.
     let registered = Mutex<[WeakObserver]>([])
 
     /// The registered stores that are still alive.
     var stores: [any VaultObserver] { registered.withLock { $0.compactMap(\.store) } }
 
-    /// Creates the core of a vault. With `allowingCorruptKeybag` an unreadable keybag is ignored, because an
-    /// order needs no class key. `decorate` puts a storage of a test in front of the vault's own.
+    /// Creates the core of a vault. With `allowingCorruptKeybag`, ignores an unreadable keybag, because a
+    /// signed command needs no class key. With `decorate`, a test puts its own storage in front of the
+    /// vault's.
     init(
         home: VaultDirectory, device: DeviceKey, clock: VaultClock, actions: VaultActions,
         allowingCorruptKeybag: Bool = false,
@@ -75,7 +77,8 @@ final class VaultCore: Sendable {
             vaultID: device.vaultID, timeout: inactivity, keys: keys, boot: clock.bootIdentifier)
         self.ephemeralTokens = ephemeralTokens
         let (tickets, ownPending) = (tickets, ownPending)
-        // Weak, because the tokens reference the class key store, and that references the broadcaster.
+        // Weak, because the ephemeral tokens reference the class key store, and that references the
+        // broadcaster.
         events.observe { [weak ephemeralTokens] event in
             if event.kind.evictsKeys { ephemeralTokens?.clear() }
             guard event.kind == .closed || event.kind == .wiped else { return }
@@ -95,37 +98,37 @@ final class VaultCore: Sendable {
         if cachedKeys.remove(all: false), !wasOpen { events.post(VaultEvent(.locked, reason)) }
     }
 
-    /// Evicts every key, as a logout does.
+    /// Evicts every key, from memory and from the kernel keyring, as a logout does.
     func close(_ reason: LockReason) {
         let hadKeys = keys.removeAll(wiped: false, reason)
         dropPendingState()
         if cachedKeys.remove(all: true), !hadKeys { events.post(VaultEvent(.closed, reason)) }
     }
 
-    /// Removes every key from memory, for good.
-    func forget() {
+    /// Removes every key from memory, and accepts no keys from then on.
+    func destroyKeys() {
         keys.removeAll(wiped: true)
         dropPendingState()
         device.destroyInMemory()
     }
 
-    /// Drops the state that a lock leaves for values stored while locked.
+    /// Drops the state that a lock keeps for values stored while locked.
     func dropPendingState() {
         tickets.clear()
         ownPending.clear()
     }
 
-    /// Evicts the keys that the kernel keyring has let expire.
+    /// Evicts the keys that expired in, or were removed from, the kernel keyring.
     func evictExpiredKeys() {
         let expired = cachedKeys.expired
         if !expired.classes.isEmpty { lapse(expired.classes, isEverything: expired.isEverything) }
     }
 
-    /// Evicts the keys of classes that are gone from the kernel keyring; if all are gone, this is a lock.
+    /// Evicts the keys of classes that are gone from the kernel keyring; if all tracked keys are gone, locks.
     private func lapse(_ classes: Set<ProtectionClass>, isEverything: Bool) {
-        cachedKeys.forget(classes)
+        cachedKeys.removeEntries(of: classes)
         guard isEverything else { return keys.lapse(classes, .kernelKeyExpired) }
-        // Nothing is removed from the kernel keyring: keys there now came later, from another unlock.
+        // Remove nothing from the kernel keyring: keys that are there now come from a later unlock.
         keys.lock(.kernelKeyExpired)
     }
 
@@ -157,6 +160,11 @@ final class VaultCore: Sendable {
         }
     }
 
+    /// Returns the number of wrong passcodes left before everything is erased; `nil` if no passcode is set.
+    func attemptsLeft(_ keybag: Keybag) throws(CofferError) -> Int? {
+        keybag.passcode == nil ? nil : try readAttempts().attemptsLeft
+    }
+
     func unlock(with passcode: Passcode?) throws(CofferError) {
         let locks = keys.locks
         let unwrapped = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
@@ -168,11 +176,11 @@ final class VaultCore: Sendable {
         guard keys.insert(unwrapped, since: locks) else {
             throw keys.isWiped ? CofferError.wiped : CofferError.lockedMeanwhile
         }
-        // An error here is reported when tokens are read; the unlock itself is done.
+        // The unlock itself is done. An error here recurs, and is reported, when tokens are read.
         try? drainPendingTokens()
     }
 
-    /// Evaluates the passcode like an unlock, but inserts no key. If none is set, any passcode is accepted.
+    /// Evaluates the passcode like an unlock, but inserts no key. If no passcode is set, accepts any.
     func verify(_ passcode: Passcode?) throws(CofferError) {
         _ = try evaluating(passcode) { (keys, _, _) throws(CofferError) in keys }
     }
@@ -185,7 +193,7 @@ final class VaultCore: Sendable {
         let wanted = ProtectionClass.all(hasPasscode: keybag.passcode != nil)
         let missing = wanted.filter { keys[$0] == nil }
         let all = keys.merging(try ClassKey.make(for: missing, vaultID: device.vaultID)) { old, _ in old }
-        // If none is set, a passcode that was given is ignored.
+        // If no passcode is set, ignore the given one.
         let passcode = keybag.passcode == nil ? nil : passcode
         try updateKeybag(in: vault) { (changed) throws(CofferError) in
             try changed.protect(
@@ -205,22 +213,61 @@ final class VaultCore: Sendable {
             var all = keys.merging(try ClassKey.make(for: missing, vaultID: device.vaultID)) { old, _ in old }
             all = all.filter { wanted.contains($0.key) }
             try updateKeybag(stored, in: vault) { (changed) throws(CofferError) in
-                // A passcode that was set keeps its cost; a first one gets the standard cost.
+                // A passcode that replaces another keeps its cost; a first passcode gets the standard cost.
                 let cost = old.passcode?.cost ?? .standard
                 try changed.protect(all, with: new, cost: cost, device: device)
                 changed.hasOrphans = all.count < keys.count
             }
-            // From here the class's items are unreadable. They are removed now or at the next unlock.
+            // From here on the items of a removed class are unreadable. Remove them now or at the next
+            // unlock.
             if all.count < keys.count { destroyed = try actions.removeOrphans(self, vault) }
             return all
         }
-        // The passcode is changed, but a lock that came in the meantime still applies.
+        // The passcode is changed, but a lock in the meantime still applies.
         keys.replace(with: unwrapped, since: locks)
         if new == nil {
             cachedKeys.remove(.whenPasscodeSetThisDeviceOnly)
             events.keysEvicted(of: [.whenPasscodeSetThisDeviceOnly])
         }
         return destroyed
+    }
+
+    /// Changes the settings. The passcode is evaluated only if the change needs it.
+    func changeSettings(
+        passcode: Passcode?, _ change: (inout VaultSettings) throws(CofferError) -> Void
+    ) throws(CofferError) -> VaultSettings {
+        var changed: (from: VaultSettings, to: VaultSettings)? = try home.withExclusiveVault {
+            (vault) throws(CofferError) in
+            let stored = try Keybag.record.read(device: device, in: vault, repairing: true)
+            return try apply(change, to: stored, in: vault, mayLoosen: stored.payload.passcode == nil)
+        }
+        if changed == nil {
+            guard let passcode else {
+                throw CofferError(.locked, "To loosen the settings of a vault needs its passcode.")
+            }
+            _ = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
+                changed = try apply(change, to: stored, in: vault, mayLoosen: true)
+                return keys
+            }
+        }
+        guard let (old, new) = changed else { throw CofferError.locked }
+        if new.locksSooner(than: old) { lock(.requested) }
+        return new
+    }
+
+    /// Applies a change of the settings; `nil`, and nothing changes, if it loosens them and may not.
+    private func apply(
+        _ change: (inout VaultSettings) throws(CofferError) -> Void,
+        to stored: AuthenticatedRecord<Keybag>.Contents, in vault: borrowing Descriptor, mayLoosen: Bool
+    ) throws(CofferError) -> (from: VaultSettings, to: VaultSettings)? {
+        let old = stored.payload.settings
+        var new = old
+        try change(&new)
+        // Vaults keep whole seconds.
+        new.inactivity = try VaultSettings.seconds(of: new.inactivity).map { .seconds($0) }
+        guard mayLoosen || !new.isLooser(than: old) else { return nil }
+        try updateKeybag(stored, in: vault) { (keybag) throws(CofferError) in try keybag.apply(new) }
+        return (old, new)
     }
 
     /// Changes the keybag, under the vault directory's lock.
@@ -230,7 +277,7 @@ final class VaultCore: Sendable {
         try updateKeybag(Keybag.record.read(device: device, in: vault), in: vault, change)
     }
 
-    /// Changes the keybag that was read under the same hold of the vault directory's lock.
+    /// Changes the keybag that was read since the caller acquired the vault directory's lock.
     private func updateKeybag(
         _ stored: AuthenticatedRecord<Keybag>.Contents, in vault: borrowing Descriptor,
         _ change: (inout Keybag) throws(CofferError) -> Void
@@ -240,8 +287,9 @@ final class VaultCore: Sendable {
         try Keybag.record.update(stored, to: keybag, device: device, in: vault)
     }
 
-    /// The key to store a new item under. For the class that needs a passcode it must be the keybag's current
-    /// key, because another process may have removed the passcode.
+    /// Returns the key under which to store a new item. For the class that requires a passcode, throws
+    /// `refused` unless the key is the keybag's current one, because another process may have removed the
+    /// passcode.
     func keyForStoring(_ protection: ProtectionClass) throws(CofferError) -> ClassKey {
         let key = try keys.key(protection)
         guard protection.requiresPasscode else { return key }
@@ -249,8 +297,8 @@ final class VaultCore: Sendable {
         return key
     }
 
-    /// Derives from the passcode outside of the vault directory's lock, because the derivation is slow, can
-    /// fail, and does not reveal whether the passcode is right. `derived` is `nil` if no passcode is set.
+    /// Derives a key from the passcode outside of the vault directory's lock, because the derivation is slow,
+    /// can fail, and does not reveal whether the passcode is right. `derived` is `nil` if no passcode is set.
     private func derive(
         _ passcode: Passcode
     ) throws(CofferError) -> (keybag: AuthenticatedRecord<Keybag>.Contents, derived: DerivedPasscode?) {
@@ -271,7 +319,7 @@ final class VaultCore: Sendable {
             _ vault: borrowing Descriptor
         ) throws(CofferError) -> [ProtectionClass: ClassKey]
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
-        let early = try passcode.map { (given) throws(CofferError) in try derive(given) }
+        let early = try passcode.map { (passcode) throws(CofferError) in try derive(passcode) }
         let outcome: AttemptOutcome = try home.withExclusiveVault {
             (vault) throws(CofferError) in
             let stored = try Keybag.record.read(
@@ -287,7 +335,7 @@ final class VaultCore: Sendable {
             guard let passcode else {
                 throw CofferError(.locked, "This vault is locked: unlock it with its passcode.")
             }
-            // The passcode may have been changed since.
+            // Another process may have changed the passcode since.
             let isCurrent = early?.derived?.parameters == parameters
             let again = isCurrent ? nil : try DerivedPasscode(passcode, parameters, device: device)
             guard let derived = again ?? early?.derived else { throw CofferError.locked }
@@ -311,21 +359,23 @@ final class VaultCore: Sendable {
         }
     }
 
-    /// The end of an attempt that was neither refused nor wrong with attempts left, which are errors.
+    /// The outcome of a passcode attempt that does not throw. A refused attempt throws, as does a wrong
+    /// passcode with attempts left.
     private enum AttemptOutcome {
         case unlocked([ProtectionClass: ClassKey])
         /// The passcode was wrong and was the last one allowed: the vault is to be erased.
         case limitReached
     }
 
-    /// The guard that keeps the attempt counter outside of the vault directory; `nil` with file storage.
+    /// Returns the guard that keeps the attempt counter's generation outside of the vault directory; `nil`
+    /// with file storage.
     private func rollbackGuard(in vault: borrowing Descriptor) throws(CofferError) -> RollbackGuard? {
         guard try DeviceKeyFile.read(in: vault).backend == .secretService else { return nil }
         return try RollbackGuard(device: device, client: home.service)
     }
 
-    /// Under the right key, or the device key alone, no passcode can be mistyped: a key that does not open is
-    /// damaged.
+    /// Runs `body` and throws `corrupt` for a key that does not open: the passcode is right, or none is set,
+    /// so the keybag is damaged.
     private func asCorrupt<Result>(_ body: () throws(CofferError) -> Result) throws(CofferError) -> Result {
         do throws(CofferError) {
             return try body()

@@ -10,7 +10,8 @@ public struct VaultEvent: Sendable, Hashable {
         case closed
         /// The vault was wiped.
         case wiped
-        /// A grant was revoked, or a signed order to wipe arrived; it has not been processed yet.
+        /// A grant was revoked, or a signed command to wipe arrived. The revocation has not been processed
+        /// yet.
         case revoked
         /// The revocation was processed, or processing it failed.
         case revocationProcessed = "revocationHandled"

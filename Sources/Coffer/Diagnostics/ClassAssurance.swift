@@ -1,10 +1,10 @@
 public import CofferBase
 
-/// One promise of a protection class, and how strongly this host backs it.
+/// A promise of a protection class, and how strongly this host backs it.
 public struct ClassAssurance: Sendable, Equatable {
     /// How strongly a promise is backed.
     public enum Strength: String, Sendable {
-        /// The keys are not there: an attacker must break the cryptography or guess the passcode.
+        /// The keys are not available: an attacker must break the cryptography or guess the passcode.
         case cryptographic
         /// Protects against accidents and curiosity; an attacker with the files or the account can circumvent
         /// it.
@@ -21,17 +21,17 @@ public struct ClassAssurance: Sendable, Equatable {
         case lock
         /// The item is of no use on another device.
         case thisDevice
-        /// The vault locks when the user goes away.
+        /// The vault locks when the user leaves the session.
         case lockSources
     }
 
     /// The promise.
     public let promise: Promise
-    /// How strongly it is backed here.
+    /// How strongly this host backs the promise.
     public let strength: Strength
     /// The reason for the strength.
     public let reason: String
-    /// The way to a stronger assurance, to be worded by the application; `nil` if there is none.
+    /// A step towards a stronger assurance, for the application to put into words; `nil` if there is none.
     public let remedy: CofferError.Remedy?
 
     init(

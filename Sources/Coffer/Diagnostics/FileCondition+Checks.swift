@@ -1,7 +1,7 @@
 import CofferBase
 
 extension FileCondition {
-    /// The checks for the vault's diagnostics; empty if nothing is wrong.
+    /// The results for the vault's diagnostics; empty if nothing is wrong.
     var protections: [SecurityCheck] {
         var found: [SecurityCheck] = []
         if !missing.isEmpty {
@@ -26,7 +26,7 @@ extension FileCondition {
         return found
     }
 
-    /// Describes the number of files and names the first of them.
+    /// Returns the number of files and the ids of the first five.
     private static func named(_ ids: [FileID]) -> String {
         let shown = ids.prefix(5).map(\.description).joined(separator: ", ")
         let count = ids.count == 1 ? "1 file" : "\(ids.count) files"

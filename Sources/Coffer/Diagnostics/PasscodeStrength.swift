@@ -3,28 +3,29 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// How long guessing a vault's passcode takes for an attacker who has everything that the vault consists of:
-/// a copy of the vault directory and, if the device key is there, of the user's desktop keyring. No counter
-/// stops that attacker.
+/// The time that an attacker with a copy of the whole vault needs to guess its passcode.
+///
+/// The copy consists of the vault directory and, if the device key is there, of the user's desktop keyring.
+/// No counter limits guessing on a copy.
 public struct PasscodeStrength: Sendable, Equatable {
-    /// A kind of passcode, and how long trying all of that kind takes.
+    /// A kind of passcode, and the time to try all passcodes of that kind.
     public struct Estimate: Sendable, Equatable {
-        /// A description of the passcodes that are tried.
+        /// A description of the kind.
         public let passcodes: String
-        /// The number of such passcodes.
+        /// The number of passcodes of this kind.
         public let count: Double
-        /// Seconds to try all of them on one core of this machine; half of that on average.
+        /// The seconds to try all of them on one core of this machine; on average, half of that suffices.
         public let seconds: Double
     }
 
-    /// Seconds for one guess at this vault's cost, measured now on one core of this machine.
+    /// The seconds for one guess at this vault's cost, measured now on one core of this machine.
     public let secondsPerGuess: Double
-    /// The policy's requirement as text.
+    /// The requirement of the passcode policy, as text.
     public let requirement: String
-    /// Kinds of passcodes that the policy accepts, the weakest first.
+    /// The estimates for kinds of passcodes that the policy accepts, the weakest first.
     public let estimates: [Estimate]
 
-    /// The kinds of passcodes that are reported: the size of the alphabet and the length.
+    /// The kinds of passcodes to report, with the size of the alphabet and the length.
     private static let kinds: [(name: String, alphabet: Double, length: Int, characters: [Characters])] = [
         ("all of 4 digits", 10, 4, [.any, .digits]), ("all of 6 digits", 10, 6, [.any, .digits]),
         ("all of 8 digits", 10, 8, [.any, .digits]),
@@ -49,10 +50,11 @@ public struct PasscodeStrength: Sendable, Equatable {
         }
     }
 
-    /// The costliest derivation that is run to measure, in KiB; costlier ones are extrapolated from it.
+    /// The largest memory to use for the measurement, in KiB; the time for more memory is extrapolated.
     private static let measured = 256 * 1024
 
-    /// Seconds for one derivation at `cost` on this machine: the better of two.
+    /// Measures the seconds for one derivation at `cost` on this machine, and returns the better of two
+    /// results.
     static func measure(_ cost: Argon2id.Cost) throws(CofferError) -> Double {
         let memory = min(cost.memoryKiB, measured)
         let passes = cost.memoryKiB > measured ? 2 : min(cost.passes, 6)
@@ -71,8 +73,8 @@ public struct PasscodeStrength: Sendable, Equatable {
 }
 
 extension Vault {
-    /// Estimates how long guessing this vault's passcode takes with a copy of its files, from the time a
-    /// derivation takes on this machine; `nil` if no passcode is set. Takes as long as two guesses.
+    /// Estimates how long guessing this vault's passcode takes with a copy of its files, from the time of a
+    /// derivation on this machine; `nil` if no passcode is set. Derives two keys, at a limited cost.
     ///
     /// - Throws: `wiped`, `corrupt`, `outOfMemory`.
     public func passcodeStrength() async throws(CofferError) -> PasscodeStrength? {

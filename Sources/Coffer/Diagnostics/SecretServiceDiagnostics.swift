@@ -7,8 +7,9 @@ extension Vault {
     /// The time limit for inspecting the desktop keyring for a report.
     private static let timeout = Duration.seconds(2)
 
-    /// The storage to use if the user does not choose one: the Secret Service if it answers and its default
-    /// collection is unlocked, otherwise the embedded keyring. Starts no service and shows no prompt.
+    /// Returns the storage backend to use if the user does not choose one: the Secret Service if it answers
+    /// and its default collection is unlocked, otherwise the embedded keyring. Starts no service and shows no
+    /// prompt.
     public static func preferredStorage(at location: VaultLocation) async -> KeyringBackend {
         let found = try? await BlockingExecutor.run { _ throws(CofferError) in
             secretServiceState(on: location.sessionBus)
@@ -17,10 +18,10 @@ extension Vault {
         return .secretService
     }
 
-    /// Throws unless the Secret Service can be used now.
+    /// Checks that the Secret Service can be used now.
     ///
     /// - Parameters:
-    ///   - location: The place of the vault, which may not exist yet.
+    ///   - location: The directory of the vault, which may not exist yet.
     ///   - interaction: Whether the desktop keyring may prompt the user to unlock it.
     /// - Throws: `noSessionBus`, `noSecretService`, `noDefaultCollection`, `keyringLocked`, `noPrompter`,
     ///   `promptDismissed`, `timedOut`, `interrupted`.

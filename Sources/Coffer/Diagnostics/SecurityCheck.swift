@@ -1,6 +1,6 @@
 public import CofferBase
 
-/// The result of checking one thing that protects a vault on this host.
+/// The result of one check of a vault's protection on this host.
 public struct SecurityCheck: Sendable, Equatable {
     /// The result of a check.
     public enum Status: String, Sendable {
@@ -20,7 +20,7 @@ public struct SecurityCheck: Sendable, Equatable {
     public let status: Status
     /// The reason for the status.
     public let message: String
-    /// A step that improves the status, to be worded by the application; `nil` if none is known.
+    /// A step that improves the status, for the application to put into words; `nil` if none is known.
     public let remedy: CofferError.Remedy?
 
     package init(
@@ -32,19 +32,19 @@ public struct SecurityCheck: Sendable, Equatable {
         self.remedy = remedy
     }
 
-    /// Errors that mean damage, as opposed to errors that prevent a check.
+    /// The errors that mean damage; other errors only prevent a check.
     private static let damages: Set<CofferError.Code> = [
         .corrupt, .foreign, .unsupportedVersion, .rolledBack, .absent,
     ]
 
-    /// The result of a check that failed with this error.
+    /// Returns the result of a check that failed with this error.
     static func failed(_ name: String, _ error: CofferError) -> SecurityCheck {
         guard damages.contains(error.code) else { return .notChecked(name, error) }
         let remedy: CofferError.Remedy? = error.remedy ?? (error.code == .absent ? .restoreVault : nil)
         return SecurityCheck(name, .missing, error.message, remedy: remedy)
     }
 
-    /// The result of a check that this error prevented.
+    /// Returns the result of a check that this error prevented.
     package static func notChecked(_ name: String, _ error: CofferError) -> SecurityCheck {
         SecurityCheck(name, .unknown, "This could not be checked. \(error.message)", remedy: error.remedy)
     }

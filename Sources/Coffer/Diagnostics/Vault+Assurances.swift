@@ -4,11 +4,11 @@ import CofferEngine
 import CofferVault
 
 extension Vault {
-    /// The assurances of a class for this vault on this host; available also while locked.
+    /// Returns the assurances of a class for this vault on this host. Works while locked.
     ///
     /// - Parameters:
     ///   - protection: The class.
-    ///   - triggers: Where a long-lived program would listen for locks.
+    ///   - triggers: The sources to which a long-lived program would listen.
     /// - Returns: One assurance for each promise, in the order of `ClassAssurance.Promise.allCases`.
     /// - Throws: `wiped`, `corrupt`.
     public func assurances(
@@ -18,7 +18,7 @@ extension Vault {
         return try await assurances(of: protection, statuses)
     }
 
-    /// The assurances of every class, from statuses that the caller already has.
+    /// Returns the assurances of every class, based on trigger statuses that the caller already has.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func assurances(
@@ -31,7 +31,7 @@ extension Vault {
         return all
     }
 
-    /// The assurances for one token; `nil` if there is no token of that name. Available also while locked.
+    /// Returns the assurances for one token; `nil` if no token with this id is stored. Works while locked.
     ///
     /// - Throws: `wiped`, `corrupt`, or the storage backend's error.
     public func assurances(for id: TokenID) async throws(CofferError) -> [ClassAssurance]? {
@@ -45,7 +45,7 @@ extension Vault {
         return try await assurances(of: found)
     }
 
-    /// The assurances for one file. Available also while locked.
+    /// Returns the assurances for one file. Works while locked.
     ///
     /// - Throws: `absent`, `wiped`, `corrupt`.
     public func assurances(for id: FileID) async throws(CofferError) -> [ClassAssurance] {

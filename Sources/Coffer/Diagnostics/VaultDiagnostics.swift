@@ -5,9 +5,9 @@ import CofferVault
 import SystemPackage
 
 extension Vault {
-    /// Checks what protects any vault on this host.
+    /// Checks the protection that this host offers to any vault.
     ///
-    /// - Parameter sessionBus: The bus with the user's Secret Service; `nil` for that of the environment.
+    /// - Parameter sessionBus: The bus with the user's Secret Service; `nil` for the bus of the environment.
     /// - Returns: One result for each check.
     public static func hostSecurityChecks(sessionBus: String? = nil) -> [SecurityCheck] {
         [
@@ -16,10 +16,10 @@ extension Vault {
         ]
     }
 
-    /// Checks what protects this vault on this host: the host's checks and the vault's own. A check that
-    /// cannot be made is reported as such and stops none of the others.
+    /// Checks the protection of this vault on this host: runs the host's checks and the vault's own. A check
+    /// that cannot be made is reported as such and does not stop the others.
     ///
-    /// - Throws: `wiped`, `corrupt`: without its keybag a vault cannot be checked.
+    /// - Throws: `wiped`; `corrupt`, because a vault cannot be checked without its keybag.
     public func securityChecks() async throws(CofferError) -> [SecurityCheck] {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in
@@ -43,7 +43,7 @@ extension Vault {
         }
     }
 
-    /// The findings of a check, or why it could not be made.
+    /// Returns the results of a check, or a result with the reason why the check failed.
     static func checked(
         _ name: String, _ check: () throws(CofferError) -> [SecurityCheck]
     ) -> [SecurityCheck] {
@@ -54,22 +54,22 @@ extension Vault {
         }
     }
 
-    /// Empty if there are none.
+    /// Reports interrupted additions and removals of files; empty if there are none.
     fileprivate static func unfinished(_ remains: FileRemains) -> [SecurityCheck] {
         guard remains.count > 0 else { return [] }
-        let left =
+        let operations =
             remains.count == 1
             ? "1 interrupted addition or removal of a file"
             : "\(remains.count) interrupted additions or removals of files"
         return [
             SecurityCheck(
                 "unfinished-files", .advisory,
-                "\(left) left \(remains.bytes) sealed bytes in the vault. The next listing or "
+                "\(operations) left \(remains.bytes) sealed bytes in the vault. The next listing or "
                     + "change of files removes them.", remedy: .removeUnfinishedFiles)
         ]
     }
 
-    /// Empty if there are none.
+    /// Reports entries of other programs among the files; empty if there are none.
     fileprivate static func others(_ remains: FileRemains) -> [SecurityCheck] {
         guard let first = remains.others.first else { return [] }
         let more = remains.others.count > 1 ? " and \(remains.others.count - 1) more" : ""
@@ -81,8 +81,8 @@ extension Vault {
         ]
     }
 
-    /// Empty if there are none.
-    fileprivate static func damagedTokens(_ count: Int) -> [SecurityCheck] {
+    /// Reports damaged pending tokens; empty if there are none.
+    fileprivate static func corruptTokens(_ count: Int) -> [SecurityCheck] {
         guard count > 0 else { return [] }
         return [
             SecurityCheck(
@@ -131,10 +131,10 @@ extension Vault {
         )
     }
 
-    /// Empty unless the record is damaged: most vaults accept no orders.
+    /// Reports damage to the record of commands; empty if the record is intact or does not exist.
     fileprivate static func orders(_ damage: CofferError?) -> [SecurityCheck] {
         guard let damage else { return [] }
-        // Removing the record forgets which orders were seen, so only damage is a reason to.
+        // Removing the record also removes the counters of seen commands, so only damage justifies that.
         let remedy: CofferError.Remedy? =
             switch damage.code {
             case .corrupt: .restoreOrRemoveOrders
@@ -150,7 +150,7 @@ extension Vault {
         ]
     }
 
-    /// Empty if there are none. Each opening of the vault tries to finish them.
+    /// Reports unfinished commands, which each opening of the vault tries to finish; empty if there are none.
     fileprivate static func unfinishedOrders(_ count: Int) -> [SecurityCheck] {
         guard count > 0 else { return [] }
         return [
@@ -177,9 +177,9 @@ extension Vault {
             "this-device", .advisory, "The vault is on the machine where this user created it.")
     }
 
-    private static func disk(_ place: StorageMedium) -> SecurityCheck {
-        let name = place.type.isEmpty ? "" : " (\(place.type))"
-        switch place.medium {
+    private static func disk(_ storage: StorageMedium) -> SecurityCheck {
+        let name = storage.type.isEmpty ? "" : " (\(storage.type))"
+        switch storage.medium {
         case .network:
             return SecurityCheck("disk", .advisory, "The vault is on a network file system\(name).")
         case .removable:
@@ -188,7 +188,7 @@ extension Vault {
             return SecurityCheck("disk", .advisory, "The vault is in memory\(name): a reboot removes it.")
         case .fixed, .unknown: break
         }
-        switch place.isEncrypted {
+        switch storage.isEncrypted {
         case true?: return SecurityCheck("disk", .ok, "The disk that holds the vault is encrypted\(name).")
         case false?:
             return SecurityCheck(
@@ -201,7 +201,7 @@ extension Vault {
         }
     }
 
-    /// Concerns data that is encrypted under these schemes elsewhere; this vault does not use them.
+    /// This concerns data that is encrypted under these schemes elsewhere; the vault's data is not.
     private static var documentedSchemes: SecurityCheck {
         SecurityCheck(
             "documented-schemes", .advisory,
@@ -259,7 +259,7 @@ extension Vault {
 }
 
 extension VaultCore {
-    /// Problems with the files, the tokens stored while locked, and the orders.
+    /// Reports problems with the files, the tokens stored while locked, and the commands.
     fileprivate func storeSecurityChecks() -> [SecurityCheck] {
         let files = FileStore(core: self)
         return Vault.checked("unfinished-files") { () throws(CofferError) in
@@ -268,7 +268,7 @@ extension VaultCore {
         }
             + Vault.checked("files") { () throws(CofferError) in try files.condition().protections }
             + Vault.checked("damaged-tokens") { () throws(CofferError) in
-                Vault.damagedTokens(try pendingTokens.damaged(among: pendingTokens.entries()))
+                Vault.corruptTokens(try pendingTokens.damaged(among: pendingTokens.entries()))
             }
             + Vault.checked("orders") { () throws(CofferError) in
                 let pending = (try? readRemoteCommandRecord())?.pending.count ?? 0

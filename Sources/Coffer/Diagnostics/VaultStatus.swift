@@ -11,11 +11,11 @@ public struct VaultStatus: Sendable, Equatable {
     public enum State: String, Sendable {
         /// There is no vault.
         case uninitialised
-        /// Its class keys are not available.
+        /// The class keys that a lock evicts are not available.
         case locked
-        /// Its class keys are available: in the kernel keyring, or because no passcode is set.
+        /// Class keys are available: in memory, in the kernel keyring, or because no passcode is set.
         case unlocked
-        /// It was erased and needs activation.
+        /// The vault was erased; a new one can be created in its place.
         case wiped
     }
 
@@ -23,34 +23,38 @@ public struct VaultStatus: Sendable, Equatable {
     public let state: State
     /// The vault's identity; `nil` if there is no vault.
     public var vaultID: VaultID?
-    /// Where the device key and the tokens are; `nil` if there is no vault.
+    /// The storage backend of the device key and the tokens; `nil` if there is no vault.
     public var keyring: KeyringBackend?
     /// Whether a passcode is set.
     public var hasPasscode = false
     /// The number of wrong passcodes left before everything is erased; `nil` without a passcode.
     public var attemptsLeft: Int?
-    /// Minutes without use until the vault locks, rounded up; `nil` if it locks only on reboot.
+    /// The minutes without use until the vault locks, rounded up; `nil` if inactivity does not lock it.
     public var inactivityMinutes: Int?
+    /// The time until the keys in the kernel keyring are gone, if no program uses them meanwhile; `nil` if
+    /// there are none, if they stay until a reboot, and without a passcode.
+    public var timeLeft: Duration?
     /// The number of tokens.
     public var tokens = 0
     /// The number of files.
     public var files = 0
-    /// The number of interrupted additions and removals of files that left something in the vault.
+    /// The number of interrupted additions and removals of files that left data in the vault.
     public var unfinishedFiles = 0
-    /// The number of bytes left by interrupted additions and removals. The next command that lists or changes
-    /// files removes them.
+    /// The number of bytes that interrupted additions and removals left. The next command that lists or
+    /// changes files removes them.
     public var unfinishedBytes: Int64 = 0
-    /// Files whose containers were deleted by another program.
+    /// The files whose containers another program deleted.
     public var missingFiles: [FileID] = []
-    /// Containers of this vault that are missing from the index of files, although the index is not damaged.
+    /// The containers of this vault that are missing from the index of files although the index is not
+    /// damaged.
     public var unlistedFiles: [FileID] = []
-    /// Whether the index of files is damaged: ``FileStore/reindex()`` rebuilds it.
+    /// Whether the index of files is damaged; ``FileStore/reindex()`` rebuilds it.
     public var isFileIndexDamaged = false
-    /// Whether the record of the files' keys is damaged; without it no file opens.
+    /// Whether the record of the files' keys is damaged; without that record no file opens.
     public var isFileKeysRecordDamaged = false
     /// The number of tokens that were stored while the vault was locked and are pending until an unlock.
     public var pendingTokens = 0
-    /// The number of pending tokens that would replace a stored one and must first be accepted or rejected.
+    /// The number of pending tokens that would replace a stored token and must first be accepted or rejected.
     public var unconfirmedTokens = 0
     /// The number of damaged pending tokens.
     public var corruptTokens = 0
@@ -59,8 +63,8 @@ public struct VaultStatus: Sendable, Equatable {
 }
 
 extension Vault {
-    /// The status of the vault at `location`, with the keys and tokens that commands left in the kernel
-    /// keyring. Finishes a wipe that was interrupted.
+    /// Returns the status of the vault at `location`, including the keys and tokens that commands left in the
+    /// kernel keyring. Finishes an interrupted wipe.
     ///
     /// - Throws: `refused`, `corrupt`, `foreign`, `unsupportedVersion` if the vault cannot be inspected.
     public static func status(at location: VaultLocation) async throws(CofferError) -> VaultStatus {
@@ -78,21 +82,23 @@ extension Vault {
         return try await vault.status()
     }
 
-    /// The status of this vault.
+    /// Returns the status of this vault.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func status() async throws(CofferError) -> VaultStatus {
         let core = core
         var status = try await BlockingExecutor.run { _ throws(CofferError) in
             let keybag = try core.readKeybag()
-            let held = try core.cachedKeys.read(keybag).keys
+            let cached = try core.cachedKeys.read(keybag)
             let isOpen =
-                keybag.passcode == nil || core.keys.isUnlocked || held.keys.contains { $0.isEvictedOnLock }
+                keybag.passcode == nil || core.keys.isUnlocked
+                || cached.keys.keys.contains { $0.isEvictedOnLock }
             var status = VaultStatus(isOpen ? .unlocked : .locked)
             status.vaultID = core.device.vaultID
             status.keyring = try core.activeStorage.backend()
             status.hasPasscode = keybag.passcode != nil
-            status.attemptsLeft = keybag.passcode == nil ? nil : try core.readAttempts().attemptsLeft
+            status.attemptsLeft = try core.attemptsLeft(keybag)
+            if keybag.passcode != nil { status.timeLeft = cached.timeLeft(now: core.clock.bootTime()) }
             status.inactivityMinutes = keybag.inactivity.map { ($0 + 59) / 60 }
             return status
         }
@@ -112,19 +118,19 @@ extension Vault {
         return status
     }
 
-    /// Stores the class keys in the kernel keyring, so that later processes of this user find them.
+    /// Caches the class keys in the kernel keyring, where later processes of this user find them.
     ///
-    /// Each class has its own inactivity time, which only use of that class restarts. Keys that this vault
-    /// took from the kernel keyring until an exact time are not cached longer than that.
+    /// Each class has its own inactivity time, which only use of that class restarts. Keys restored from the
+    /// kernel keyring with an exact end time are not cached beyond that time.
     ///
-    /// A lock by another process between ``unlock(with:)`` and this call is not noticed.
-    /// ``unlock(with:cachingFor:)`` does both in one step.
+    /// This call does not notice a lock by another process between ``unlock(with:)`` and the call.
+    /// ``unlock(with:cachingFor:)`` does.
     ///
     /// - Parameter duration: The exact time for which the keys are cached; `nil` for the vault's inactivity
     ///   time after each use.
-    /// - Throws: `locked`, also if a lock comes in the meantime or `duration` is longer than the keys here
-    ///   may stay; `wiped`; `unsupported` or `permissionDenied` if there is no kernel keyring; `noSpace` if
-    ///   it accepts no more keys of this user.
+    /// - Throws: `locked`, also if a lock comes in the meantime or if `duration` exceeds the time that the
+    ///   keys may still stay in memory; `wiped`; `unsupported` or `permissionDenied` if there is no kernel
+    ///   keyring; `noSpace` if the kernel keyring accepts no more keys of this user.
     public func cacheKeysInKernel(for duration: Duration? = nil) async throws(CofferError) {
         let core = core
         try await BlockingExecutor.run { _ throws(CofferError) in
@@ -133,14 +139,16 @@ extension Vault {
     }
 
     /// Unlocks as ``unlock(with:)`` does, and caches the keys as ``cacheKeysInKernel(for:)`` does. If any
-    /// process of this user locks the vault in between, the lock applies and no key is cached.
+    /// process of this user locks the vault between the two steps, the lock takes effect and no key is
+    /// cached.
     ///
     /// - Parameters:
     ///   - passcode: The passcode; `nil` if none is set.
     ///   - duration: The exact time for which the keys are cached; `nil` for the vault's inactivity time
     ///     after each use.
-    /// - Throws: As both of them; `locked` if a lock came in the meantime, and `noSpace` before the passcode
-    ///   is evaluated if the kernel keyring accepts no more keys of this user.
+    /// - Throws: As ``unlock(with:)`` and ``cacheKeysInKernel(for:)``; `locked` if a lock came in the
+    ///   meantime, and `noSpace` before the passcode is evaluated if the kernel keyring accepts no more keys
+    ///   of this user.
     public func unlock(
         with passcode: Passcode?, cachingFor duration: Duration?
     ) async throws(CofferError) {
@@ -154,8 +162,8 @@ extension Vault {
         }
     }
 
-    /// Announces that the next ``cacheKeysInKernel(for:)`` caches keys that are unlocked from here on. It
-    /// then notices a lock, by any process of this user, that comes in between.
+    /// Announces that the next ``cacheKeysInKernel(for:)`` caches keys that are unlocked after this call.
+    /// That call then notices a lock, by any process of this user, that comes in between.
     ///
     /// - Throws: `noSpace` if the kernel keyring accepts no more keys of this user.
     package func announceHolding() async throws(CofferError) {
@@ -170,18 +178,18 @@ extension Vault {
     /// keyring.
     package func withdrawHolding() { core.unlockMark.withLock { $0 = nil } }
 
-    /// Whether ``cacheKeysInKernel(for:)`` can cache the keys of every class for `duration` with the keys
-    /// here.
+    /// Returns whether ``cacheKeysInKernel(for:)`` can cache the keys of every class for `duration` from the
+    /// keys in memory.
     package func canCacheKeys(for duration: Duration?) -> Bool {
         core.keys.isUnlocked && !core.keys.isPartial && core.mayHold(for: duration)
     }
 
-    /// Takes the class keys that an earlier process cached in the kernel keyring; returns whether the vault
-    /// now has any that a lock would evict.
+    /// Restores the class keys that an earlier process cached in the kernel keyring. Returns whether the
+    /// vault now has any keys that a lock would evict.
     ///
-    /// Only keys that belong to this vault's keybag are taken. A key with an exact time is evicted here at
-    /// that time, too. A keybag of an earlier release that no unlock has completed cannot identify keys, so
-    /// none is taken.
+    /// Restores only keys that belong to this vault's keybag. A key with an exact end time is also evicted
+    /// from this process at that time. A keybag of an earlier release that no unlock has completed cannot
+    /// identify keys, so no key is restored.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func restoreCachedKeys() async throws(CofferError) -> Bool {
@@ -200,7 +208,8 @@ extension Vault {
 }
 
 extension VaultCore {
-    /// Stores the keys. If a lock comes in the meantime, the keys that it evicts are not cached afterwards.
+    /// Caches the keys. If a lock comes in the meantime, the keys that the lock evicts are not cached
+    /// afterwards.
     fileprivate func cacheKeysInKernel(seconds: Int?) throws(CofferError) {
         let locks = keys.locks
         let announced = unlockMark.withLock { $0.take() }
@@ -220,19 +229,20 @@ extension VaultCore {
         }
         do throws(CofferError) {
             try checkMark(mark, announced)
-            // A wipe that removed the marks before this one was placed recorded itself in the state first.
+            // A wipe that removed the marks before this mark was placed had already recorded itself in the
+            // state.
             if let state = try? home.state(), !state.isAlive || !home.belongsToThisVault(state) {
                 throw CofferError.wiped
             }
         } catch {
-            // This may have been a wipe or a logout, after which no key of any class may stay.
+            // The lock may have been a wipe or a logout, after which no key of any class may stay.
             cachedKeys.remove(all: true)
             throw error
         }
     }
 
-    /// Throws `locked` if another process locked the vault since the mark was placed. After an announced
-    /// unlock it also evicts the keys that a lock evicts.
+    /// Throws `locked` if another process has locked the vault since the mark was placed. After an announced
+    /// unlock, also evicts the keys that a lock evicts.
     private func checkMark(_ mark: UnlockMark?, _ announced: UnlockMark?) throws(CofferError) {
         guard let mark, !mark.isThere else { return }
         if announced != nil { keys.lock(.kernelKeyExpired) }

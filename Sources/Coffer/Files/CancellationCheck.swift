@@ -3,14 +3,14 @@ import CofferVault
 
 extension FileStore {
     /// Returns a check that stops long work when its task is cancelled or a class key that it used is
-    /// evicted. Call this before taking a key, so that a lock in between is noticed.
+    /// evicted. Call this before taking a key, so that the check notices a lock in between.
     ///
     /// - Parameters:
     ///   - cancellation: The task's cancellation.
-    ///   - mark: The start of the work; `nil` for now.
+    ///   - mark: The start of the work; `nil` if the work starts now.
     ///   - protection: The only class that the work uses; `nil` for every class used since its start.
     /// - Returns: A closure that throws once the work must stop.
-    /// - Throws: Nothing itself; the closure throws `cancelled`, `locked` and `wiped`.
+    /// - Throws: Nothing. The returned closure throws `cancelled`, `locked` and `wiped`.
     func cancellationCheck(
         _ cancellation: BlockingExecutor.Cancellation, since mark: KeyMark? = nil,
         only protection: ProtectionClass? = nil

@@ -7,18 +7,18 @@ struct FileCondition: Sendable {
     var unlisted: [FileID] = []
     /// The reason the index is unreliable.
     var indexDamage: CofferError?
-    /// The reason the file keyset record cannot be read. That record also shows whether there is an index.
+    /// The reason the file keyset record cannot be read. That record also states whether there is an index.
     var keysDamage: CofferError?
 }
 
 extension FileStore {
-    /// Errors that indicate damage to the index or to the record that shows whether there is one. Other
-    /// errors, such as a lack of memory, do not.
+    /// The codes of errors that indicate damage to the index or to the record that states whether there is an
+    /// index. Other errors, such as a lack of memory, do not indicate damage.
     private static let damages: Set<CofferError.Code> = [
         .corrupt, .foreign, .unsupportedVersion, .refused, .permissionDenied, .absent,
     ]
 
-    /// Examines the directory and the index. Returns damage to them instead of throwing it.
+    /// Examines the directory and the index. Returns errors that indicate damage instead of throwing them.
     func condition() throws(CofferError) -> FileCondition {
         let present = Set(try ids())
         do throws(CofferError) {

@@ -5,12 +5,12 @@ import CofferEngine
 struct FileDifferences: Sendable, Equatable {
     /// Files in the index whose containers another program deleted.
     var missing: [FileID] = []
-    /// Containers of this vault that the index does not list and did not list before.
+    /// Containers of this vault that the index neither lists nor records as removed.
     var unlisted: [FileID] = []
 }
 
 extension FileStore {
-    /// Compares a list of containers with an index that was read after it. Takes no lock, and excludes
+    /// Compares a list of containers with an index that was read after the list. Takes no lock. Excludes
     /// differences that come from a change in progress.
     func differences(
         _ present: Set<FileID>, _ contents: FileIndexContents
@@ -25,9 +25,10 @@ extension FileStore {
         return try confirmed(found)
     }
 
-    /// Confirms differences. A file is added to the index before its container gets its name, and removed
-    /// from it before the last of the container is removed. So an index read after a look at the directory is
-    /// also valid for that look.
+    /// Returns the differences that a second comparison confirms. A file is added to the index before its
+    /// container gets its final name, and removed from the index before its container, which then has its
+    /// temporary name, is removed. An index that is read after the directory therefore accounts for every
+    /// change that is visible in the directory.
     private func confirmed(_ found: FileDifferences) throws(CofferError) -> FileDifferences {
         let directory = try openDirectory()
         var kept = FileDifferences()
@@ -45,19 +46,19 @@ extension FileStore {
         return kept
     }
 
-    /// Whether there is a container, or one that is being added or removed.
+    /// Returns whether the container exists, even while it is being added or removed.
     private static func isHere(
         _ id: FileID, _ directory: borrowing Descriptor
     ) throws(CofferError) -> Bool {
-        // Check the final name again at the end: an unfinished file may have got its name between the first
-        // two checks.
+        // Check the final name again at the end: an unfinished file may have got its final name between the
+        // first two checks.
         for name in [id.fileName, id.temporaryName, id.fileName] {
             if try directory.status(of: name) != nil { return true }
         }
         return false
     }
 
-    /// Whether there is a container with that id and an authentic header.
+    /// Returns whether there is a container with the given id and an authentic header.
     private func isOwn(_ id: FileID, _ directory: borrowing Descriptor) throws(CofferError) -> Bool {
         do throws(CofferError) {
             let file = try directory.open(id.fileName, .read)
@@ -66,16 +67,16 @@ extension FileStore {
             return true
         } catch {
             switch error.code {
-            // A link, or a file that this user cannot read, must not prevent the others from being listed
-            // either.
+            // A link, or a file that this user cannot read, must not prevent the other files from being
+            // listed either.
             case .absent, .corrupt, .foreign, .unsupportedVersion, .refused, .permissionDenied: return false
             default: throw error
             }
         }
     }
 
-    /// Returns the reason there is no container of that id: no such file exists, or another program deleted
-    /// it.
+    /// Returns the error that states why the container of `id` is absent: no such file exists, or another
+    /// program deleted its container.
     func absence(of id: FileID) throws(CofferError) -> CofferError {
         let none = CofferError(.absent, "There is no file \(id).", remedy: .listFiles)
         guard try fileKeys().hasIndex else { return none }

@@ -10,16 +10,19 @@ extension FileStore {
     ///
     /// - Parameters:
     ///   - id: The file.
-    ///   - path: The destination; an existing file is not replaced.
+    ///   - path: The destination.
+    ///   - replacing: Replace an existing file at `path`, at once and completely. Its former content may stay
+    ///     readable on the medium.
     ///   - context: The context that was bound to the file when it was added.
     ///   - progress: Called from time to time on worker threads.
-    /// - Throws: `alreadyExists`, `absent`, `locked`, `wiped`, `corrupt`, `noSpace`, `cancelled`.
+    /// - Throws: `alreadyExists`; `refused` if something other than a file should be replaced; `absent`,
+    ///   `locked`, `wiped`, `corrupt`, `noSpace`, `cancelled`.
     public func export(
-        _ id: FileID, to path: FilePath, context: [UInt8] = [],
+        _ id: FileID, to path: FilePath, replacing: Bool = false, context: [UInt8] = [],
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
-            try AtomicFile.create(at: path) { (file) throws(CofferError) in
+            try AtomicFile.create(at: path, replacing: replacing) { (file) throws(CofferError) in
                 let check = try cancellationCheck(cancellation)
                 try Self.write(open(id, context: context), to: file, check, progress)
             }

@@ -21,7 +21,7 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
         self.uuid = uuid
     }
 
-    /// Lower case with dashes, 36 characters.
+    /// The UUID in lower case with dashes: 36 characters.
     public var description: String { uuid.uuidString.foldedASCII }
 
     static func random() throws(CofferError) -> FileID { FileID(uuid: try .secureRandom()) }
@@ -31,7 +31,7 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
     /// The container's name in the store's directory.
     var fileName: FilePath { FilePath(description + Self.suffix) }
 
-    /// Parses the id out of a container's name; `nil` for other files.
+    /// Parses the id from a container's name; `nil` for the names of other files.
     init?(fileName: FilePath) {
         let bytes = FileNameBytes.of(fileName)
         guard bytes.count == 36 + Self.suffix.utf8.count, bytes[36...].elementsEqual(Self.suffix.utf8),
@@ -40,12 +40,13 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
         self.init(digits: bytes[..<8] + bytes[9..<13] + bytes[14..<18] + bytes[19..<23] + bytes[24..<36])
     }
 
-    /// The container's name while it is being added or removed.
+    /// The name of the container while it is being added, replaced or removed.
     var temporaryName: FilePath {
         FilePath(Descriptor.temporaryPrefix + description.parts(between: "-").joined())
     }
 
-    /// Parses the id out of the name of a container that is being added or removed; `nil` for other files.
+    /// Parses the id from the name of a container that is being added, replaced or removed; `nil` for the
+    /// names of other files.
     init?(temporaryName: FilePath) {
         let prefix = Array(Descriptor.temporaryPrefix.utf8)
         let bytes = FileNameBytes.of(temporaryName)
@@ -72,6 +73,6 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Sequence where Element == FileID {
-    /// Sorts by id.
+    /// Returns the ids in the order of their descriptions.
     func sorted() -> [FileID] { sorted { $0.description < $1.description } }
 }

@@ -2,7 +2,7 @@ import CofferVault
 public import FoundationEssentials
 public import SystemPackage
 
-/// The description of a stored file. It is sealed in the container, like the content.
+/// The description of a stored file. The name and the date are sealed in the container, like the content.
 public struct FileInfo: Sendable, Equatable {
     /// The file's identifier.
     public let id: FileID
@@ -10,20 +10,21 @@ public struct FileInfo: Sendable, Equatable {
     public let name: FilePath.Component
     /// The plaintext's length in bytes.
     public let length: Int64
-    /// When the original was last modified.
+    /// The date of the last modification of the original.
     public let modified: Date
     /// The protection class, which decides when the file can be read.
     public let protection: ProtectionClass
     /// Whether the file's container exists.
     public let state: FileState
 
-    /// Creates a description, for an app's own stand-ins in tests. A ``FileStore`` returns those it read.
+    /// Creates a description, for example for a test double. A ``FileStore`` returns only descriptions that
+    /// it read from the vault.
     ///
     /// - Parameters:
     ///   - id: The file's identifier.
     ///   - name: The original name.
     ///   - length: The plaintext's length in bytes.
-    ///   - modified: When the original was last modified.
+    ///   - modified: The date of the last modification of the original.
     ///   - protection: The protection class.
     ///   - state: Whether the file's container exists.
     public init(

@@ -12,7 +12,8 @@ extension FileStore {
     ///   - range: Offsets into the plaintext, clamped to its length; `nil` for all of it.
     ///   - context: The context that was bound to the file when it was added.
     ///   - body: Called with about 1 MiB at a time. It may throw errors of any type.
-    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`, and whatever `body` throws.
+    /// - Throws: `invalidInput` for a range that begins below 0; `absent`, `locked`, `wiped`, `corrupt`,
+    ///   `cancelled`, and whatever `body` throws.
     public func readChunks<Failure: Error>(
         of id: FileID, range: Range<Int64>? = nil, context: [UInt8] = [],
         _ body: @escaping @Sendable (Span<UInt8>) throws(Failure) -> Void
@@ -42,7 +43,8 @@ extension FileStore {
     ///   - context: The context that was bound to the file when it was added.
     ///   - body: Receives the bytes. It may throw errors of any type.
     /// - Returns: The result of `body`.
-    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`, `outOfMemory`, and whatever `body` throws.
+    /// - Throws: `invalidInput` for a range that begins below 0; `absent`, `locked`, `wiped`, `corrupt`,
+    ///   `outOfMemory`, `cancelled`, and whatever `body` throws.
     public func withDecryptedBytes<Result: Sendable, Failure: Error>(
         of id: FileID, range: Range<Int64>? = nil, context: [UInt8] = [],
         _ body: @escaping @Sendable (Span<UInt8>) throws(Failure) -> Result

@@ -2,12 +2,13 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Unfinished files that interrupted commands left in the store's directory and that no process is working
-/// on.
+/// The unfinished files in the store's directory that interrupted commands left and that no process is
+/// working on.
 struct FileRemains: Equatable {
     var count = 0
     var bytes: Int64 = 0
-    /// Entries with such a name that are not unfinished files: another program put them there.
+    /// Entries that have the name of an unfinished file but are something else: another program put them
+    /// there.
     var others: [FilePath] = []
 }
 
@@ -18,7 +19,7 @@ extension FileStore {
         var remains = FileRemains()
         guard try !directory.temporaries().isEmpty else { return remains }
         // A process that starts a file creates and locks it under the vault directory's lock, so an unlocked
-        // one has no owner.
+        // file has no owner.
         try core.home.withExclusiveVault { (_) throws(CofferError) in
             for name in try directory.temporaries() {
                 guard let status = try directory.status(of: name) else { continue }
@@ -34,8 +35,8 @@ extension FileStore {
         return remains
     }
 
-    /// Whether no process is working on an unfinished file. Coffer never creates one that its owner cannot
-    /// read.
+    /// Returns whether no process is working on an unfinished file. A file that this user cannot read counts
+    /// as abandoned, because Coffer never creates such a file.
     private func isAbandoned(
         _ name: FilePath, _ directory: borrowing Descriptor
     ) throws(CofferError) -> Bool {
@@ -47,7 +48,7 @@ extension FileStore {
         }
     }
 
-    /// Whether an entry with a temporary name can be an unfinished file.
+    /// Returns whether an entry with a temporary name can be an unfinished file.
     private static func isUnfinished(_ status: FileStatus) -> Bool { status.kind == .regular && status.isOwn }
 
     /// Returns the names of unfinished files.
@@ -59,7 +60,7 @@ extension FileStore {
         return names
     }
 
-    /// Removes the remains if possible now. Files that other processes are adding are left alone.
+    /// Removes the remains if that is possible now. Leaves files that other processes are adding unchanged.
     func removeRemains() {
         do throws(CofferError) {
             try core.home.withExclusiveVault { (vault) throws(CofferError) in

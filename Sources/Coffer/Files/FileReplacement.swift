@@ -4,9 +4,10 @@ import CofferEngine
 import SystemPackage
 
 /// Replaces the content of an existing file. The new container is written beside the old one and takes its
-/// place by one exchange of names. Just before, the index is changed to name the new content as the valid
-/// one. After a crash in between, the new container is complete and the index names it, so the next cleanup
-/// moves it to its name. The old container is removed last, with its wrapped keys overwritten.
+/// place by one exchange of names. Immediately before the exchange, the index is changed to list the new
+/// content. If a crash comes between these two steps, the new container is complete and listed, so the next
+/// cleanup moves it to the file's name. The old container is removed last, and its wrapped keys are
+/// overwritten first.
 extension FileStore {
     /// Replaces the content that `old` read with the content of `source`.
     ///
@@ -32,13 +33,19 @@ extension FileStore {
         writer.contentGeneration = old.header.contentGeneration + 1
         writer.mediaType = old.header.mediaType
         do throws(CofferError) {
-            let header = try writer.seal(
-                source, name: old.header.name, into: begun.file, check: check, progress: nil)
+            let name = try currentName(of: old)
+            var header = try writer.seal(source, name: name, into: begun.file, check: check, progress: nil)
             try begun.file.sync()
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try check()
                 if protection.requiresPasscode { _ = try core.keyForStoring(protection) }
                 try requireCurrent(old.header, directory, in: vault)
+                // The file may have been renamed while the new content was sealed.
+                let current = try currentName(of: old)
+                if current != name {
+                    header = try containerRename(protection, context, in: vault).rename(
+                        begun.file, id: id, to: current)
+                }
                 try insert(header, protection, in: vault)
                 try takePlace(id, directory)
             }
@@ -48,11 +55,11 @@ extension FileStore {
         }
     }
 
-    /// Moves the new container to the file's name and removes the old one. The old keys are no longer needed;
-    /// readers that have the old container open keep theirs.
+    /// Moves the new container to the file's name and removes the old container with its wrapped keys.
+    /// Readers that have the old container open keep the keys that they unwrapped.
     private func takePlace(_ id: FileID, _ directory: borrowing Descriptor) throws(CofferError) {
         guard try directory.exchangeIfPossible(id.temporaryName, id.fileName) else {
-            // A crash before the header is destroyed leaves it in freed blocks.
+            // If a crash comes before the old header is destroyed, freed blocks still contain that header.
             let former = try directory.open(id.fileName, .readWrite)
             try directory.rename(id.temporaryName, to: id.fileName)
             try directory.sync()
@@ -60,11 +67,13 @@ extension FileStore {
             return
         }
         try directory.sync()
-        // If this fails, the next cleanup removes it.
+        // If this fails, the next cleanup removes the old container.
         _ = try? Self.removeContainer(id.temporaryName, in: directory)
     }
 
-    private func requireCurrent(
+    /// Throws `conflict` unless the container of this header still has the file's name. Call under the vault
+    /// directory's lock.
+    func requireCurrent(
         _ header: InnerHeader, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
         guard try commitment(of: header.id.fileName, header.id, directory, in: vault) == header.commitment
@@ -90,9 +99,10 @@ extension FileStore {
         }
     }
 
-    /// Completes work that a crash or a failure interrupted. Moves the file from its temporary name to its
-    /// final name if the index lists it, and removes it otherwise. Call under the vault directory's lock,
-    /// when the file's owner is dead.
+    /// Completes or undoes work that a crash or a failure interrupted. If the index already lists the
+    /// unfinished file as the new content of an existing file, moves it to its final name. Otherwise removes
+    /// the unfinished file; if no container has the final name, also removes the index entry. Call under the
+    /// vault directory's lock, when no process is working on the unfinished file.
     func recoverInterrupted(
         _ id: FileID, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {

@@ -8,7 +8,7 @@ extension FileStore {
     /// - Parameters:
     ///   - id: The file.
     ///   - context: The context that was bound to the file when it was added. Without it, only the outer
-    ///     layer is rewrapped.
+    ///     layer of a file that is bound to a context is rewrapped.
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`, `noSpace`, `readOnly`.
     public func rewrap(_ id: FileID, context: [UInt8] = []) async throws(CofferError) {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
@@ -19,21 +19,21 @@ extension FileStore {
     }
 
     /// Replaces the keys that wrap file keys: creates new ones, rewraps every file's keys and then destroys
-    /// the old ones. Afterwards, none of the remaining keys opens a copy of a container that was made before,
-    /// including a copy of a removed file.
+    /// the old ones. Afterwards, none of the remaining keys opens a copy of a container that was made before
+    /// the rotation, including a copy of a removed file.
     ///
-    /// Each file takes a short time whatever its size, and the work can be interrupted at any point. Files
-    /// stay readable throughout, and the next call continues where this one stopped. Files can be added
-    /// meanwhile.
+    /// Each file takes a short time whatever its size. Files stay readable throughout, and files can be added
+    /// meanwhile. The work can be interrupted at any point; the next call continues where this one stopped.
     ///
-    /// A copy of the vault's own records that was made before still holds the old keys, as may old blocks of
-    /// flash memory and of copy-on-write file systems. Files added by a release without replaceable keys are
-    /// moved to replaceable ones; copies made of them before still open.
+    /// A copy of the vault's own records that was made before the rotation still holds the old keys, as may
+    /// old blocks of flash memory and of copy-on-write file systems. Files added by a release without
+    /// replaceable keys are moved to replaceable ones; copies of those files that were made before the
+    /// rotation can still be opened.
     ///
     /// - Parameter progress: Called after each file.
     /// - Returns: A report of the work.
-    /// - Throws: `locked` unless every class is unlocked; `busy` if files are being added all the time, in
-    ///   which case the old keys stay until the next call; `wiped`, `noSpace`, `readOnly`, `cancelled`.
+    /// - Throws: `locked` unless every class is unlocked; `busy` if files are still being added after a wait,
+    ///   in which case the old keys stay until the next call; `wiped`, `noSpace`, `readOnly`, `cancelled`.
     public func rotateKeys(
         progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CofferError) -> KeyRotationReport {
@@ -101,8 +101,8 @@ extension FileStore {
         }
     }
 
-    /// Destroys the keys that no container is wrapped under any more; returns how many. Waits for files that
-    /// are being added, because they may be wrapped under the old keys.
+    /// Destroys the keys that no container uses any more; returns their number. Waits for files that are
+    /// being added, because they may use the old keys.
     private func endRotation(
         _ check: @Sendable () throws(CofferError) -> Void
     ) throws(CofferError) -> Int {

@@ -12,7 +12,8 @@ extension FileStore {
             return try openWithoutRetry(id, context: context)
         } catch {
             guard error.code == .foreign || error.code == .corrupt else { throw error }
-            // A key rotation may be in progress: try again while no other process can change anything.
+            // A key rotation may be in progress: try again under the lock, while no other process can change
+            // the vault.
             let reader: ContainerReader?
             do throws(CofferError) {
                 reader = try core.home.withExclusiveVault { (vault) throws(CofferError) in
@@ -76,11 +77,10 @@ extension FileStore {
     }
 
     /// Returns the ids of the containers, in no particular order.
-    func ids() throws(CofferError) -> [FileID] { try look().ids }
+    func ids() throws(CofferError) -> [FileID] { try inspectDirectory().ids }
 
-    /// Returns the ids of the containers, and whether there are files that are, or were, being added or
-    /// removed.
-    func look() throws(CofferError) -> (ids: [FileID], hasUnfinished: Bool) {
+    /// Returns the ids of the containers, and whether the directory also holds unfinished files.
+    func inspectDirectory() throws(CofferError) -> (ids: [FileID], hasUnfinished: Bool) {
         let names = try openDirectory().names()
         let ids = names.compactMap { FileID(fileName: $0) }
         let hasUnfinished =
@@ -98,7 +98,7 @@ extension FileStore {
         let directory = try openDirectory()
         let temporary = id.temporaryName
         // The lock on the unfinished file shows other processes that its owner is alive, so they remove
-        // neither the file nor the keys that it is wrapped under. Closing the descriptor releases it.
+        // neither the file nor the keys that it is wrapped under. Closing the descriptor releases the lock.
         let begun: PendingContainer = try core.home.withExclusiveVault { (vault) throws(CofferError) in
             try beginWrite(id, protection, classKey, directory, in: vault)
         }
@@ -108,7 +108,8 @@ extension FileStore {
             try file.sync()
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try check()
-                // The passcode may have been removed while a long file was sealed, and its class with it.
+                // The passcode, and with it the class key, may have been removed while a long file was
+                // sealed.
                 if protection.requiresPasscode { _ = try core.keyForStoring(protection) }
                 try insert(header, protection, in: vault)
                 try directory.renameWithoutReplacing(temporary, to: id.fileName)
@@ -121,7 +122,7 @@ extension FileStore {
         }
     }
 
-    /// Creates the file, empty and locked, under its temporary name, and returns it with its keys.
+    /// Creates the file, empty and locked, under its temporary name, and returns it with the keys for it.
     func beginWrite(
         _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey,
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
@@ -129,7 +130,7 @@ extension FileStore {
         try cleanUpIfDue(directory, in: vault)
         let (outer, inner) = try FileKeysetRecord(device: core.device).current(
             protection, classKey: classKey, in: vault)
-        // A process that crashed while replacing the same file may have left an unfinished one.
+        // A process that crashed while replacing the same file may have left an unfinished file.
         if try directory.status(of: id.temporaryName) != nil { try cleanUp(directory, in: vault) }
         do throws(CofferError) {
             let file = try directory.open(id.temporaryName, [.readWrite, .exclusive])
@@ -148,7 +149,7 @@ extension FileStore {
         let inner: FileKEK
     }
 
-    /// Removes a container, complete or unfinished. Overwrites its wrapped keys first, because a freed block
+    /// Removes a complete or unfinished container. Overwrites its wrapped keys first, because a freed block
     /// keeps its content.
     static func removeContainer(
         _ name: FilePath, in directory: borrowing Descriptor
@@ -159,15 +160,16 @@ extension FileStore {
             try destroyHeader(of: file)
         } catch {
             guard error.code == .noSpace else { throw error }
-            // On a full copy-on-write file system, overwriting needs space, so free the content's first. If
-            // that is not enough, only removing the file frees any.
+            // On a full copy-on-write file system, overwriting needs space, so free the space of the content
+            // first. If that is not enough, only removing the file frees space.
             try? file.truncate(to: ContainerLayout.headerSize)
             try? destroyHeader(of: file)
         }
         try directory.remove(name)
     }
 
-    /// Destroys both wrapped keys in place, so that none of the remaining keys opens the container.
+    /// Overwrites the header in place with random bytes. This destroys the wrapped keys, so that none of the
+    /// remaining keys opens the container.
     static func destroyHeader(of file: borrowing Descriptor) throws(CofferError) {
         var header = [UInt8](repeating: 0, count: Int(ContainerLayout.headerSize))
         var span = header.mutableSpan
@@ -188,18 +190,15 @@ extension FileStore {
 }
 
 extension ContainerReader {
-    var info: FileInfo {
-        get throws(CofferError) {
-            guard let name = FilePath.Component(bytes: header.name) else {
-                throw CofferError(
-                    .corrupt,
-                    "The container has an invalid file name.", remedy: .restoreOrRemoveFile)
-            }
-            return FileInfo(
-                id: header.id, name: name, length: layout.length,
-                modified: Date(nanosecondsSince1970: header.modified), protection: protection,
-                state: .stored)
+    /// Returns the description of the file, which has this name.
+    func info(named bytes: [UInt8]) throws(CofferError) -> FileInfo {
+        guard let name = FilePath.Component(bytes: bytes) else {
+            throw CofferError(
+                .corrupt, "The container has an invalid file name.", remedy: .restoreOrRemoveFile)
         }
+        return FileInfo(
+            id: header.id, name: name, length: layout.length,
+            modified: Date(nanosecondsSince1970: header.modified), protection: protection, state: .stored)
     }
 }
 

@@ -6,7 +6,7 @@ import Synchronization
 extension FileStore {
     /// Rebuilds the index from the existing containers, either because it is damaged or to add containers
     /// that it does not list. From then on, every container of this vault in the store's directory is a valid
-    /// file, including a copy that was put back.
+    /// file, including a copy that another program put back.
     ///
     /// - Returns: The containers that cannot be read and are not in the index.
     /// - Throws: `locked` unless every class is unlocked; `wiped`, `noSpace`, `readOnly`.
@@ -20,8 +20,8 @@ extension FileStore {
         }
     }
 
-    /// Writes a new index of all containers and records that there is one; returns the containers that it
-    /// cannot read.
+    /// Writes a new index of all containers and records that the store has an index; returns the containers
+    /// that cannot be read.
     private func makeIndex(
         _ contents: FileKeysetRecord.Contents, in vault: borrowing Descriptor
     ) throws(CofferError) -> [FileID] {
@@ -53,8 +53,8 @@ extension FileStore {
         return unreadable
     }
 
-    /// Adds a file whose container is about to appear to the index. A store without an index gets one if
-    /// every class is unlocked.
+    /// Adds a file to the index before its container appears. If the store has no index, creates it, or adds
+    /// nothing if a class is locked.
     func insert(
         _ header: InnerHeader, _ protection: ProtectionClass, in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -72,7 +72,7 @@ extension FileStore {
         }
     }
 
-    /// Throws unless the container is the one that the index lists under this id.
+    /// Throws unless the container with this header is the one that the index lists under its id.
     func checkEntry(of header: InnerHeader, _ protection: ProtectionClass) throws(CofferError) {
         let vault = try core.home.openVault()
         let contents = try index.salvage(in: vault)
@@ -100,8 +100,8 @@ extension FileStore {
         }
     }
 
-    /// As ``cleanUp(_:in:)``, but at most once a minute, because listing the directory takes longer the more
-    /// files there are.
+    /// Calls ``cleanUp(_:in:)`` at most once a minute, because listing the directory takes time in proportion
+    /// to the number of files.
     func cleanUpIfDue(
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -111,15 +111,15 @@ extension FileStore {
         cleanedUp.withLock { $0 = now }
     }
 
-    /// Removes what a crash left of files that were being added or removed, and removes those files from the
-    /// index. Call under the vault directory's lock.
+    /// Completes or undoes work that a crash interrupted: see ``recoverInterrupted(_:_:in:)``. Call under the
+    /// vault directory's lock.
     func cleanUp(
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
-        // This includes an index that was being rewritten.
+        // The temporary files include an index that was being rewritten.
         try vault.removeTemporaries()
-        // No foreign file is removed because of its name, and entries that other programs put there block
-        // nothing.
+        // Skip entries that are not regular files of this user: another program put them there, and they must
+        // not stop the cleanup.
         for name in try Self.unfinished(in: directory) {
             let file = try directory.openForOverwriting(name)
             guard try FileLock.tryAcquire(file) != nil else { continue }
@@ -131,8 +131,8 @@ extension FileStore {
         }
     }
 
-    /// Cleans up after a failure: the file was never added, or its content not replaced. Work that cannot be
-    /// completed now is completed by the next change, as long as the unfinished file exists.
+    /// Cleans up after adding a file or replacing its content failed. If the cleanup fails too, the
+    /// unfinished file remains, and a later cleanup completes the work.
     func rollBack(_ id: FileID, _ directory: borrowing Descriptor) {
         do throws(CofferError) {
             try core.home.withExclusiveVault { (vault) throws(CofferError) in

@@ -3,7 +3,8 @@ import CofferEngine
 import CofferVault
 
 extension FileStore {
-    /// Opens every chunk of every file and compares the containers with the index. Changes no files.
+    /// Opens every chunk of every file and compares the containers with the index. Does not change any stored
+    /// file.
     ///
     /// - Parameter progress: Called after each file.
     /// - Returns: The findings.

@@ -8,17 +8,17 @@ public import SystemPackage
 
 /// The files of one vault, each doubly encrypted in its own container: see <doc:FileFormat>.
 ///
-/// Work uses bounded memory whatever the size of the file, and all processors. Cancelling the task stops it
-/// at the next chunk and leaves nothing behind.
+/// Sealing, verifying and exporting a file use bounded memory, whatever the size of the file, and up to eight
+/// threads. Cancelling the task stops the work after the chunks in progress and leaves nothing behind.
 public final class FileStore: Sendable {
     let core: VaultCore
     let index: FileIndex
     /// The view copies that a lock removes.
     let activeViews: ActiveViewCopies
-    /// When this vault object last removed unfinished files that a crash left.
+    /// The time since boot at which this store last removed the unfinished files that a crash left.
     let cleanedUp = Mutex<Duration?>(nil)
 
-    private static let maxContextLength = 1024
+    static let maxContextLength = 1024
 
     init(core: VaultCore) {
         self.core = core
@@ -30,37 +30,35 @@ public final class FileStore: Sendable {
     ///
     /// - Parameters:
     ///   - path: A regular file. Its name and date are stored, sealed.
+    ///   - name: The name to store instead of the file's own.
     ///   - protection: When the file can be read.
     ///   - outerCipher: The cipher of the outer layer.
     ///   - context: Up to 1024 bytes that are bound into the inner layer, such as a tenant or the id of the
     ///     record that the file belongs to. Reading the file requires the same bytes. They are not stored.
-    ///   - removingOriginal: Remove the file at `path` once the sealed copy is safely on disk, unless the
-    ///     file was changed since or is open for writing. A file of the vault's own directory is refused. The
-    ///     file's blocks may stay readable on the medium.
-    ///   - allowingExternalMedia: Accept a vault that is now on a removable medium or a network file system,
-    ///     although it was not created for that.
+    ///   - removingOriginal: Whether to remove the file at `path` once the sealed copy is safely on disk. The
+    ///     file is kept if it was changed since it was sealed or is open for writing, and a file in the
+    ///     vault's own directory is refused. The blocks of the removed file may stay readable on the medium.
+    ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
+    ///     file system, although it was not created for that.
     ///   - progress: Called from time to time on worker threads.
     /// - Returns: The id of the stored file.
-    /// - Throws: `locked`, `wiped`; `invalidInput` for a path that does not name a file, or a context that is
-    ///   too long; `refused` for anything other than a regular file, and for a vault on an external medium;
-    ///   `conflict` if the file changes while it is read, or if the original should be
+    /// - Throws: `locked`, `wiped`; `invalidInput` for a path that does not name a file, or a name or a
+    ///   context that is too long; `refused` for anything other than a regular file, and for a vault on an
+    ///   external medium; `conflict` if the file changes while it is read, or if the original should be
     ///   removed but was changed since or is open for writing. In the latter case it stays beside its sealed
     ///   copy, whose id is in the message. `noSpace`, `readOnly`, `cancelled`.
     public func add(
-        contentsOf path: FilePath, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        contentsOf path: FilePath, name: FilePath.Component? = nil,
+        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
-        removingOriginal: Bool = false,
-        allowingExternalMedia: Bool = false,
+        removingOriginal: Bool = false, allowingExternalMedia: Bool = false,
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) -> FileID {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
-            guard let name = path.lastComponent else {
+            guard let name = name ?? path.lastComponent else {
                 throw CofferError(.invalidInput, "\(path) does not name a file.")
             }
-            guard context.count <= Self.maxContextLength else {
-                throw CofferError(
-                    .invalidInput, "A context must be at most \(Self.maxContextLength) bytes long.")
-            }
+            let nameBytes = try Self.checked(name, context)
             let check = try cancellationCheck(cancellation)
             if !allowingExternalMedia { try MediaPolicy.checkVault(core.home.openVault()) }
             let classKey = try core.keyForStoring(protection)
@@ -76,7 +74,7 @@ public final class FileStore: Sendable {
                     id: id, device: core.device, classKey: classKey, protection: protection,
                     suite: outerCipher, context: context, outerKEK: outer, innerKEK: inner)
                 return try writer.seal(
-                    source, name: name.bytes, into: target, check: check, progress: progress)
+                    source, name: nameBytes, into: target, check: check, progress: progress)
             }
             do throws(CofferError) {
                 try original?.remove(source)
@@ -89,12 +87,13 @@ public final class FileStore: Sendable {
         }
     }
 
-    /// Returns the description of every file, ordered by the bytes of the names. It comes from the index, so
-    /// no container is opened. A file whose container another program deleted is listed as
-    /// ``FileState/missing``.
+    /// Returns the description of every file, ordered by the bytes of the names. The descriptions come from
+    /// the index, so no container is opened unless the store has no index yet. A file whose container another
+    /// program deleted is listed as ``FileState/missing``.
     ///
-    /// - Throws: `locked` if any of them cannot be read now; `wiped`; `corrupt` if the index is damaged or
-    ///   does not list all containers: ``listing()`` returns what it lists, and ``reindex()`` repairs it.
+    /// - Throws: `locked` if a description cannot be read now; `wiped`; `corrupt` if the index is damaged or
+    ///   does not list all containers: ``listing()`` returns the files that it lists, and ``reindex()``
+    ///   repairs it.
     public func list() async throws(CofferError) -> [FileInfo] {
         let listing = try await listing()
         guard !listing.isIndexDamaged else { throw FileIndex.corruptError }
@@ -102,10 +101,10 @@ public final class FileStore: Sendable {
         return listing.files
     }
 
-    /// As ``list()``, as far as the index goes, and reports whether the index is intact and lists every
-    /// container.
+    /// Returns the files that the index lists, as ``list()`` does, and reports whether the index is intact
+    /// and lists every container.
     ///
-    /// - Throws: `locked` if any of them cannot be read now; `wiped`, `corrupt`.
+    /// - Throws: `locked` if a description cannot be read now; `wiped`, `corrupt`.
     public func listing() async throws(CofferError) -> FileListing {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             guard try fileKeys().hasIndex else {
@@ -113,7 +112,7 @@ public final class FileStore: Sendable {
             }
             // List the containers first, so that files added or removed in the meantime are not in the
             // listing.
-            let (ids, hasUnfinished) = try look()
+            let (ids, hasUnfinished) = try inspectDirectory()
             if hasUnfinished { removeRemains() }
             let present = Set(ids)
             let contents = try index.salvage(in: core.home.openVault())
@@ -157,14 +156,14 @@ public final class FileStore: Sendable {
         }
     }
 
-    /// As ``listing()``, for a store that has no index yet.
+    /// Returns the descriptions of all files of a store that has no index yet.
     private func listContainers(
         _ cancellation: BlockingExecutor.Cancellation
     ) throws(CofferError) -> [FileInfo] {
         var infos: [FileInfo] = []
         for id in try ids() {
             try cancellation.check()
-            infos.append(try open(id).info)
+            infos.append(try info(of: open(id)))
         }
         return infos.sorted { $0.name.bytes.lexicographicallyPrecedes($1.name.bytes) }
     }
@@ -173,11 +172,13 @@ public final class FileStore: Sendable {
     ///
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`.
     public func info(for id: FileID, context: [UInt8] = []) async throws(CofferError) -> FileInfo {
-        try await BlockingExecutor.run { [self] _ throws(CofferError) in try open(id, context: context).info }
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try info(of: open(id, context: context))
+        }
     }
 
-    /// Whether the underlying disk is encrypted (by dm-crypt, fscrypt, or a file system that encrypts); `nil`
-    /// if that is unknown.
+    /// Returns whether the underlying disk is encrypted (by dm-crypt, fscrypt, or a file system that
+    /// encrypts); `nil` if that is unknown.
     ///
     /// - Throws: `wiped`.
     public func isDiskEncrypted() async throws(CofferError) -> Bool? {
@@ -191,6 +192,13 @@ public final class FileStore: Sendable {
     /// - Throws: `wiped`.
     public func count() async throws(CofferError) -> Int {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in try ids().count }
+    }
+
+    /// Whether there is a container with that id, whatever the index lists. Works while locked.
+    package func hasContainer(_ id: FileID) async throws(CofferError) -> Bool {
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try openDirectory().status(of: id.fileName) != nil
+        }
     }
 
     /// Removes a file; returns whether it existed. The file's key is destroyed with it, so what stays on the
@@ -213,7 +221,8 @@ public final class FileStore: Sendable {
         }
     }
 
-    /// Removes a file whose container is missing from the index; returns whether the index listed it.
+    /// Removes the index entry of a file whose container is missing; returns whether the index listed the
+    /// file.
     private func clear(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) -> Bool {
         guard try FileKeysetRecord(device: core.device).read(in: vault).keys.hasIndex else { return false }
         let contents = try index.salvage(in: vault)

@@ -2,14 +2,15 @@
 public struct IntegrityReport: Sendable, Equatable {
     /// The number of files whose every byte is authentic.
     public internal(set) var authentic = 0
-    /// Files whose header is authentic. Checking their content needs the context that is bound to them.
+    /// Files of which only the header was checked, because checking the content requires the context that is
+    /// bound to them.
     public internal(set) var contextNeeded: [FileID] = []
     /// Containers that are damaged, belong to another vault, or do not have the content that the index lists.
     public internal(set) var corrupt: [FileID] = []
     /// Containers that the index does not list: copies put back after a removal, or containers made by
     /// another program. They are never removed automatically.
     public internal(set) var orphans: [FileID] = []
-    /// Files that the index lists and whose containers do not exist.
+    /// Files that the index lists but whose containers do not exist.
     public internal(set) var missing: [FileID] = []
 
     init() {}

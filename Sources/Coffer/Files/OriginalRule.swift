@@ -3,9 +3,9 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Prevents files that a vault directory consists of from being sealed in their own vault and then removed.
+/// The rule that a file of a vault directory is not sealed in its own vault and then removed.
 enum OriginalRule {
-    /// Identifies one file or directory, whatever its names are.
+    /// The identity of a file or directory, whatever names it has.
     private struct Identity: Hashable {
         let device: UInt64
         let inode: UInt64
@@ -20,7 +20,7 @@ enum OriginalRule {
     ) throws(CofferError) {
         let status = try source.status()
         var own: Set<Identity> = []
-        // A second name of a file counts as the file itself.
+        // A hard link to one of the vault's files counts as that file.
         try collect(outermost(home), withFiles: status.links > 1, into: &own)
         guard !own.contains(Identity(status)), try !isBelow(own, path) else {
             throw CofferError(
@@ -39,7 +39,7 @@ enum OriginalRule {
         return above
     }
 
-    /// Adds `directory` and all directories in it, and with `withFiles` the files too.
+    /// Adds `directory` and all directories in it to `found`; if `withFiles` is set, also adds the files.
     private static func collect(
         _ directory: consuming Descriptor, withFiles: Bool, into found: inout Set<Identity>
     ) throws(CofferError) {
@@ -52,8 +52,8 @@ enum OriginalRule {
         }
     }
 
-    /// Whether one of the directories above the file at `path` is in `own`. Asks the kernel for the parents,
-    /// because the path may go through links.
+    /// Returns whether one of the directories above the file at `path` is in `own`. Follows `..` from
+    /// directory to directory, because the path itself may go through links.
     private static func isBelow(_ own: Set<Identity>, _ path: FilePath) throws(CofferError) -> Bool {
         let parent = path.removingLastComponent()
         let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])

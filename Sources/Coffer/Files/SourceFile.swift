@@ -2,8 +2,8 @@ import CofferBase
 import CofferEngine
 package import SystemPackage
 
-/// The original file of a sealed copy, if it should be removed afterwards. It is removed only if it is
-/// unchanged since it was sealed and is not open for writing.
+/// The original file of a sealed copy, for removal after sealing. The file is removed only if it has not
+/// changed since it was sealed and is not open for writing.
 package struct SourceFile: ~Copyable {
     private let path: FilePath
     private let directory: Descriptor
@@ -11,8 +11,8 @@ package struct SourceFile: ~Copyable {
     /// The file's status before any of it was read.
     private let status: FileStatus
 
-    /// Examines `path` before `source`, which is that file, is read. Throws here for a file that could not be
-    /// removed later, before anything is sealed.
+    /// Examines the file at `path`, which is open as `source`, before it is read. Throws for a file that
+    /// could not be removed later, so that it is not sealed either.
     init(_ path: FilePath, _ source: borrowing Descriptor) throws(CofferError) {
         guard let component = path.lastComponent else {
             throw CofferError(.invalidInput, "\(path) does not name a file.")
@@ -37,11 +37,12 @@ package struct SourceFile: ~Copyable {
         self.status = status
     }
 
-    /// Removes the file unless it was changed or replaced since, or another process may still write to it.
+    /// Removes the file unless it was changed or replaced since it was sealed, or another process may still
+    /// write to it.
     ///
-    /// If the kernel grants leases, writers wait from before the comparison until the file is removed; later
-    /// ones no longer find the name. The file is renamed first and examined again, so that a file that took
-    /// its name in between is not removed in its place.
+    /// If the kernel grants leases, processes that open the file for writing wait from before the comparison
+    /// until the file is removed; processes that try later no longer find the name. The file is renamed first
+    /// and examined again, so that a file that took its name in between is not removed instead.
     consuming func remove(_ source: borrowing Descriptor) throws(CofferError) {
         let lease = source.leaseAgainstWriters()
         defer { source.releaseLease() }
@@ -56,7 +57,8 @@ package struct SourceFile: ~Copyable {
             throw stillThere(error)
         }
         do throws(CofferError) {
-            // The sync also gives a writer that had found the file by its name time to appear at the lease.
+            // During the sync, a process that found the file before it was renamed has time to open it for
+            // writing, which breaks the lease.
             try directory.sync()
             guard let now = try directory.status(of: aside), now.isSameFile(as: status),
                 now.size == status.size, now.modified == status.modified,
@@ -100,7 +102,7 @@ package struct SourceFile: ~Copyable {
             .conflict, "\(path) has been changed or replaced since it was sealed, so it was not removed.")
     }
 
-    /// Returns a name beside the file that a person recognises if a crash leaves it there.
+    /// Returns a name in the same directory that a person recognises if a crash leaves the file under it.
     private func asideName() throws(CofferError) -> FilePath {
         let random = try Descriptor.temporaryName().string.utf8.suffix(Self.randomSize)
         let bytes: [UInt8] = FileNameBytes.of(name).prefix(200) + Self.mark + random
@@ -110,7 +112,8 @@ package struct SourceFile: ~Copyable {
         return FilePath(root: nil, [component])
     }
 
-    /// Restores the file's name, unless another file has taken that name in the meantime.
+    /// Restores the file's name, unless another file has taken that name in the meantime. Returns the error
+    /// to throw.
     private func putBack(_ aside: FilePath, after error: CofferError) -> CofferError {
         do throws(CofferError) {
             try directory.renameWithoutReplacing(aside, to: name)

@@ -2,10 +2,10 @@ public import CofferBase
 
 /// A stored file's content as a sequence of chunks of up to 1 MiB, in order.
 ///
-/// Each chunk is authenticated before it is returned. If an error is thrown, discard the earlier chunks. A
+/// Each chunk is authenticated before it is returned. If an error is thrown, discard the earlier chunks. Each
 /// chunk is read on demand, on a separate thread.
 public struct StoredFileChunks: AsyncSequence, Sendable {
-    /// The bytes of one chunk, at least one.
+    /// The bytes of one chunk, which is never empty.
     public typealias Element = [UInt8]
     /// The error that reading throws.
     public typealias Failure = CofferError

@@ -2,10 +2,11 @@ public import CofferBase
 import CofferEngine
 import Synchronization
 
-/// A stored file, open for random access. Each read opens only the chunks that hold the bytes, and reuses
-/// ciphers and buffers from earlier reads.
+/// A stored file, open for random access. Each read opens only the chunks that hold the requested bytes, and
+/// reuses the ciphers and buffers of earlier reads.
 ///
-/// The reader works while the vault stays unlocked; after a lock every read throws `locked`.
+/// The reader works until the key of the file's class is evicted, such as by a lock; after that, every read
+/// throws `locked`.
 ///
 /// ```swift
 /// let reader = try await vault.files.reader(for: id)
@@ -15,7 +16,7 @@ import Synchronization
 public final class StoredFileReader: Sendable {
     private let reader: ContainerReader
     private let check: @Sendable () throws(CofferError) -> Void
-    /// The working set of the last read. A concurrent read creates its own.
+    /// The ciphers and buffers of the last read. A concurrent read creates its own.
     private let idle = Mutex<ContainerReader.Worker?>(nil)
 
     init(_ reader: ContainerReader, check: @escaping @Sendable () throws(CofferError) -> Void) {
@@ -75,7 +76,7 @@ public final class StoredFileReader: Sendable {
         idle.withLock { if let kept = worker.take() { $0 = consume kept } }
     }
 
-    /// Reads up to `count` bytes at `offset`; fewer at the end of the file. Blocks the calling thread.
+    /// Reads up to `count` bytes at `offset`, or fewer at the end of the file. Blocks the calling thread.
     ///
     /// - Throws: `invalidInput` for a negative offset or count; `locked`, `wiped`, `corrupt`.
     public func read(at offset: Int64, count: Int) throws(CofferError) -> [UInt8] {

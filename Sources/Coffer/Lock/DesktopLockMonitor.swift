@@ -14,7 +14,7 @@ final class DesktopLockMonitor: Sendable {
         self.act = act
     }
 
-    /// Starts to listen; returns the status of each trigger.
+    /// Starts listening; returns the status of each trigger.
     func start(_ sources: LockTriggers) -> [LockTriggerStatus] {
         guard BusListener.isBuilt else { return Self.none("This build does not listen to buses.") }
         guard let address = sources.sessionBus else {
@@ -70,8 +70,7 @@ final class DesktopLockMonitor: Sendable {
             [.text(LockSignal.collection), .text("Locked")], deadline: deadline)?.flag == true
     }
 
-    /// Whether it is the collection with the alias `default`. If the service does not answer, it counts as
-    /// that.
+    /// Whether the collection at `path` has the alias `default`. Also `true` if the service does not answer.
     private func isDefault(_ path: String) -> Bool {
         let listener = listener.withLock { $0 }
         let named = listener?.call(

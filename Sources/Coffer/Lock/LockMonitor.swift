@@ -3,23 +3,25 @@ import CofferEngine
 import CofferVault
 import Synchronization
 
-/// The lock triggers outside of this process: buses, and the timeout of keys in the kernel keyring.
+/// A monitor of the lock triggers outside of this process: buses, and the timeout of keys in the kernel
+/// keyring.
 final class LockMonitor: Sendable {
     private let system: LogindLockMonitor
     private let session: DesktopLockMonitor
     private let kernelWatch: Task<Void, Never>?
     /// The status of each trigger.
     let statuses: [LockTriggerStatus]
-    /// The interval at which the kernel keyring is polled; it sends no signal.
+    /// The interval for polling the kernel keyring, which sends no signals.
     private static let kernelPause = Duration.milliseconds(200)
 
-    /// Starts to listen. Blocks up to a few times the triggers' deadline.
+    /// Starts listening. Blocks for at most a few times ``LockTriggers/deadline``.
     ///
     /// - Parameters:
-    ///   - sources: Where to listen.
-    ///   - inactivity: Seconds without use until the vault locks; `nil` for none.
+    ///   - sources: The buses to listen to.
+    ///   - inactivity: Seconds without use until the vault locks; `nil` for never.
     ///   - act: Called for each signal.
-    ///   - checkKernelKeys: Called at short intervals; returns `false` once the vault is gone.
+    ///   - checkKernelKeys: Called at short intervals; returns `false` once the vault object no longer
+    ///     exists.
     init(
         _ sources: LockTriggers, inactivity: Int?, act: @escaping @Sendable (LockSignal) -> Void,
         checkKernelKeys: @escaping @Sendable () -> Bool
@@ -43,7 +45,7 @@ final class LockMonitor: Sendable {
 
     deinit { kernelWatch?.cancel() }
 
-    /// The status of each trigger, without a vault to lock.
+    /// Returns the status of each trigger, without locking a vault.
     static func probe(_ sources: LockTriggers, inactivity: Int?) -> [LockTriggerStatus] {
         let system = LogindLockMonitor(deadline: sources.deadline) { _ in }
         let session = DesktopLockMonitor(deadline: sources.deadline) { _ in }

@@ -1,10 +1,11 @@
-/// Why keys were evicted.
+/// The reason why keys were evicted.
 public enum LockReason: String, Sendable, CaseIterable {
     /// `lock()` or `close()` was called.
     case requested = "asked"
     /// The inactivity time passed without use.
     case inactivity = "idle"
-    /// The kernel keyring dropped the keys that were cached there: they expired, or another process locked.
+    /// The kernel keyring dropped the keys that were cached there: they expired, or another process removed
+    /// them.
     case kernelKeyExpired = "kernelKey"
     /// The machine was rebooted.
     case reboot

@@ -10,7 +10,7 @@ enum LockSignal: Equatable {
     case awake
     /// A collection of the Secret Service reports that it is locked.
     case collectionLocked(path: String)
-    /// Something about a collection changed; the signal does not contain what.
+    /// A collection changed; the signal does not say how.
     case collectionChanged(path: String)
 
     static let login = "org.freedesktop.login1"
@@ -22,7 +22,7 @@ enum LockSignal: Equatable {
     static let secretsPath = "/org/freedesktop/secrets"
     static let secretService = "org.freedesktop.Secret.Service"
     static let collection = "org.freedesktop.Secret.Collection"
-    /// Each desktop names the interface after itself.
+    /// The interfaces of screen savers, which differ between desktops.
     static let screenSavers = [
         "org.freedesktop.ScreenSaver", "org.gnome.ScreenSaver", "org.cinnamon.ScreenSaver",
         "org.mate.ScreenSaver", "org.xfce.ScreenSaver",
@@ -42,7 +42,8 @@ enum LockSignal: Equatable {
             BusRule(sender: secrets, interface: secretService, name: "CollectionChanged"),
         ]
 
-    /// The meaning of `signal` for a process in the desktop session `session`, an object path of logind.
+    /// Interprets `signal` for a process in the desktop session `session`, an object path of logind; `nil` if
+    /// the signal has no meaning for a vault.
     init?(_ signal: BusSignal, session: String?) {
         let content = signal.content
         func isOwn(_ path: String?) -> Bool { path.flatMap { session?.hasSameBytes(as: $0) } ?? false }

@@ -1,4 +1,4 @@
-/// Whether this process listens to one lock trigger on this host.
+/// The status of one lock trigger in this process.
 public struct LockTriggerStatus: Sendable, Equatable {
     /// A lock trigger.
     public enum Source: String, Sendable, CaseIterable {
@@ -20,7 +20,7 @@ public struct LockTriggerStatus: Sendable, Equatable {
     public let source: Source
     /// Whether the trigger is active.
     public let isListening: Bool
-    /// How it works, or why it is not active and what to do about it.
+    /// An explanation of how the trigger works, or why it is not active.
     public let message: String
 
     init(_ source: Source, _ isListening: Bool, _ message: String) {

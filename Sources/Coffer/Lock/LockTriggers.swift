@@ -1,19 +1,20 @@
 import CofferEngine
 import SystemPackage
 
-/// Where a vault listens for lock triggers.
+/// The sources of a vault's lock triggers: buses and the desktop session.
 public struct LockTriggers: Sendable {
     /// The address of the session bus, for screen savers and the Secret Service; `nil` for none.
     public var sessionBus: String?
     /// The address of the system bus, for logind; `nil` for none.
     public var systemBus: String?
-    /// logind's identifier of the desktop session, such as `c2`; `nil` for that of this process, or the one
-    /// in which the user sees a desktop.
+    /// logind's identifier of the desktop session, such as `c2`; `nil` for the session of this process or,
+    /// without one, the session that logind reports as the user's display.
     public var desktopSession: String?
-    /// How long to wait for each reply from a bus.
+    /// The maximum time to wait for each reply from a bus.
     public var deadline = Duration.seconds(2)
 
-    /// The buses that the environment names, or their default sockets.
+    /// Creates the triggers for the buses and the session that the environment names. For a bus that the
+    /// environment does not name, uses the default socket if that exists.
     public init() {
         sessionBus = Environment.value("DBUS_SESSION_BUS_ADDRESS")
         if sessionBus == nil, let runtime = Environment.path("XDG_RUNTIME_DIR"), runtime.isAbsolute {

@@ -6,7 +6,7 @@ import Synchronization
 /// Locks when logind reports that the desktop session locks or ends, or that the machine sleeps or shuts
 /// down.
 final class LogindLockMonitor: Sendable {
-    /// Delays the machine's sleep while it is alive.
+    /// An inhibitor of logind, which delays the machine's sleep while this object is alive.
     private final class Inhibitor: Sendable {
         let descriptor: Descriptor
         init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
@@ -27,7 +27,7 @@ final class LogindLockMonitor: Sendable {
         self.act = act
     }
 
-    /// Starts to listen; returns the status of each trigger.
+    /// Starts listening; returns the status of each trigger.
     func start(_ sources: LockTriggers, inhibiting: Bool) -> [LockTriggerStatus] {
         guard BusListener.isBuilt else { return Self.none("This build does not listen to buses.") }
         guard let address = sources.systemBus else {
@@ -72,8 +72,8 @@ final class LogindLockMonitor: Sendable {
         [LockTriggerStatus(.desktopSession, false, message), LockTriggerStatus(.sleep, false, message)]
     }
 
-    /// The object path of the desktop session: by its identifier, otherwise that of this process, otherwise
-    /// the one in which the user sees a desktop.
+    /// Returns the object path of a desktop session: the session with this identifier, otherwise the session
+    /// of this process, otherwise the session that logind reports as the user's display.
     private func desktopSession(_ identifier: String?, _ listener: BusListener) -> String? {
         func manager(_ method: String, _ argument: BusArgument) -> String? {
             listener.call(

@@ -4,7 +4,7 @@ import CofferVault
 import SystemPackage
 
 /// The right to refresh one token: a lock on an empty file that belongs to this token and is named by its
-/// keyed hash. The kernel drops the lock when its owner dies.
+/// keyed hash. The kernel releases the lock when its owner dies.
 ///
 /// Each lease opens the file separately, so that the lock excludes other tasks and threads as well as other
 /// processes.
@@ -19,7 +19,7 @@ final class RefreshLease: Sendable {
         self.name = name
     }
 
-    /// Waits for the lease without blocking a thread, until `deadline` at most; then throws `timedOut`.
+    /// Waits for the lease without blocking a thread; throws `timedOut` after `deadline`.
     static func acquire(
         _ token: [UInt8], home: VaultDirectory, deadline: Duration
     ) async throws(CofferError) -> RefreshLease {
@@ -45,7 +45,7 @@ final class RefreshLease: Sendable {
         }
     }
 
-    /// Removes the file, which ends the lease: a lock on a file that no longer has the name is not a lease.
+    /// Removes the file, which ends the lease: a lock on a file that no longer has this name is not a lease.
     func release() async {
         _ = try? await BlockingExecutor.run { [self] _ throws(CofferError) in try directory.remove(name) }
     }

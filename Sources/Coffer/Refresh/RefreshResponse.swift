@@ -1,13 +1,13 @@
 import CofferBase
 public import FoundationEssentials
 
-/// The result of a refresh: the token that replaces the previous one.
+/// The result of an exchange: the token that replaces the previous one.
 public struct RefreshResponse: Sendable {
     /// The new value.
     public let token: Token
     /// When the token stops being valid; `nil` for never.
     public let expires: Date?
-    /// Its OAuth scopes; `nil` keeps those of the previous token.
+    /// The token's OAuth scopes; `nil` keeps those of the previous token.
     public let scopes: [String]?
     /// The caller's own attributes; `nil` keeps those of the previous token.
     public let attributes: [String: String]?
@@ -17,7 +17,7 @@ public struct RefreshResponse: Sendable {
     /// - Parameters:
     ///   - token: The new value.
     ///   - expires: When the token stops being valid; `nil` for never.
-    ///   - scopes: Its OAuth scopes; `nil` keeps those of the previous token.
+    ///   - scopes: The token's OAuth scopes; `nil` keeps those of the previous token.
     ///   - attributes: The caller's own attributes; `nil` keeps those of the previous token.
     public init(
         _ token: Token, expires: Date? = nil, scopes: [String]? = nil, attributes: [String: String]? = nil

@@ -3,12 +3,12 @@ import CofferEngine
 import Synchronization
 
 extension TokenStore {
-    /// Replaces a token with a new one that `exchange` obtains with it, only once. If several callers refresh
-    /// the token at the same time, in any task, thread or process, one of them runs `exchange`, and the
+    /// Replaces a token with a new one that `exchange` obtains from its issuer. If several callers refresh
+    /// the token at the same time, in any task, thread or process, only one of them runs `exchange`, and the
     /// others wait for its result.
     ///
-    /// Servers that rotate refresh tokens treat a second use of the same one as theft. The right to refresh
-    /// is a lease that the kernel drops when its owner dies; then the next caller runs `exchange`. The old
+    /// Servers that rotate refresh tokens treat a second use of the same token as theft. The right to refresh
+    /// is a lease that the kernel releases when its owner dies; then the next caller runs `exchange`. The old
     /// token stays until the new one is stored and read back, and an error from `exchange` changes nothing.
     /// The token's class does not change.
     ///
@@ -19,12 +19,12 @@ extension TokenStore {
     /// ```
     ///
     /// At the deadline, or when the calling task is cancelled, the task of `exchange` is cancelled and
-    /// awaited. If it still returns a token, that token is stored. If a process dies after the server has
-    /// issued a token and before the token is stored, that token is lost.
+    /// awaited. If `exchange` still returns a token, that token is stored. If a process dies after the server
+    /// has issued a token and before the token is stored, that token is lost.
     ///
     /// A closure that receives `invalid_grant` from the server throws `tokenRevoked`: the issuer revoked the
-    /// token, and `policy` decides what happens next. By default, everything that belongs to that account is
-    /// erased, and nothing of other accounts: ``RevocationScope/account``.
+    /// token, and `policy` decides what happens next. By default, everything that belongs to the token's
+    /// account is erased, and nothing of other accounts: ``RevocationScope/account``.
     ///
     /// - Parameters:
     ///   - id: The token's name.
@@ -33,8 +33,8 @@ extension TokenStore {
     ///   - exchange: Obtains the new token from the current one.
     /// - Returns: The token that is now stored; `nil` if there is no token of that name.
     /// - Throws: `timedOut`, `cancelled`; `conflict` if the token was replaced or removed by other means
-    ///   meanwhile, a change that is kept; `locked`, `wiped`, `busy`, `noSpace`; any error that `exchange`
-    ///   throws, with `tokenRevoked` after the policy was applied.
+    ///   meanwhile, in which case that change is kept; `locked`, `wiped`, `busy`, `noSpace`; any error that
+    ///   `exchange` throws; `tokenRevoked` is thrown after the policy was applied.
     public func refresh<Failure: Error>(
         _ id: TokenID, deadline: Duration = .seconds(60),
         onRevocation policy: RevocationPolicy = .wipe(.account),
@@ -69,8 +69,8 @@ extension TokenStore {
         }
     }
 
-    /// Throws `conflict` if the token was replaced meanwhile: its server rightly refused the old value, and
-    /// that is not a revocation.
+    /// Throws `conflict` if the token was replaced meanwhile: the issuer refused the old value, which is not
+    /// a revocation.
     private func checkStillStored(_ info: TokenInfo) async throws(CofferError) {
         let now = try await self.info(for: info.id)?.version
         guard now == info.version else {
@@ -88,7 +88,7 @@ extension TokenStore {
         }
     }
 
-    /// Refreshes under the lease, unless another caller has done so since `version`.
+    /// Refreshes the token under the lease, unless another caller has replaced `version` since.
     private func performRefresh(
         _ id: TokenID, since version: UInt64?, deadline: Duration,
         _ exchange:
@@ -127,7 +127,7 @@ extension TokenStore {
             ).version
         }
         do throws(CofferError) {
-            // A pending token has no version. If it was stored meanwhile, it is the one to replace.
+            // A pending token has no version. If it was stored meanwhile, replace it.
             if let version = try await put(info.version.map { .version($0) } ?? .any) { return version }
         } catch {
             guard error.code == .locked else { throw error }
@@ -148,7 +148,7 @@ private struct RefreshDeadline {
 
     init(_ duration: Duration) { self.duration = duration }
 
-    /// Runs `work` in its own task and waits for its end, cancelled or not.
+    /// Runs `work` in a separate task and waits until it returns, even after it was cancelled.
     func bound<Value: Sendable>(
         _ work: @escaping @Sendable () async throws(CofferError) -> Value
     ) async throws(CofferError) -> Value {

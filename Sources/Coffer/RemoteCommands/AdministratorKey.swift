@@ -1,14 +1,15 @@
 public import CofferBase
 import CofferCrypto
 
-/// The public Ed25519 key of an administrator who may send signed commands to a vault, such as to wipe it.
+/// The public Ed25519 key of an administrator who may send signed commands to a vault, such as one to wipe
+/// it.
 public struct AdministratorKey: Sendable, Hashable, CustomStringConvertible {
     /// The 32 bytes of the public key.
     public let bytes: [UInt8]
 
     /// Creates a key from its bytes.
     ///
-    /// - Throws: `invalidInput` unless there are 32.
+    /// - Throws: `invalidInput` unless there are exactly 32 bytes.
     public init(_ bytes: [UInt8]) throws(CofferError) {
         guard bytes.count == Ed25519.keySize else {
             throw CofferError(
@@ -28,7 +29,7 @@ public struct AdministratorKey: Sendable, Hashable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// Derives the public key of a private one, which is a seed of 32 bytes.
+    /// Derives the public key from a private key, which is a seed of 32 bytes.
     ///
     /// - Throws: `invalidInput` for a seed of another size.
     public init(of seed: borrowing SymmetricKey) throws(CofferError) {

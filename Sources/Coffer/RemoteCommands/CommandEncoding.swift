@@ -6,7 +6,7 @@ import FoundationEssentials
 /// The encoding of a command without its signature; numbers are big-endian. Every command has exactly one
 /// encoding.
 ///
-/// Magic (8), version (2), action (1), scope (1), kind of target (1), 3 zero, target (16), counter (8),
+/// Magic (8), version (2), action (1), scope (1), kind of target (1), 3 zero bytes, target (16), counter (8),
 /// issued (8), expires (8), signer (32), length (2) and subject, length (2) and reason. The signature (64)
 /// follows.
 enum CommandEncoding {
@@ -67,8 +67,8 @@ enum CommandEncoding {
         }
     }
 
-    /// Decodes the output of ``encode(_:signer:)``, and nothing else, from bytes whose magic and version are
-    /// right.
+    /// Decodes the output of ``encode(_:signer:)``, and nothing else. The caller has checked the magic and
+    /// the version.
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> (
         order: RemoteCommand, signer: AdministratorKey
     ) {
@@ -127,12 +127,12 @@ enum CommandEncoding {
         (1...maxNameLength).contains(text.utf8.count) && isPlain(text)
     }
 
-    /// Whether the text has no Unicode control characters, which a terminal might interpret.
+    /// Returns whether the text has no Unicode control characters, which a terminal might interpret.
     private static func isPlain(_ text: String) -> Bool {
         text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 
-    /// Whole seconds since 1970; `nil` if a command cannot contain the date.
+    /// Returns whole seconds since 1970; `nil` if a command cannot contain the date.
     static func seconds(_ date: Date) -> UInt64? {
         let seconds = date.timeIntervalSince1970.rounded(.down)
         guard seconds >= 0, seconds <= Double(lastSecond) else { return nil }

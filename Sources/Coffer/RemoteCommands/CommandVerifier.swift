@@ -1,18 +1,18 @@
 package import CofferBase
 package import FoundationEssentials
 
-/// Decides whether a vault accepts a command, from its pinned keys, its identity, the counters it has seen
-/// and the time.
+/// The check of whether a vault accepts a command, based on the vault's pinned keys, its identity, the
+/// counters it has seen and the time.
 package struct CommandVerifier {
     let keys: [AdministratorKey]
     let vaultID: UUID
     /// `nil` if the machine has no identity.
     let deviceID: DeviceID?
-    /// The counter of the last command accepted, heartbeats excluded; 0 for none.
+    /// The counter of the last accepted command, heartbeats excluded; 0 if there is none.
     let lastCommand: UInt64
-    /// The counter of the last heartbeat accepted; 0 for none.
+    /// The counter of the last accepted heartbeat; 0 if there is none.
     let lastHeartbeat: UInt64
-    /// Seconds since 1970.
+    /// The time of the verification, in seconds since 1970.
     let now: UInt64
 
     package init(
@@ -27,13 +27,13 @@ package struct CommandVerifier {
         self.now = now
     }
 
-    /// Like ``verificationResult(of:)``, but throws a refusal like any other error.
+    /// Verifies a command like ``verificationResult(of:)``, but throws a refusal's reason.
     package func verify(_ order: SignedCommand) throws(CofferError) -> VerifiedCommand {
         try verificationResult(of: order).orThrow()
     }
 
-    /// Returns a verified command, or a refusal with a separate code for each reason, checked in a fixed
-    /// order.
+    /// Checks a command in a fixed sequence. Returns the verified command, or a refusal with the code of the
+    /// first check that fails.
     func verificationResult(
         of order: SignedCommand
     ) throws(CofferError) -> Result<VerifiedCommand, CommandRefusal> {

@@ -1,12 +1,12 @@
 public import CofferBase
 
-/// The dead-man's switch: the action to take when there was no signed heartbeat for a time.
+/// A dead-man's switch: the action to take if no signed heartbeat arrives for a certain time.
 ///
-/// Time counts while the machine runs or sleeps, by CLOCK_BOOTTIME and across boots. It is never more than
-/// the time that passed, even if several machines check the vault in turn. The time that the machine was off
-/// does not count, nor does the end of a boot after the last check of the vault: see
-/// ``Vault/checkHeartbeat()``. If the boot cannot be identified, as without /proc, nothing is erased and the
-/// keys are evicted.
+/// Time counts while the machine runs or sleeps, by CLOCK_BOOTTIME and across boots. The counted time is
+/// never more than the time that passed, even if several machines check the vault in turn. It includes
+/// neither the time that the machine was off nor the end of a boot after the last check of the vault: see
+/// ``Vault/checkHeartbeat()``. If the boot cannot be identified, for example without /proc, nothing is
+/// erased; instead, every key is evicted.
 public struct DeadManSwitch: Sendable, Hashable {
     /// The action to take once the limit has passed without a heartbeat.
     public enum Action: String, Sendable, CaseIterable {
@@ -18,14 +18,14 @@ public struct DeadManSwitch: Sendable, Hashable {
 
     /// The action to take once the limit has passed without a heartbeat.
     public let action: Action
-    /// The time after the last heartbeat, in whole seconds.
+    /// The time after the last heartbeat at which the action is taken, in whole seconds.
     public let limit: Duration
 
     /// Creates a switch.
     ///
     /// - Parameters:
     ///   - action: The action to take once the limit has passed without a heartbeat.
-    ///   - limit: One hour to ten years.
+    ///   - limit: The time after the last heartbeat, one hour to ten years.
     /// - Throws: `invalidInput` for another limit.
     public init(_ action: Action, after limit: Duration) throws(CofferError) {
         guard Self.limits.contains(limit.components.seconds) else {
@@ -35,6 +35,6 @@ public struct DeadManSwitch: Sendable, Hashable {
         self.limit = .seconds(limit.components.seconds)
     }
 
-    /// In seconds.
+    /// The valid limits, in seconds.
     static let limits: ClosedRange<Int64> = 3600...3653 * 86_400
 }

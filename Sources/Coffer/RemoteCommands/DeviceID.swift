@@ -10,12 +10,12 @@ import CofferVault
 public struct DeviceID: Sendable, Hashable, CustomStringConvertible {
     static let size = 16
 
-    /// The 16 bytes.
+    /// The 16 bytes of the identity.
     public let bytes: [UInt8]
 
     /// Creates an identity from its bytes.
     ///
-    /// - Throws: `invalidInput` unless there are 16.
+    /// - Throws: `invalidInput` unless there are exactly 16 bytes.
     public init(_ bytes: [UInt8]) throws(CofferError) {
         guard bytes.count == Self.size else {
             throw CofferError(
@@ -37,7 +37,7 @@ public struct DeviceID: Sendable, Hashable, CustomStringConvertible {
     /// The identity as 32 hexadecimal digits.
     public var description: String { HexText.encode(bytes) }
 
-    /// This machine's identity; `nil` if it has no machine id.
+    /// Returns this machine's identity; `nil` if the machine has no machine id.
     public static func current() throws(CofferError) -> DeviceID? {
         guard let identity = MachineFingerprint.machineIdentity() else { return nil }
         let key = try SymmetricKey.copying(identity.span)

@@ -1,32 +1,32 @@
 import CofferBase
 import CofferVault
 
-/// The running time of the machine since the last heartbeat, as far as it was observed. It is never more than
-/// the time that passed, whatever machines the vault was on and in whatever order.
+/// The running time of the machine since the last heartbeat, as far as it was observed. This is never more
+/// than the time that passed, whichever machines the vault was on and in whatever sequence.
 ///
 /// Each boot is compared only with its own last check, so two machines that check in turn count no time
 /// twice. A boot without an earlier check may have begun long before the last check on another machine, so
-/// its time is limited to what the wall clock shows since that check. The same applies to a boot whose clock
-/// went back, for example if a machine resumes from a snapshot while its clone runs: its checks may come from
-/// either. Those are the only uses of the wall clock.
+/// its time is limited to the time that the wall clock shows since that check. The same applies to a boot
+/// whose clock went back, for example if a machine resumes from a snapshot while its clone runs: its checks
+/// may come from either. The wall clock has no other use here.
 struct HeartbeatClock: Equatable {
     /// The state of one boot at its last check.
     private struct Boot: Equatable {
         let identifier: [UInt8]
-        /// Time since boot.
+        /// The time since boot.
         let lastTick: Duration
         /// The time since the heartbeat at that check.
         let elapsed: Duration
 
-        /// If the boot's identifier cannot be read, a check may have been in any boot.
+        /// Whether the boot's identifier could be read; if not, the check may have been in any boot.
         var isKnown: Bool { identifier != Array(VaultClock.unknownBoot.utf8) }
     }
 
     private(set) var elapsed = Duration.zero
-    /// Never empty; the boot of the last check comes first. A boot whose clock went back has one entry for
-    /// each time that it resumed from.
+    /// The checked boots, that of the last check first; never empty. A boot whose clock went back has one
+    /// entry for each time from which it resumed.
     private var boots: [Boot]
-    /// The latest wall time of any check; `nil` in the record of an earlier release.
+    /// The latest wall time of any check; `nil` in a record of an earlier release.
     private var wall: Duration?
 
     private static let maxBootCount = 9
@@ -51,8 +51,8 @@ struct HeartbeatClock: Equatable {
             lastTick: clock.bootTime(), elapsed: elapsed)
     }
 
-    /// The time since the heartbeat, including the time since the last check. A clock set back in the same
-    /// boot neither adds nor subtracts time; the end of an earlier boot is not counted.
+    /// Returns the time since the heartbeat, including the time since the last check. A clock set back in the
+    /// same boot neither adds nor subtracts time; the end of an earlier boot does not count.
     func passed(_ clock: VaultClock) -> Duration {
         let now = Self.boot(clock, elapsed: elapsed)
         let own = boots.filter { $0.identifier == now.identifier }
@@ -66,20 +66,20 @@ struct HeartbeatClock: Equatable {
         return elapsed + max(.zero, min(running, sinceLastTick(clock)))
     }
 
-    /// The time since the last check by the wall clock; zero if the clock was set back or no wall time is
-    /// recorded.
+    /// Returns the time since the last check by the wall clock; zero if the clock was set back or no wall
+    /// time is recorded.
     private func sinceLastTick(_ clock: VaultClock) -> Duration {
         wall.map { max(.zero, clock.wallClock() - $0) } ?? .zero
     }
 
-    /// The entry that `now` continues; `nil` if the boot's clock went back.
+    /// Returns the entry that `now` continues; `nil` if the boot's clock went back or the boot has no entry.
     private static func last(of boots: [Boot], before now: Boot) -> Boot? {
         boots.filter { $0.identifier == now.identifier && $0.lastTick <= now.lastTick }
             .max { $0.lastTick < $1.lastTick }
     }
 
-    /// Whether the clock should be stored: this boot has no check yet, the clock was set back, or a minute
-    /// passed.
+    /// Returns whether the clock should be stored: this boot has no check yet, its clock was set back, or a
+    /// minute has passed since its last check.
     func isStale(_ clock: VaultClock) -> Bool {
         let now = Self.boot(clock, elapsed: elapsed)
         guard let seen = Self.last(of: boots, before: now) else { return true }
@@ -108,7 +108,7 @@ struct HeartbeatClock: Equatable {
         boots = [Boot(identifier: try reader.lengthPrefixed(), lastTick: lastTick, elapsed: elapsed)]
     }
 
-    /// Encodes the fields that earlier releases do not have.
+    /// Encodes the fields that records of earlier releases do not have.
     func encodeRest(to writer: inout BinaryWriter) {
         writer.append([wall == nil ? 0 : 1])
         writer.append(UInt64(clamping: wall?.nanoseconds ?? 0))

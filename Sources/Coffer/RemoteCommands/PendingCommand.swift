@@ -3,8 +3,8 @@ import CofferCrypto
 import CofferVault
 import FoundationEssentials
 
-/// A command to erase that was accepted but not carried out yet, with the vault it was accepted for. It
-/// erases that vault, and nothing that was created since.
+/// A command to erase that was accepted but not carried out yet, with the vault for which it was accepted. It
+/// erases that vault, and nothing that was created later.
 struct PendingCommand: Equatable {
     /// SHA-256 of all bytes of the command, in hexadecimal.
     let digest: String
@@ -13,8 +13,8 @@ struct PendingCommand: Equatable {
     let reason: String
     /// Seconds since 1970.
     let expires: UInt64
-    /// The vault that it was accepted for. `nil` if its id was not known, and for a command that an earlier
-    /// release accepted.
+    /// The vault for which the command was accepted; `nil` if its id was not known, and for a command that an
+    /// earlier release accepted.
     let vaultID: VaultID?
 
     private static let digestSize = 32
@@ -27,7 +27,7 @@ struct PendingCommand: Equatable {
         self.vaultID = vaultID == .unknown ? nil : vaultID
     }
 
-    /// Whether this is the command with this digest.
+    /// Returns whether this is the command with this digest.
     func isOf(_ digest: String) -> Bool { self.digest.hasSameBytes(as: digest) }
 
     // MARK: In the record

@@ -4,8 +4,8 @@ public import FoundationEssentials
 public struct PinnedKey: Sendable, Hashable {
     /// The key.
     public let key: AdministratorKey
-    /// The time at which it was pinned.
+    /// The time at which the key was pinned.
     public let pinned: Date
-    /// The owner's name for it; empty for a key that a command pinned.
+    /// The owner's name for the key; empty for a key that a command pinned.
     public let label: String
 }

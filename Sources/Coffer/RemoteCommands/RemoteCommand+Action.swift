@@ -1,9 +1,9 @@
 extension RemoteCommand {
     /// The action of a signed command.
     public enum Action: Sendable, Hashable {
-        /// Erase.
+        /// Erase the scope.
         case wipe(WipeScope)
-        /// Only record a heartbeat of the administrator: see ``DeadManSwitch``.
+        /// Record a heartbeat of the administrator, and nothing else: see ``DeadManSwitch``.
         case heartbeat
         /// Trust another key from now on.
         case pin(AdministratorKey)

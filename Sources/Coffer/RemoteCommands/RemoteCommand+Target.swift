@@ -5,7 +5,7 @@ extension RemoteCommand {
     public enum Target: Sendable, Hashable {
         /// One vault.
         case vault(UUID)
-        /// Every vault on one machine that has pinned the signer's key.
+        /// Every vault on one machine that has the signer's key pinned.
         case device(DeviceID)
     }
 }

@@ -2,7 +2,7 @@ public import CofferBase
 public import CofferCrypto
 public import FoundationEssentials
 
-/// A command as an administrator writes it: the recipient, the validity, the action and the reason.
+/// An unsigned command of an administrator: the recipient, the validity, the action and the reason.
 ///
 /// ```swift
 /// let command = RemoteCommand(
@@ -11,16 +11,16 @@ public import FoundationEssentials
 /// let bytes = try command.signed(by: seed)
 /// ```
 ///
-/// The recipient reads the bytes as ``SignedCommand``.
+/// The recipient reads the bytes as a ``SignedCommand``.
 public struct RemoteCommand: Sendable, Hashable {
     /// The action.
     public let action: RemoteCommand.Action
     /// The recipient.
     public let target: RemoteCommand.Target
     /// The command's counter, which must be greater than that of any command the vault has accepted.
-    /// Heartbeats are counted separately.
+    /// Heartbeats have a separate counter.
     public let counter: UInt64
-    /// The time of issue, in whole seconds. The command is not valid before it.
+    /// The time of issue, in whole seconds. The command is not valid before this time.
     public let issued: Date
     /// The time from which the command is no longer valid, in whole seconds.
     public let expires: Date
@@ -32,7 +32,7 @@ public struct RemoteCommand: Sendable, Hashable {
     /// - Parameters:
     ///   - action: The action.
     ///   - target: The recipient.
-    ///   - counter: 1 to 2^64 - 2, greater than in every command before, such as the time in milliseconds.
+    ///   - counter: 1 to 2^64 - 2, greater than in every earlier command, such as the time in milliseconds.
     ///   - issued: The time of issue.
     ///   - expires: The time from which the command is no longer valid.
     ///   - reason: The reason for the receipt.
@@ -52,15 +52,15 @@ public struct RemoteCommand: Sendable, Hashable {
     /// Encodes and signs the command: see the documentation of the formats.
     ///
     /// - Parameter seed: The private key, 32 bytes.
-    /// - Returns: At most ``SignedCommand/maxByteCount`` bytes.
-    /// - Throws: `invalidInput` for a counter, a time, a name or a reason that no command may have.
+    /// - Returns: The signed command, at most ``SignedCommand/maxByteCount`` bytes.
+    /// - Throws: `invalidInput` for an invalid counter, time, user name or reason, or a seed of another size.
     public func signed(by seed: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
         try check()
         let body = try CommandEncoding.encode(self, signer: AdministratorKey(of: seed))
         return body + (try Ed25519.sign(body.span, seed: seed))
     }
 
-    /// Checks the fields that the recipient checks, too.
+    /// Checks the fields that the recipient checks as well.
     private func check() throws(CofferError) {
         guard Self.counters.contains(counter) else {
             throw CofferError(
@@ -84,6 +84,7 @@ public struct RemoteCommand: Sendable, Hashable {
         }
     }
 
-    /// The valid counters: 0 stands for no command yet, and after the greatest there could be no other.
+    /// The valid counters. 0 means that no command was accepted yet; no command could follow the greatest
+    /// value.
     static let counters: ClosedRange<UInt64> = 1...UInt64.max - 1
 }

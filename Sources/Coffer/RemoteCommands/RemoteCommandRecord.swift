@@ -5,20 +5,21 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// A vault's record of commands: pinned keys, counters seen, pending commands, and the dead-man's switch. Two
-/// slots updated in place, authenticated under the device key.
+/// A vault's record of commands: pinned keys, counters seen, pending commands, and the dead-man's switch. The
+/// record has two slots that are updated in place and authenticated under the device key.
 ///
-/// A vault has it from the first pinned key on. Counters belong to the vault, not to a key, so removing a key
-/// and pinning it again does not make an old command valid.
+/// A vault has this record from the first pinned key on. Counters belong to the vault, not to a key, so
+/// removing a key and pinning it again does not make an old command valid.
 ///
 /// Payload: counter of the last command (8) and heartbeat (8), newest time of issue seen (8, seconds), action
-/// of the switch (1: 0 off, 1 lock, 2 wipe), 7 zero, its limit (8, seconds), running time since the last
-/// heartbeat (8, nanoseconds), time since boot at the last check (8), length (4) and boot identifier, number
-/// of keys (2), each: key (32), time of pinning (8, seconds), length (4) and label; length (4) and the
-/// command that an earlier release was carrying out, or none. Then, absent in earlier releases: whether there
-/// is a wall time (1), the latest of any check (8, nanoseconds since 1970), number of other boots (1), each:
-/// running time since the last heartbeat (8) and time since boot (8) at its last check, length (4) and boot
-/// identifier; number of pending commands (1), and each: see ``PendingCommand``.
+/// of the switch (1: 0 off, 1 lock, 2 wipe), 7 zero bytes, its limit (8, seconds), running time since the
+/// last heartbeat (8, nanoseconds), time since boot at the last check (8, nanoseconds), length (4) and boot
+/// identifier, number of keys (2), each: key (32), time of pinning (8, seconds), length (4) and label; length
+/// (4) and the command that an earlier release was carrying out, or nothing. The following fields are absent
+/// in earlier releases: whether there is a wall time (1), the latest wall time of any check (8, nanoseconds
+/// since 1970), number of other boots (1), each: running time since the last heartbeat (8) and time since
+/// boot (8) at its last check, length (4) and boot identifier; number of pending commands (1), and each: see
+/// ``PendingCommand``.
 struct RemoteCommandRecord: Equatable, RecordPayload {
     static let record = AuthenticatedRecord<RemoteCommandRecord>(
         name: "orders", magic: FileMagic.orderBook, keyLabel: KDFLabel.ordersMAC, slotSize: 4096,
@@ -28,17 +29,18 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
     /// The space for pending commands in a slot: two commands with the longest names and reasons, or a dozen.
     private static let maxPendingByteCount = 1536
     private static let maxPendingCount = 64
-    /// Errors that mean that the record stays unreadable.
+    /// The errors that mean that the record stays unreadable.
     static let lastingDamage: Set<CofferError.Code> = [
         .corrupt, .foreign, .unsupportedVersion, .refused, .permissionDenied,
     ]
 
     var lastCommand: UInt64 = 0
     var lastHeartbeat: UInt64 = 0
-    /// The lower limit of the clock by which commands are verified, whatever the machine's clock shows.
+    /// The newest time of issue of an accepted command, in seconds. Verification never assumes an earlier
+    /// time.
     var newestIssue: UInt64 = 0
     var keys: [PinnedKey] = []
-    /// Commands to erase whose counters were accepted and that are not carried out yet, the oldest first.
+    /// The accepted commands to erase that are not carried out yet, the oldest first.
     var pending: [PendingCommand] = []
     /// `nil` if the switch is off.
     var deadManSwitch: DeadManSwitch?
@@ -73,9 +75,9 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
             lastCommand: lastCommand, lastHeartbeat: lastHeartbeat, now: max(now, newestIssue))
     }
 
-    /// Throws `busy` if no more commands can be accepted now. That is not a refusal: the command is tried
-    /// again. A heartbeat is always accepted. While a command to erase everything is pending, no other
-    /// command is.
+    /// Throws `busy` if the vault cannot accept more commands now. That is not a refusal: the command is
+    /// tried again. A heartbeat is always accepted. While a command to erase everything is pending, the vault
+    /// accepts no other command.
     func requireRoom(for action: RemoteCommand.Action, _ order: PendingCommand?) throws(CofferError) {
         guard action == .heartbeat || !pending.contains(where: { $0.scope == .all }) else {
             throw CofferError(.busy, "Another order is being carried out: open the vault again.")
@@ -83,16 +85,16 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         guard let order else { return }
         var writer = BinaryWriter()
         for order in pending + [order] { order.encode(to: &writer) }
-        // A command to erase everything replaces all commands that erase less.
+        // A command to erase everything replaces all pending commands.
         guard order.scope == .all || writer.bytes.count <= Self.maxPendingByteCount else {
             throw CofferError(
                 .busy, "Earlier orders cannot be finished, and there is no room for another.")
         }
     }
 
-    /// Records that a command was accepted: a command to erase as pending, the others are carried out at
-    /// once.
-    mutating func take(
+    /// Records that a command was accepted. A command to erase becomes pending; any other command takes
+    /// effect at once.
+    mutating func accept(
         _ order: VerifiedCommand, _ waiting: PendingCommand?, clock: VaultClock
     ) throws(CommandRefusal) {
         let content = order.content
@@ -129,11 +131,11 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         }
     }
 
-    /// The pending command with this digest.
+    /// Returns the pending command with this digest.
     func pending(_ digest: String) -> PendingCommand? { pending.first { $0.isOf(digest) } }
 
-    /// Records that every command to erase tokens is carried out, in a vault whose tokens were erased, under
-    /// the vault directory's lock. A damaged record has no commands.
+    /// Removes the pending commands to erase tokens from the record of a vault whose tokens were erased. The
+    /// caller holds the vault directory's lock. A damaged record stays unchanged.
     static func markTokenCommandsCompleted(
         of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -151,7 +153,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         try record.update(stored, to: payload, device: device, in: vault)
     }
 
-    /// Whether the time without a heartbeat is over.
+    /// Returns whether the dead-man's switch is on and its time without a heartbeat is over.
     func isOverdue(_ clock: VaultClock) -> Bool {
         guard let deadManSwitch else { return false }
         return heartbeat.passed(clock) >= deadManSwitch.limit
@@ -209,7 +211,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         try decodePending(from: &reader)
     }
 
-    /// Decodes the last fields. The record of an earlier release has one whole command here, and nothing
+    /// Decodes the last fields. A record of an earlier release contains one whole command here, and nothing
     /// after it.
     private mutating func decodePending(from reader: inout BinaryReader) throws(CofferError) {
         let order = try reader.lengthPrefixed(limit: SignedCommand.maxByteCount)

@@ -2,14 +2,14 @@ public import CofferBase
 import CofferCrypto
 public import FoundationEssentials
 
-/// Checks of a command that an administrator can make without the vault that it is for.
+/// Checks that an administrator can make without the vault that a command is for.
 extension SignedCommand {
-    /// Checks the signature, the range of the counter and the time. Checks neither the recipient nor whether
-    /// the command was accepted before.
+    /// Checks the signature, the range of the counter and the validity period. Checks neither the recipient
+    /// nor whether the command was accepted before.
     ///
     /// - Parameters:
-    ///   - keys: The keys that may have signed it.
-    ///   - date: The time at which it must be valid.
+    ///   - keys: The keys that may have signed the command.
+    ///   - date: The time at which the command must be valid.
     /// - Throws: `orderUnknownKey`, `orderBadSignature`, `orderCounterOutOfRange`, `orderNotYetValid`,
     ///   `orderExpired`.
     public func check(signedBy keys: [AdministratorKey], at date: Date = Date()) throws(CofferError) {
@@ -29,14 +29,17 @@ extension SignedCommand {
         _ = try rules.verify(self)
     }
 
-    /// Whether a JSON receipt is that of this command: it contains the command's digest, the command is one
-    /// to wipe with the same scope, and, if it is for one whole vault, the receipt has that vault's id.
+    /// Checks whether a JSON receipt is that of this command.
     ///
-    /// A receipt is not authenticated, because the keys that could authenticate it are destroyed. It is as
-    /// trustworthy as its source.
+    /// The receipt must contain the command's digest, and the command must be one to wipe with the same
+    /// scope. If the command is for one vault, and not for a user's namespace in it, the receipt must also
+    /// contain that vault's id.
+    ///
+    /// A receipt is not authenticated, because the keys that could authenticate it are destroyed. The receipt
+    /// is only as trustworthy as its source.
     ///
     /// - Parameter receipt: `receipt.json` of the vault directory, or the output of `coffer wipe --json`.
-    /// - Returns: Whether it is this command's receipt.
+    /// - Returns: Whether the receipt is that of this command.
     /// - Throws: `invalidInput` if these bytes are not a receipt.
     public func isNamed(inReceipt receipt: [UInt8]) throws(CofferError) -> Bool {
         guard let named = try? JSONDecoder().decode(Named.self, from: Data(receipt)) else {
@@ -44,7 +47,7 @@ extension SignedCommand {
         }
         guard case .wipe(let scope) = content.action, named.orderDigest == digest, named.scope == scope.name
         else { return false }
-        // The receipt of a namespace has the id of that vault.
+        // The receipt of a namespace contains the id of the namespace's own vault.
         if case .user = scope { return true }
         if case .vault(let id) = content.target { return id == named.vaultID }
         return true

@@ -2,7 +2,7 @@ public import CofferBase
 import CofferCrypto
 import CofferVault
 
-/// Bytes in the form of a signed command that are not verified yet.
+/// An unverified signed command.
 ///
 /// ``Vault/verify(_:)`` returns a ``VerifiedCommand``, or throws a refusal. The contents may be shown to a
 /// user, but must not be acted on.
@@ -49,14 +49,14 @@ public struct SignedCommand: Sendable, Hashable {
         }
     }
 
-    /// The codes for bytes that are not a command; other errors of ``read(_:)`` mean nothing about the bytes.
+    /// The errors for bytes that are not a command. Other errors of ``read(_:)`` say nothing about the bytes.
     static let refusals: Set<CofferError.Code> = [.orderTooLong, .orderUnsupportedVersion, .orderMalformed]
 
     private static var malformed: CofferError {
         CofferError(.orderMalformed, "These bytes are not an order, or the order is damaged.")
     }
 
-    /// Whether the signature is that of the claimed signer over everything before it.
+    /// Returns whether the signature over all preceding bytes is that of the claimed signer.
     func hasValidSignature() throws(CofferError) -> Bool {
         let end = bytes.count - Ed25519.signatureSize
         return try Ed25519.isValid(

@@ -5,20 +5,20 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// Carries out accepted commands, and does the work that every opening of a vault begins with.
+/// Execution of accepted commands, and the work with which every opening of a vault begins.
 extension VaultCore {
     /// Verifies a command again, under the lock, accepts its counter and carries it out.
     func execute(_ order: VerifiedCommand) throws(CofferError) -> RemoteCommand.Outcome {
         try obey(order).orThrow()
     }
 
-    /// Like ``execute(_:)``, but distinguishes a refusal from a failure. If several processes have the same
-    /// command, one carries it out and the others get a replay.
+    /// Carries out a command like ``execute(_:)``, but distinguishes a refusal from a failure. If several
+    /// processes have the same command, one carries it out and the others get `orderReplayed`.
     func obey(_ order: VerifiedCommand) throws(CofferError) -> Result<RemoteCommand.Outcome, CommandRefusal> {
         let pending: PendingCommand?
-        switch try take(order) {
+        switch try accept(order) {
         case .failure(let refusal): return .failure(refusal)
-        case .success(let taken): pending = taken
+        case .success(let accepted): pending = accepted
         }
         switch order.content.action {
         case .wipe: break
@@ -32,7 +32,7 @@ extension VaultCore {
 
     private static let replay = CommandRefusal(.orderReplayed, "The order was carried out before.")
 
-    /// Erases what a command was accepted for; returns a replay if that was already done.
+    /// Erases the target of an accepted command; returns a refusal as a replay if that was already done.
     func finish(
         _ order: PendingCommand, reason: String
     ) throws(CofferError) -> Result<RemoteCommand.Outcome, CommandRefusal> {
@@ -45,8 +45,8 @@ extension VaultCore {
         }
     }
 
-    /// Erases what a command was accepted for, and nothing else; the receipt names the command. May be
-    /// repeated after a crash at any point.
+    /// Erases the target of an accepted command, and nothing else; the receipt contains the command's digest.
+    /// May be repeated after a crash at any point.
     private func erase(_ order: PendingCommand, reason: String) throws(CofferError) -> WipeReceipt {
         var eraser = VaultEraser(home: home, clock: clock, orderDigest: order.digest)
         eraser.namespaceID = order.vaultID
@@ -56,13 +56,13 @@ extension VaultCore {
         }
         let receipt = try eraser.wipe(
             order.scope, reason: reason.isEmpty ? "a signed order" : reason, by: self)
-        // If this cannot be recorded now, the next opening finds that it is done.
+        // If this cannot be recorded now, the next opening detects that the command was carried out.
         if order.scope != .all { try? markCompleted(order) }
         return receipt
     }
 
-    /// Whether an error of ``erase(_:reason:)`` shows that the command was already carried out: the tokens
-    /// were erased, or the vault that the command was for no longer exists.
+    /// Returns whether an error of ``erase(_:reason:)`` shows that the command was already carried out: the
+    /// tokens were erased, or the namespace that the command was for no longer exists.
     private func isDone(_ order: PendingCommand, by error: CofferError) throws(CofferError) -> Bool {
         switch order.scope {
         case .all: return false
@@ -75,14 +75,14 @@ extension VaultCore {
         }
     }
 
-    /// Removes the command from the record, so that a vault that still exists is not erased again.
+    /// Removes the command from the record, so that a vault that still exists is not erased a second time.
     private func markCompleted(_ order: PendingCommand) throws(CofferError) {
         try changeRemoteCommandRecord { (record) throws(CofferError) in
             record.pending.removeAll { $0.isOf(order.digest) }
         }
     }
 
-    /// Whether the receipt in a vault directory is that of this command.
+    /// Returns whether the receipt in a vault directory is that of this command.
     private static func hasReceipt(of order: PendingCommand, in home: VaultDirectory) -> Bool {
         guard let file = try? home.directory.open(VaultEraser.receiptName, .read),
             let bytes = try? file.readAll(limit: 1 << 24),
@@ -94,9 +94,10 @@ extension VaultCore {
 
     private struct NamedCommand: Decodable { let orderDigest: String? }
 
-    // MARK: At each look
+    // MARK: At each check
 
-    /// Carries out a command that was accepted before a crash. A namespace that is gone is success.
+    /// Carries out a command that was accepted before a crash. If the namespace that it was for is gone, the
+    /// command counts as carried out.
     private func resumeInterrupted(_ order: PendingCommand, now: UInt64) throws(CofferError) {
         guard order.scope == .all || order.vaultID != nil || isStillMeant(order, now: now) else {
             return try markCompleted(order)
@@ -105,8 +106,9 @@ extension VaultCore {
         if order.scope == .all { throw CofferError.wiped }
     }
 
-    /// Whether a command that does not name the vault it was accepted for may be carried out. It is checked
-    /// again, because another vault may have taken its place.
+    /// Returns whether a command may still be carried out although the vault for which it was accepted is not
+    /// recorded. Another vault may have taken that vault's place, so the command must be unexpired and have
+    /// no receipt there.
     private func isStillMeant(_ order: PendingCommand, now: UInt64) -> Bool {
         guard now < order.expires else { return false }
         guard case .user(let name) = order.scope else { return true }
@@ -114,18 +116,19 @@ extension VaultCore {
         return !Self.hasReceipt(of: order, in: inside)
     }
 
-    /// Does the work that opening a vault, and each later check, begins with: carries out commands that a
-    /// crash interrupted, and checks the dead-man's switch. A command that cannot be finished blocks nothing
-    /// else; each check tries it again.
+    /// Does the work with which every opening of a vault, and each later check, begins: carries out commands
+    /// that a crash interrupted, and checks the dead-man's switch. A command that cannot be finished blocks
+    /// nothing else; each check tries it again.
     ///
-    /// A damaged record keeps no vault from opening, because an attacker who can damage it could also remove
-    /// it, and the commands with it. Until it is repaired no command is accepted; see
-    /// ``Vault/securityChecks()``.
+    /// A damaged record does not keep the vault from opening, because an attacker who can damage the record
+    /// could also remove it, and the commands with it. Until the record is repaired, the vault accepts no
+    /// command; see ``Vault/securityChecks()``.
     ///
-    /// - Throws: `wiped` if the vault no longer exists; if a command to erase everything fails, its error.
+    /// - Throws: `wiped` if the vault was erased; if a command to erase everything fails, that command's
+    ///   error.
     func processPendingCommands() throws(CofferError) {
         guard try orderRecordDamage() == nil, let record = try readRemoteCommandRecord() else { return }
-        // This comes before everything that needs the disk.
+        // Keys are evicted before any step that writes to the disk.
         if record.deadManSwitch?.action == .lock, record.isOverdue(clock) { close(.contactTimeout) }
         var failure: CofferError?
         for order in record.pending {
@@ -140,7 +143,7 @@ extension VaultCore {
         if let failure { throw failure }
     }
 
-    /// Checks the dead-man's switch. Stores the time if the disk can be written.
+    /// Checks the dead-man's switch, and stores the time if the disk is writable.
     private func applyDeadManSwitch() throws(CofferError) {
         guard var record = try readRemoteCommandRecord(), record.deadManSwitch != nil else { return }
         if record.heartbeat.isStale(clock) {
@@ -157,7 +160,7 @@ extension VaultCore {
         switch deadManSwitch.action {
         case .lock: close(.contactTimeout)
         case .wipe:
-            // A check that may be another machine's erases nothing.
+            // If the boot is unknown, an earlier check may be another machine's, so nothing is erased.
             guard clock.knowsBoot else { return close(.contactTimeout) }
             let days = deadManSwitch.limit.components.seconds / 86_400
             _ = try VaultEraser(home: home, clock: clock).wipe(

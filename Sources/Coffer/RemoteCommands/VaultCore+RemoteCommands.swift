@@ -3,13 +3,13 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Verifies and records commands as they arrive.
+/// Verification and recording of commands as they arrive.
 ///
-/// A command's counter is on the disk before anything is erased, together with what the command erases. After
-/// a crash between the two, the next opening of the vault carries the command out.
+/// A command's counter, together with the part of the vault to erase, is on the disk before anything is
+/// erased. After a crash between the two, the next opening of the vault carries the command out.
 extension VaultCore {
-    /// The record of commands; `nil` if the vault has none. Read without the vault directory's lock, because
-    /// one slot is always intact.
+    /// Returns the record of commands; `nil` if the vault has none. Reads without the vault directory's lock,
+    /// because one slot is always intact.
     func readRemoteCommandRecord() throws(CofferError) -> RemoteCommandRecord? {
         let vault = try home.openVault()
         return try home.mappingMissingFiles { () throws(CofferError) in
@@ -35,11 +35,11 @@ extension VaultCore {
         return try RemoteCommandRecord.record.read(device: device, in: vault, repairing: repairing)
     }
 
-    /// Changes the record under the vault directory's lock; if `change` throws, nothing is changed.
+    /// Changes the record under the vault directory's lock. If `change` throws, nothing is changed.
     func changeRemoteCommandRecord<Outcome>(
         _ change: (inout RemoteCommandRecord) throws(CofferError) -> Outcome
     ) throws(CofferError) -> Outcome {
-        // A refusal does not mean that the vault is damaged, so it bypasses the mapping of errors.
+        // An error of `change` does not mean that the vault is damaged, so it bypasses the mapping of errors.
         var refusal: CofferError?
         let result: Outcome? = try home.withExclusiveVault { (vault) throws(CofferError) in
             let stored = try remoteCommandRecord(in: vault, repairing: true)
@@ -68,22 +68,23 @@ extension VaultCore {
         try RemoteCommandRecord.record.update(old, to: record, device: device, in: vault)
     }
 
-    /// Seconds since 1970 by the machine's clock; 0 for a time before that.
+    /// Seconds since 1970 by the machine's clock; 0 for a time before 1970.
     var wallSeconds: UInt64 { UInt64(clamping: clock.wallClock().components.seconds) }
 
-    /// Verifies a command and changes nothing.
+    /// Verifies a command without changing anything.
     func verify(_ order: SignedCommand) throws(CofferError) -> VerifiedCommand {
         try verificationResult(of: order).orThrow()
     }
 
-    /// Like ``verify(_:)``, but distinguishes a refusal from a failure.
+    /// Verifies a command like ``verify(_:)``, but distinguishes a refusal from a failure.
     func verificationResult(
         of order: SignedCommand
     ) throws(CofferError) -> Result<VerifiedCommand, CommandRefusal> {
         try verificationResult(of: order, by: readRemoteCommandRecord() ?? RemoteCommandRecord(clock))
     }
 
-    /// A pending command is not verified again: that was done before its counter was accepted.
+    /// Verifies a command, unless it is pending: a pending command was verified before its counter was
+    /// accepted.
     private func verificationResult(
         of order: SignedCommand, by record: RemoteCommandRecord
     ) throws(CofferError) -> Result<VerifiedCommand, CommandRefusal> {
@@ -91,9 +92,9 @@ extension VaultCore {
         return try record.rules(vaultID: device.vaultID, now: wallSeconds).verificationResult(of: order)
     }
 
-    /// Verifies a command again, under the lock, and accepts its counter; for a command to erase, returns the
-    /// pending command.
-    func take(_ order: VerifiedCommand) throws(CofferError) -> Result<PendingCommand?, CommandRefusal> {
+    /// Verifies a command again, under the lock, and accepts its counter. Returns the pending command for a
+    /// command to erase; otherwise `nil`.
+    func accept(_ order: VerifiedCommand) throws(CofferError) -> Result<PendingCommand?, CommandRefusal> {
         try changeRemoteCommandRecord { (record) throws(CofferError) in
             if let pending = record.pending(order.digest) { return .success(pending) }
             if case .failure(let refusal) = try verificationResult(of: order.signed, by: record) {
@@ -109,7 +110,7 @@ extension VaultCore {
             }
             try record.requireRoom(for: order.content.action, pending)
             do throws(CommandRefusal) {
-                try record.take(order, pending, clock: clock)
+                try record.accept(order, pending, clock: clock)
                 return .success(pending)
             } catch {
                 return .failure(error)
@@ -117,8 +118,8 @@ extension VaultCore {
         }
     }
 
-    /// The vault that a command of this scope is for, if its id is known. A user without a vault is a
-    /// refusal, so no counter is accepted.
+    /// Returns the vault that a command of this scope is for, if its id is known. If the user has no vault,
+    /// returns a refusal, so that no counter is accepted.
     private func target(of scope: WipeScope) throws(CofferError) -> Result<VaultID?, CommandRefusal> {
         guard case .user(let name) = scope else { return .success(device.vaultID) }
         let absent = CommandRefusal(.absent, "The user in the order has no namespace here.")
@@ -130,8 +131,8 @@ extension VaultCore {
             case .notInitialised: return .failure(absent)
             case .wiped: throw error
             case .refused where VaultLocation(path: home.path).parentVault != nil: throw error
-            // The place cannot be inspected now. The command is recorded and tried again, and blocks no
-            // other.
+            // The namespace cannot be inspected now. The command is recorded and tried again, and does not
+            // block others.
             default: return .success(nil)
             }
         }
@@ -139,7 +140,7 @@ extension VaultCore {
         return .success(inside.ids.first)
     }
 
-    /// Whether a command to erase was accepted and is not finished yet.
+    /// Returns whether a command to erase was accepted and is not finished yet.
     func isPending(_ order: SignedCommand) -> Bool {
         (try? readRemoteCommandRecord())?.pending(order.digest) != nil
     }

@@ -1,5 +1,5 @@
-/// A command that a vault verified: genuine, for this vault, new and valid now. Only verification creates
-/// one, and only verified commands are carried out.
+/// A command that a vault verified: genuine, for this vault, new and valid now. Only verification creates a
+/// value of this type, and a vault carries out only verified commands.
 public struct VerifiedCommand: Sendable, Hashable {
     let signed: SignedCommand
 
@@ -8,9 +8,9 @@ public struct VerifiedCommand: Sendable, Hashable {
     /// The contents of the command.
     public var content: RemoteCommand { signed.content }
 
-    /// The key that signed it.
+    /// The key that signed the command.
     public var signer: AdministratorKey { signed.claimedSigner }
 
-    /// SHA-256 of all its bytes, in hexadecimal.
+    /// SHA-256 of all bytes of the command, in hexadecimal.
     public var digest: String { signed.digest }
 }

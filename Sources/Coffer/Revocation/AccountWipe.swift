@@ -3,7 +3,7 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Erases the data of one account.
+/// Erasure of one account's data.
 extension VaultCore {
     /// Erases every token of an account, and the namespace with the account's name, even if this vault is
     /// that namespace. Works while locked, and may be repeated.
@@ -25,7 +25,7 @@ extension VaultCore {
         }
     }
 
-    /// Removes a token, also a pending or unconfirmed one; returns whether there was one.
+    /// Removes a token, even a pending or unconfirmed one; returns whether there was one.
     private func removeToken(
         _ name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) -> Bool {
@@ -44,7 +44,7 @@ extension VaultCore {
         return isFound
     }
 
-    /// Returns `nil` if there is none, or it was wiped before.
+    /// Wipes the namespace with the account's name; returns `nil` if there is none or it was already wiped.
     private func wipeNamespace(
         of account: TokenAccount, reason: String
     ) throws(CofferError) -> WipeReceipt? {
@@ -66,7 +66,7 @@ extension VaultCore {
         }
     }
 
-    /// Whether this vault is the vault of a user. A name that no user may have belongs to no vault.
+    /// Returns whether this vault is the namespace of `user`. An invalid user name has no namespace.
     private func isNamespace(of user: String, in parentVault: VaultLocation) throws(CofferError) -> Bool {
         guard let state = try VaultDirectory.openDirectory(parentVault).state(),
             let location = try? parentVault.namespace(of: user, in: state.vaultID)

@@ -4,16 +4,16 @@ import CofferEngine
 import Synchronization
 public import SystemPackage
 
-/// Signed orders that arrive as files in a directory, with names that end in `.order`.
+/// A source of signed commands that arrive as files in a directory, with names that end in `.order`.
 ///
-/// The directory is only read, so it may belong to the administrator. Every file is read, however many there
-/// are. An order is reported until its outcome is final, and again when its file changes, so an order that
-/// arrives early is accepted when its time has come, unless its file was removed. Links and pipes are
-/// skipped; a file that is too long is reported and refused.
+/// The source only reads the directory, so the directory may belong to the administrator. Every matching file
+/// is read, however many there are. A command is reported until its outcome is final, so a command that
+/// arrives early is accepted when its time has come, unless its file was removed. A file that changes is read
+/// again. Links and pipes are skipped; a file that is too long is reported and refused.
 ///
-/// The source remembers handled orders by their digests, the newest 131 072 of them; an order that it
-/// forgot is verified again. One poll reports at most 16 MiB of orders: first those never reported before,
-/// the newest of them first; the next poll reports the rest.
+/// The source remembers handled commands by their digests: at least the newest 65 536, at most 131 072. A
+/// command that it forgot is verified again. One poll reports about 16 MiB of commands: first those never
+/// reported before, the newest first. The next poll reports the rest.
 public final class DirectoryRevocationSource: RevocationSource {
     /// The directory.
     public let directory: FilePath
@@ -21,14 +21,14 @@ public final class DirectoryRevocationSource: RevocationSource {
     private let memory = Mutex(Memory())
     private static let maxByteCount = 16 << 20
 
-    /// The files that were there at the last poll, and the orders that were handled.
+    /// The files that were there at the last poll, and the commands that were handled.
     private struct Memory {
         var files: [FileKey: KnownFile] = [:]
         var handled = NewestDigests(limit: 1 << 17)
         var round = 0
     }
 
-    /// Identifies a file that did not change since it was read.
+    /// Identifies a file that has not changed since it was read.
     private struct FileKey: Hashable {
         let device: UInt64
         let inode: UInt64
@@ -38,7 +38,7 @@ public final class DirectoryRevocationSource: RevocationSource {
 
     private struct KnownFile {
         let digest: [UInt8]
-        /// The poll that reported it last.
+        /// The number of the poll that reported the file last.
         var round: Int
     }
 
@@ -49,16 +49,16 @@ public final class DirectoryRevocationSource: RevocationSource {
         var known: KnownFile?
     }
 
-    /// A source that reads `directory`.
+    /// Creates a source that reads `directory`.
     public init(_ directory: FilePath) { self.directory = directory }
 
-    /// An order that is not handled is still in the directory, or was removed from it.
+    /// Always `true`: the file of an unhandled command stays in the directory until someone removes it.
     public var repeatsUnhandled: Bool { true }
 
-    /// The orders that are not handled, by file name; those that are well-formed in the order of their
+    /// Returns the unhandled commands by file name, with the well-formed ones in the sequence of their
     /// counters.
     ///
-    /// - Throws: The error of reading the directory; `absent` if there is none.
+    /// - Throws: The error of reading the directory; `absent` if the directory does not exist.
     public func poll() async throws(CofferError) -> [Revocation] {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             let box = try Descriptor.open(directory, [.read, .directory])
@@ -69,7 +69,7 @@ public final class DirectoryRevocationSource: RevocationSource {
         }
     }
 
-    /// Remembers orders that need not be reported again.
+    /// Remembers a command, so that later polls do not report it again.
     public func didHandle(_ revocation: Revocation) async {
         guard case .order(let bytes) = revocation, let digest = try? Digest.sha256.hash(bytes.span) else {
             return
@@ -77,7 +77,7 @@ public final class DirectoryRevocationSource: RevocationSource {
         memory.withLock { $0.handled.insert(digest) }
     }
 
-    /// The files with matching names: first those never reported, the newest of them first, then those whose
+    /// Returns the files with matching names: first those never reported, the newest first, then those whose
     /// last report is oldest.
     private func candidates(in box: borrowing Descriptor) throws(CofferError) -> [Candidate] {
         let ending = Array(".order".utf8)
@@ -112,7 +112,7 @@ public final class DirectoryRevocationSource: RevocationSource {
             guard remaining > 0, let bytes = Self.contents(candidate.name, in: box) else { continue }
             let digest = try Digest.sha256.hash(bytes.span)
             candidate.known = KnownFile(digest: digest, round: memory.round)
-            // A file that changed a moment ago may change again without a change of its status.
+            // A file that changed a moment ago may change again while its status stays the same.
             if candidate.isSettled { files[candidate.key] = candidate.known }
             guard !memory.handled.contains(digest), told.insert(digest).inserted else { continue }
             remaining -= bytes.count
@@ -123,7 +123,7 @@ public final class DirectoryRevocationSource: RevocationSource {
         return ReceivedCommand.inSequence(orders.map(\.order)).map { .order($0.bytes) }
     }
 
-    /// Reads at most one byte more than an order may have; `nil` if it is not a readable regular file.
+    /// Reads at most one byte more than a command may have; `nil` if this is not a readable regular file.
     private static func contents(_ name: FilePath, in box: borrowing Descriptor) -> [UInt8]? {
         guard let file = try? box.open(name, .read), let status = try? file.status(),
             status.kind == .regular

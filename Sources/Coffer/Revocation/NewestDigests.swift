@@ -1,6 +1,6 @@
 /// A set of digests that removes its oldest ones when it is full.
 struct NewestDigests {
-    /// When `new` has half of the limit, it replaces `old`. No digest is removed individually.
+    /// When `new` contains half of the limit, it replaces `old`. No digest is removed individually.
     private var new: Set<[UInt8]> = []
     private var old: Set<[UInt8]> = []
     private let half: Int

@@ -1,13 +1,14 @@
 public import CofferBase
 
-/// Revocations from a closure, such as a request to a server or a queue that receives pushes.
+/// A source that calls a closure, such as a request to a server or a queue that receives pushes.
 public struct PollingRevocationSource: RevocationSource {
     private let body: @Sendable () async throws(CofferError) -> [Revocation]
 
     /// Creates a source that calls `body` at each poll.
-    ///
     /// - Parameter body: Returns the revocations since the last call. It may throw errors of any type:
-    ///   ``poll()`` throws a `CofferError` as it is, `cancelled` for a `CancellationError`, and `inputOutput`
+    ///   ``poll()`` rethrows a `CofferError`, and throws `cancelled` for a `CancellationError`. For any other
+    ///   error it throws `inputOutput` with the name of the error's type only, because the error's text may
+    ///   contain secrets.
     ///   with the name of the error's type for another, whose own text may hold secrets.
     public init<Failure: Error>(_ body: @escaping @Sendable () async throws(Failure) -> [Revocation]) {
         self.body = { () async throws(CofferError) in

@@ -1,7 +1,7 @@
-/// The bytes of an order with their unverified contents, which only determine the sequence of verification.
+/// The bytes of a command with their unverified contents, which only determine the sequence of verification.
 struct ReceivedCommand {
     let bytes: [UInt8]
-    /// `nil` for bytes that are not an order.
+    /// The decoded command; `nil` for bytes that are not a command.
     let read: SignedCommand?
 
     init(_ bytes: [UInt8]) {
@@ -9,8 +9,8 @@ struct ReceivedCommand {
         read = try? SignedCommand.read(bytes)
     }
 
-    /// Sorts the orders by their counters: of two valid ones the lower comes first, otherwise the other
-    /// would make it a replay. Bytes that are not an order keep their place.
+    /// Sorts the commands by their counters. Of two valid commands the one with the lower counter must come
+    /// first, because the other would make it a replay. Bytes that are not a command keep their place.
     static func inSequence(_ received: [ReceivedCommand]) -> [ReceivedCommand] {
         var orders = received.enumerated().compactMap { place, order in
             order.read.map { (counter: $0.content.counter, place: place, order: order) }
@@ -20,8 +20,8 @@ struct ReceivedCommand {
         return received.map { $0.read == nil ? $0 : next.next()?.order ?? $0 }
     }
 
-    /// Whether it must not overtake an order with a lower counter. A heartbeat has a separate counter, and
-    /// after an order to erase everything there is nothing to wait for.
+    /// Whether the command must not overtake a command with a lower counter. A heartbeat has a separate
+    /// counter, and a command to erase everything waits for nothing.
     var waitsItsTurn: Bool {
         switch read?.content.action {
         case .heartbeat, .wipe(.all), nil: false

@@ -2,7 +2,7 @@ public import CofferBase
 
 /// The outcome of one revocation.
 public enum RevocationOutcome: Sendable {
-    /// A signed order was carried out.
+    /// A signed command was carried out.
     case carriedOut(RemoteCommand.Outcome)
     /// The grant was revoked, and the policy wiped the vault.
     case wiped(WipeReceipt)
@@ -12,7 +12,7 @@ public enum RevocationOutcome: Sendable {
     case locked
     /// The grant was revoked, and the policy left it to the program.
     case kept
-    /// This vault does not accept the order, with the reason; nothing was changed.
+    /// This vault does not accept the command, with the reason. Nothing was changed.
     case refused(CofferError)
 
     init(_ result: Result<RemoteCommand.Outcome, CommandRefusal>) {
@@ -22,7 +22,7 @@ public enum RevocationOutcome: Sendable {
         }
     }
 
-    /// The result in the event after processing; `nil` for a refused order, which has none.
+    /// The result for the event after processing; `nil` for a refused command, which has none.
     var result: RevocationResult? {
         switch self {
         case .carriedOut: .carriedOut
@@ -34,8 +34,8 @@ public enum RevocationOutcome: Sendable {
         }
     }
 
-    /// Whether the same revocation can have no other outcome later. A refusal is not final if time, a
-    /// corrected clock, another pinned key or a new namespace can change it: `orderNotYetValid`,
+    /// Whether processing the same revocation later cannot have another outcome. A refusal is not final if
+    /// time, a corrected clock, another pinned key or a new namespace can change it: `orderNotYetValid`,
     /// `orderExpired`, `orderUnknownKey`, `orderForeign` and `absent`.
     public var isFinal: Bool {
         guard case .refused(let error) = self else { return true }

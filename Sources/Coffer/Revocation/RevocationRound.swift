@@ -1,16 +1,17 @@
 import CofferBase
 
-/// Processes the orders and grants that arrived together in a sequence in which none is lost: first
-/// orders, by their counters, then grants.
+/// The processing of the commands and grants that arrived together, in a sequence that loses none: first
+/// commands, by their counters, then grants.
 struct RevocationRound {
     typealias Result = (revocation: Revocation, result: Swift.Result<RevocationOutcome, CofferError>)
 
     private let core: VaultCore
     private let policy: RevocationPolicy
-    /// The verifier for a first check, read once for all: most orders in a mailbox are for other vaults, or
-    /// were seen before. An order that passes is verified again when it is carried out.
+    /// The verifier for a first check, created once for all commands, because most commands in a directory
+    /// are for other vaults or were seen before. A command that passes is verified again when it is carried
+    /// out.
     private var rules: Swift.Result<CommandVerifier, CofferError>?
-    /// Whether an order failed that orders with a higher counter must not overtake.
+    /// Whether a command failed that commands with a higher counter must not overtake.
     private var isHeldUp = false
 
     init(_ core: VaultCore, _ policy: RevocationPolicy) {
@@ -55,7 +56,7 @@ struct RevocationRound {
         case .success(.carriedOut): rules = nil
         case .failure:
             rules = nil
-            // If its counter was accepted, the order is pending in the vault, and a higher counter does not
+            // If its counter was accepted, the command is pending in the vault, and a higher counter does not
             // make it a replay.
             if let read = order.read, !core.isPending(read) { isHeldUp = true }
         default: break
@@ -71,14 +72,14 @@ struct RevocationRound {
         }
     }
 
-    /// The refusal of the first check; `nil` for an order that passes.
+    /// Returns the refusal of the first check; `nil` for a command that passes.
     private mutating func refusal(
         of order: SignedCommand
     ) -> Swift.Result<RevocationOutcome, CofferError>? {
         let rules = self.rules ?? currentRules()
         self.rules = rules
         do throws(CofferError) {
-            // A replay may be an order that is being carried out now.
+            // A replay may be a command that is being carried out now.
             guard case .failure(let refusal) = try rules.get().verificationResult(of: order),
                 refusal.reason.code != .orderReplayed
             else { return nil }

@@ -4,29 +4,29 @@ public import CofferBase
 /// code.
 ///
 /// Pass a source to ``Vault/handleRevocations(from:onRevocation:)`` or
-/// ``Vault/followRevocations(from:every:onRevocation:_:)``. A source may report the same order again: a
-/// vault accepts it once.
+/// ``Vault/followRevocations(from:every:onRevocation:_:)``. A source may report the same command again: a
+/// vault accepts each command only once.
 public protocol RevocationSource: Sendable {
     /// Returns the revocations since the last call, usually none. Implementations should use a time limit.
     func poll() async throws(CofferError) -> [Revocation]
 
-    /// Whether the next ``poll()`` reports revocations again that were not passed to ``didHandle(_:)``. If
-    /// not, which is the default, ``Vault/followRevocations(from:every:onRevocation:_:)`` keeps them and
-    /// tries them again.
+    /// Whether the next ``poll()`` again reports revocations that were not passed to ``didHandle(_:)``. If
+    /// `false`, the default, ``Vault/followRevocations(from:every:onRevocation:_:)`` keeps such revocations
+    /// and tries them again.
     var repeatsUnhandled: Bool { get }
 
-    /// Called with each revocation whose outcome is final, so it need not be reported again. The default
-    /// implementation does nothing.
+    /// Receives each revocation whose outcome is final, so that the source need not report it again. The
+    /// default implementation does nothing.
     ///
-    /// The outcome is not final for an order that is not valid yet, or that a later change can make valid
-    /// (``RevocationOutcome/isFinal``), and for one that failed.
+    /// The outcome is not final for a command that is not valid yet, for a command that a later change can
+    /// make valid (``RevocationOutcome/isFinal``), and for a revocation that failed.
     func didHandle(_ revocation: Revocation) async
 }
 
 extension RevocationSource {
-    /// The default: reported revocations are not reported again.
+    /// `false`, the default: reported revocations are not reported again.
     public var repeatsUnhandled: Bool { false }
 
-    /// The default: does nothing.
+    /// Does nothing, which is the default.
     public func didHandle(_ revocation: Revocation) async {}
 }

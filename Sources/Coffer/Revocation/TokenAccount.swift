@@ -1,4 +1,4 @@
-/// An account at a service: all tokens with both names, of any kind. Compared byte for byte.
+/// An account at a service: all tokens with both names, of any kind. Names are compared byte by byte.
 public struct TokenAccount: Sendable, Hashable {
     /// The service, as ``TokenID/service``.
     public let service: String

@@ -5,7 +5,7 @@ import CofferVault
 package import SystemPackage
 
 /// Names the keys of a vault's databases. The keys are stored among the vault's tokens, so the same lock and
-/// the same classes apply to both; they survive a wipe of the tokens alone.
+/// the same classes apply to both. A wipe of the tokens alone keeps the keys.
 package enum DatabaseKeyNaming {
     /// The service under which the keys are stored.
     package static let service = "coffer.soups"
@@ -14,10 +14,10 @@ package enum DatabaseKeyNaming {
     /// The suffix of a database's file name.
     package static let suffix = ".db"
 
-    /// Returns the file name of a store.
+    /// Returns the file name of a database.
     package static func file(_ scope: String, _ name: String) -> String { "\(scope)-\(name)\(suffix)" }
 
-    /// Parses the scope and the name out of a database's file name; `nil` for any other file.
+    /// Returns the scope and the name that a database's file name contains; `nil` for any other file.
     package static func parts(of file: String) -> (scope: String, name: String)? {
         guard file.utf8.hasSuffix(suffix), let dash = file.utf8.firstIndex(of: UInt8(ascii: "-")) else {
             return nil
@@ -26,7 +26,7 @@ package enum DatabaseKeyNaming {
         return (String(decoding: file.utf8[..<dash], as: UTF8.self), String(decoding: rest, as: UTF8.self))
     }
 
-    /// Returns the ID of the token that holds the key of a store.
+    /// Returns the ID of the token that holds the key of a database.
     package static func id(_ scope: String, _ name: String) throws(CofferError) -> TokenID {
         try TokenID(service: service, account: "\(scope)/\(name)", kind: .other)
     }
@@ -38,7 +38,7 @@ package enum DatabaseKeyNaming {
         Set(try files(in: vault, device: device).keys)
     }
 
-    /// Returns the files of all existing databases, by the keyed names of their keys.
+    /// Returns the file names of all existing databases, indexed by the keyed names of their keys.
     static func files(
         in vault: borrowing Descriptor, device: DeviceKey
     ) throws(CofferError) -> [[UInt8]: String] {

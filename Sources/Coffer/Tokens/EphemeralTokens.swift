@@ -2,8 +2,8 @@ import CofferBase
 import CofferVault
 import Synchronization
 
-/// The storage of ephemeral tokens, which are sealed like stored ones: in the memory of this process, or in
-/// the kernel keyring, where later commands find them. Every lock drops them.
+/// The storage of ephemeral tokens: the memory of this process, or the kernel keyring, where later commands
+/// find the tokens. They are sealed like stored tokens, and every lock drops them.
 final class EphemeralTokens: ItemStorage {
     private let memory = InMemoryStorage()
     private let kernel: KernelKeyringStorage
@@ -11,7 +11,8 @@ final class EphemeralTokens: ItemStorage {
     private let isShared = Atomic(false)
 
     init(vaultID: VaultID, timeout: Int?, keys: ClassKeyStore, boot: @escaping @Sendable () -> String) {
-        // The key store notifies the observers that clear this object, so this must not retain it.
+        // The key store notifies the observers that clear this object, so this object must not retain the key
+        // store.
         let key: @Sendable (ProtectionClass) -> ClassKey? = { [weak keys] in keys?.present($0) }
         kernel = KernelKeyringStorage(vaultID: vaultID, timeout: timeout, boot: boot, key: key)
         self.key = key
@@ -20,7 +21,7 @@ final class EphemeralTokens: ItemStorage {
     /// Keeps ephemeral tokens in the kernel keyring from now on.
     func share() { isShared.store(true, ordering: .sequentiallyConsistent) }
 
-    /// Whether ephemeral tokens are kept in memory and there are none.
+    /// Whether ephemeral tokens are kept in memory and none exists.
     var isEmptyInMemory: Bool {
         !isShared.load(ordering: .sequentiallyConsistent) && memory.isEmpty
     }
@@ -47,7 +48,7 @@ final class EphemeralTokens: ItemStorage {
 
     func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
         try storage.apply(changes)
-        // A token that a concurrent lock has just cleared must not come back.
+        // A token that a concurrent lock has just cleared must not reappear.
         for (name, change) in changes {
             guard case .put(let envelope) = change,
                 try key(TokenEnvelope.decode(envelope).protection) == nil

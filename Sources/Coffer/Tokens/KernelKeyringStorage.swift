@@ -4,8 +4,8 @@ import CofferEngine
 import CofferVault
 
 /// A token storage in the kernel keyring, for ephemeral tokens that later commands of the same user need to
-/// find. They are sealed like stored ones, are never written to a disk, and end with the vault's timeout, a
-/// lock or a reboot.
+/// find. The tokens are sealed like stored ones, are never written to a disk, and disappear at the vault's
+/// timeout, a lock or a reboot.
 ///
 /// Every process of this user can add entries, such as an older envelope of a stored token. So each entry
 /// ends with a tag under the key of its class, and an entry without a valid tag is ignored. The tag cannot be
@@ -14,9 +14,9 @@ struct KernelKeyringStorage: ItemStorage {
     private static let tagSize = 32
 
     private let vaultID: VaultID
-    /// Seconds until the kernel drops the ring, if no cached vault key has set a timeout on it before.
+    /// Seconds until the kernel drops a ring that this storage creates; `nil` for no timeout.
     private let timeout: Int?
-    /// The boot ID. Entries of another boot are ignored.
+    /// Returns the boot ID. Entries of another boot are ignored.
     private let boot: @Sendable () -> String
     /// Returns the key of a class; `nil` while the class is locked.
     private let key: @Sendable (ProtectionClass) -> ClassKey?
@@ -94,8 +94,9 @@ struct KernelKeyringStorage: ItemStorage {
         return ring
     }
 
-    /// Returns the envelope of an entry; `nil` if the entry is not of this vault, name and boot. While its
-    /// class is locked, this cannot be checked, and the envelope cannot be opened either.
+    /// Returns the envelope of an entry; `nil` if the entry does not belong to this vault, name and boot.
+    /// While the class is locked, the tag cannot be checked: returns the envelope, which cannot be opened
+    /// then.
     private func opened(_ entry: [UInt8], _ name: [UInt8]) throws(CofferError) -> [UInt8]? {
         guard entry.count > Self.tagSize else { return nil }
         let envelope = Array(entry.dropLast(Self.tagSize))

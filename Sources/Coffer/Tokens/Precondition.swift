@@ -1,4 +1,4 @@
-/// A condition on the value that a name has now, checked together with the change.
+/// A condition on the value that is stored under a name, checked in the same step as the change.
 public enum Precondition: Sendable, Hashable {
     /// Any value, or none.
     case any

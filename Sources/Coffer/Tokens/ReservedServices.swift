@@ -1,14 +1,15 @@
-import CofferBase
+package import CofferBase
 
 /// The services that are reserved for the library's own secrets, such as database keys. Callers cannot store
 /// tokens there, because the library would take such a token for its own.
-enum ReservedServices {
+package enum ReservedServices {
     /// The prefix of reserved services, compared byte for byte.
     static let prefix = "coffer."
 
     static func contains(_ service: String) -> Bool { service.utf8.starts(with: prefix.utf8) }
 
-    static func check(_ id: TokenID) throws(CofferError) {
+    /// Throws `refused` for a token of a reserved service.
+    package static func check(_ id: TokenID) throws(CofferError) {
         guard contains(id.service) else { return }
         throw CofferError(
             .refused,

@@ -2,13 +2,14 @@ import CofferVault
 
 /// The result of ``Vault/migrateStorage(to:passcode:)``.
 public struct StorageMigration: Sendable, Equatable {
-    /// Where the device key and the tokens were.
+    /// The backend that held the device key and the tokens.
     public let from: KeyringBackend
-    /// Where they are now.
+    /// The backend that holds the device key and the tokens now.
     public let to: KeyringBackend
-    /// The number of tokens.
+    /// The number of tokens that were moved.
     public let tokens: Int
-    /// The number of items left in the old place because they could not be removed. They are sealed under a
-    /// key that no longer exists; the next command on the vault tries again.
+    /// The number of items left in the old backend because they could not be removed. A device key that is
+    /// left is sealed under a key that no longer exists; tokens stay sealed under their classes' keys. The
+    /// next command on the vault tries to remove the items.
     public let remaining: Int
 }

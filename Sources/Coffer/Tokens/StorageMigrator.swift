@@ -4,14 +4,15 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Moves the device key and the tokens of a vault: copies and verifies them, commits by one write of the
-/// device record, then deletes the originals. After a crash before the commit the old place is valid, after
-/// it the new one. The next command removes the rest in the other place: see ``OrphanedSecretItems``.
+/// Moves the device key and the tokens of a vault to another backend: copies and verifies them, commits by
+/// one write of the device key file, then deletes the originals. After a crash before the commit, the old
+/// backend is valid; after the commit, the new one. The next command removes what is left in the other
+/// backend: see ``OrphanedSecretItems``.
 struct StorageMigrator {
     let home: VaultDirectory
     let device: DeviceKey
 
-    /// The caller holds the vault directory's lock.
+    /// Moves everything to `target`. Call under the vault directory's lock.
     func move(to target: KeyringBackend, in vault: borrowing Descriptor) throws(CofferError)
         -> StorageMigration
     {
@@ -56,7 +57,7 @@ struct StorageMigrator {
         guard try tokens.read(in: vault).contents.envelopes == envelopes else { throw Self.differs }
         let copy = try key.exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
         try DeviceKeyFile(.file, vaultID: device.vaultID, key: copy).overwrite(in: vault)
-        // From here on the file is valid, whatever happens to the items.
+        // From here on the file is valid, even if the items in the Secret Service cannot be removed.
         let remains = try? OrphanedSecretItems(home: home).remove(
             device.vaultID, Deadline(SecretServiceClient.promptDeadline))
         return StorageMigration(

@@ -5,7 +5,8 @@ public struct StoredToken: Sendable {
     /// The description.
     public let info: TokenInfo
 
-    /// Creates a pair, for an app's own stand-ins in tests. A ``TokenStore`` returns those it read.
+    /// Creates a stored token, for an app's own test doubles. A ``TokenStore`` returns the tokens that it
+    /// read.
     public init(token: Token, info: TokenInfo) {
         self.token = token
         self.info = info

@@ -13,7 +13,7 @@ public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
 
     let secret: SecretBytes
 
-    /// Takes ownership of secret bytes.
+    /// Creates a token that takes ownership of secret bytes.
     ///
     /// - Throws: `invalidInput` for more than ``maxByteCount`` bytes.
     public init(_ secret: consuming SecretBytes) throws(CofferError) {
@@ -23,14 +23,14 @@ public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
         self.secret = secret
     }
 
-    /// Copies the UTF-8 bytes of `text`. The string itself cannot be cleared.
+    /// Creates a token from a copy of the UTF-8 bytes of `text`. The string itself cannot be cleared.
     ///
     /// - Throws: `invalidInput` for more than ``maxByteCount`` bytes.
     public convenience init(copying text: String) throws(CofferError) {
         try self.init(SecretBytes.copying(text))
     }
 
-    /// Copies `bytes`. The array is not cleared.
+    /// Creates a token from a copy of `bytes`. The array is not cleared.
     ///
     /// - Throws: `invalidInput` for more than ``maxByteCount`` bytes.
     public convenience init(copying bytes: [UInt8]) throws(CofferError) {
@@ -56,11 +56,11 @@ public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
     }
 
     /// Calls `body` with the token as text, such as for an `Authorization` header. The text and copies of it
-    /// are not guarded, and not cleared.
+    /// are neither guarded nor cleared.
     ///
     /// - Parameter body: Receives the text.
-    /// - Returns: The result of `body`; `nil`, without calling it, if the bytes are not UTF-8.
-    /// - Throws: What `body` throws.
+    /// - Returns: The result of `body`; `nil` if the bytes are not UTF-8, in which case `body` is not called.
+    /// - Throws: The error that `body` throws.
     public func exposingString<Result, Failure: Error>(
         _ body: (String) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
@@ -72,10 +72,10 @@ public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
         return try body(text)
     }
 
-    /// Copies the bytes into an array, which is not guarded, and not cleared.
+    /// Returns a copy of the bytes in an array, which is neither guarded nor cleared.
     public func copyBytes() -> [UInt8] { secret.exposing { $0.copied() } }
 
-    /// The length, never the bytes.
+    /// A description that contains the length, never the bytes.
     public var description: String { "Token(\(count) bytes)" }
 
     /// An empty mirror, so that reflection does not reveal the bytes.

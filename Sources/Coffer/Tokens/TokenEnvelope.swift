@@ -5,10 +5,10 @@ import FoundationEssentials
 
 /// One token in its stored form. Only its version and its class are readable without the class key.
 ///
-/// Layout: version (1, 1), zero (1), class (2), wrapped token key (96), then length (4) and sealed metadata,
-/// length (4) and sealed value. Each token has its own random key, wrapped under the class's; metadata and
-/// value are sealed under it by XChaCha20-Poly1305 and bound to the vault, the class and the token's keyed
-/// name.
+/// Layout, with sizes in bytes: version 1 (1), zero (1), class (2), wrapped token key (96), then length (4)
+/// and sealed metadata, length (4) and sealed value. Each token has its own random key, wrapped under the
+/// class key. XChaCha20-Poly1305 seals metadata and value under the token key and binds them to the vault,
+/// the class and the token's keyed name.
 struct TokenEnvelope {
     static let version: UInt8 = 1
 
@@ -52,8 +52,8 @@ struct TokenEnvelope {
             })
     }
 
-    /// Opens the metadata, and the value if `withValue` is set. Data that does not open is reported as
-    /// `corrupt`, because the key is the right one.
+    /// Opens the metadata, and the value if `withValue` is set. Throws `corrupt` for data that does not open,
+    /// because the class key is known to be right.
     func open(
         name: [UInt8], under classKey: ClassKey, vaultID: VaultID, withValue: Bool
     ) throws(CofferError) -> (info: TokenInfo, token: Token?) {

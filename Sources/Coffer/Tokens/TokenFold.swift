@@ -3,18 +3,19 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// Stores the tokens that arrived while locked, in order, under the vault directory's lock.
+/// Stores the pending tokens in the order of arrival, under the vault directory's lock.
 ///
-/// A pending value was sealed to a public key, so it proves nothing about its sender. If its name has no
-/// stored value, it is stored and marked. It replaces a stored value only with proof that its sender had read
-/// or written that value. A value without that proof is set aside until the caller accepts or rejects it.
+/// A pending value was sealed to a public key, so it proves nothing about its sender. If the name has no
+/// stored value, the pending value is stored and marked. It replaces a stored value only with proof that its
+/// sender had read or written that value. A pending value without that proof is set aside until the caller
+/// accepts or rejects it.
 struct TokenFold {
     /// The value stored under a name.
     private enum Current {
         case absent
         /// The class of the stored value is locked.
         case locked
-        /// The stored value cannot be read, so nothing can continue it.
+        /// The stored value cannot be read, so no pending value can prove that it continues the stored one.
         case unreadable
         case stored(version: UInt64, ticket: ReplacementTicket, isStoredWhileLocked: Bool)
     }
@@ -32,8 +33,10 @@ struct TokenFold {
         keys = core.keys.all
     }
 
-    /// Processes one pending entry.
-    mutating func take(_ entry: PendingTokenQueue.Entry, in vault: borrowing Descriptor) throws(CofferError) {
+    /// Merges one pending entry into the stored tokens, unless it has to wait.
+    mutating func merge(
+        _ entry: PendingTokenQueue.Entry, in vault: borrowing Descriptor
+    ) throws(CofferError) {
         guard let pending = try core.pendingTokens.read(entry, in: vault) else { return }
         let name = pending.name
         guard !held.contains(name), let key = keys[pending.protection] else {
@@ -58,8 +61,8 @@ struct TokenFold {
         }
     }
 
-    /// Writes the changes. A crash in between only stores the same values again, because tokens are not
-    /// stored by other means before this has finished.
+    /// Writes the changes. After a crash between the two steps, the next run stores the same values again:
+    /// nothing else stores tokens before this function has finished.
     func finish(in vault: borrowing Descriptor) throws(CofferError) {
         guard !stored.isEmpty else { return }
         try core.storage.apply(changes)

@@ -51,7 +51,7 @@ public struct TokenID: Sendable, Hashable {
         return kind.rawValue < other.kind.rawValue
     }
 
-    /// The 32-byte keyed hash that a storage sees instead of the names.
+    /// Returns the 32-byte keyed hash that a storage receives instead of the token's name.
     func keyedHash(_ key: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
         var writer = BinaryWriter()
         writer.appendText(service)

@@ -2,8 +2,8 @@ import CofferBase
 import CofferVault
 public import FoundationEssentials
 
-/// The description of a stored token, without its value. It is private rather than secret, and sealed on disk
-/// like the value.
+/// The description of a stored token, without its value. The description is private rather than secret; on
+/// disk it is sealed like the value.
 public struct TokenInfo: Sendable, Equatable {
     /// The token's name.
     public let id: TokenID
@@ -19,13 +19,14 @@ public struct TokenInfo: Sendable, Equatable {
     public let scopes: [String]
     /// The caller's own attributes.
     public let attributes: [String: String]
-    /// Whether the token is ephemeral: it is kept only in memory, and the next lock drops it.
+    /// Whether the token is ephemeral: kept only in memory, and dropped by the next lock.
     public internal(set) var isEphemeral: Bool
     /// Whether the value was stored while its class was locked and its name had no stored value, so its
     /// sender is unknown. Storing a value while unlocked clears this mark.
     public internal(set) var isStoredWhileLocked: Bool
 
-    /// Creates a description, for an app's own stand-ins in tests. A ``TokenStore`` returns those it read.
+    /// Creates a description, for an app's own test doubles. A ``TokenStore`` returns the descriptions that
+    /// it read.
     ///
     /// - Parameters:
     ///   - id: The token's name.
@@ -60,7 +61,7 @@ public struct TokenInfo: Sendable, Equatable {
             && left.isStoredWhileLocked == right.isStoredWhileLocked && left.describesTheSame(as: right)
     }
 
-    /// Whether both descriptions are equal except for version, date and marks.
+    /// Whether both descriptions are equal except for version, date of storing and marks.
     func describesTheSame(as other: TokenInfo) -> Bool {
         id == other.id && protection == other.protection && expires == other.expires
             && bytes(scopes) == bytes(other.scopes) && bytes(attributes) == bytes(other.attributes)
@@ -73,12 +74,12 @@ public struct TokenInfo: Sendable, Equatable {
     }
 
     /// The maximum number of scopes, and of attributes.
-    static let maxEntryCount = 1024
+    package static let maxEntryCount = 1024
     /// The maximum size of all scopes and attributes together, in bytes of UTF-8.
-    static let maxTextLength = 1 << 16
+    package static let maxTextLength = 1 << 16
 
-    /// Throws for values that the envelope cannot hold: too many scopes or attributes, or an expiry that 64
-    /// bits of nanoseconds since 1970 cannot represent.
+    /// Throws `invalidInput` for values that the envelope cannot hold: too many scopes or attributes, or an
+    /// expiry that 64 bits of nanoseconds since 1970 cannot represent.
     func checkLimits() throws(CofferError) {
         var bytes = scopes.reduce(0) { $0 + $1.utf8.count }
         for (name, value) in attributes { bytes += name.utf8.count + value.utf8.count }
@@ -95,13 +96,13 @@ public struct TokenInfo: Sendable, Equatable {
         }
     }
 
-    /// The version as the envelope has it: 0 while the value is pending.
+    /// The version as the envelope encodes it: 0 while the value is pending.
     var number: UInt64 { version ?? 0 }
 
     /// Whether the token is past its expiry.
     public func isExpired(at date: Date) -> Bool { expires.map { $0 <= date } ?? false }
 
-    /// Returns a copy as a stored version of this number.
+    /// Returns a copy with this version number and this mark. The copy is not ephemeral.
     func numbered(_ version: UInt64?, isStoredWhileLocked: Bool) -> TokenInfo {
         TokenInfo(
             id: id, version: version, protection: protection, stored: stored, expires: expires,

@@ -4,7 +4,7 @@ public enum TokenKind: UInt8, Sendable, CaseIterable {
     case access = 1
     /// An OAuth refresh token.
     case refresh = 2
-    /// An OpenID Connect id token.
+    /// An OpenID Connect ID token.
     case id = 3
     /// Anything else.
     case other = 4

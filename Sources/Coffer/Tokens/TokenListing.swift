@@ -20,9 +20,9 @@ extension TokenStore {
             let stored = try storage.readableEnvelopes()
             var all = stored.envelopes.mapValues { StoredEnvelope(bytes: $0, isEphemeral: false) }
             for (name, bytes) in try core.ephemeralTokens.envelopes() {
-                let volatile = StoredEnvelope(bytes: bytes, isEphemeral: true)
+                let ephemeral = StoredEnvelope(bytes: bytes, isEphemeral: true)
                 // The same choice as in ``findEnvelope(_:orLocked:)``.
-                if all[name] == nil || isOpen(volatile) { all[name] = volatile }
+                if all[name] == nil || isOpen(ephemeral) { all[name] = ephemeral }
             }
             var tokens: [TokenInfo] = []
             var corrupt = stored.damaged.map { UnreadableToken(name: $0, code: .corrupt) }

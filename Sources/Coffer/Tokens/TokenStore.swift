@@ -7,7 +7,7 @@ public import FoundationEssentials
 /// The tokens of one vault.
 ///
 /// Every token is sealed under its own key, and that key under the key of its protection class. Names,
-/// accounts and expiries are sealed too. Several processes may use one vault; changes are serialised and none
+/// accounts and expiries are sealed too. Several processes may use one vault; changes are serialized and none
 /// is lost.
 public final class TokenStore: Sendable {
     let core: VaultCore
@@ -17,16 +17,17 @@ public final class TokenStore: Sendable {
     /// The storage of the envelopes.
     var storage: any ItemStorage { core.storage }
 
-    /// Stores a token and replaces an existing one of that name.
+    /// Stores a token, replacing an existing token of that name.
     ///
     /// While its class is locked, the value is sealed to the class's public key and is pending until an
-    /// unlock, in the order of arrival. Until then only this vault object can read it. If its name has no
-    /// value at the unlock, it is stored and marked (``TokenInfo/isStoredWhileLocked``). It replaces a stored
-    /// value only if this vault object has read or written exactly that value, which proves that it saw what
-    /// it replaces. Otherwise it stays pending, and readers get the stored value, until you call
-    /// ``accept(_:fingerprint:)`` or ``reject(_:fingerprint:)``. A `precondition` requires an unlocked
-    /// vault. If the classes of the stored and of the new value are both unlocked, pending values that this
-    /// vault object did not store do not delay the new one.
+    /// unlock, in the order of arrival. Until then only this vault object can read the value. If its name has
+    /// no stored value at the unlock, the value is stored and marked (``TokenInfo/isStoredWhileLocked``). It
+    /// replaces a stored value only if this vault object has read or written exactly that value and can
+    /// therefore prove that the new value continues it. Otherwise the value stays pending, and readers get
+    /// the stored value, until you call ``accept(_:fingerprint:)`` or ``reject(_:fingerprint:)``. An
+    /// ephemeral token, and a `precondition` other than ``Precondition/any``, require an unlocked class. If
+    /// the classes of the stored and the new value are both unlocked, pending values that this vault object
+    /// did not store do not delay the new one.
     ///
     /// - Parameters:
     ///   - token: The value.
@@ -35,14 +36,15 @@ public final class TokenStore: Sendable {
     ///   - expires: When the token stops being valid.
     ///   - scopes: OAuth scopes.
     ///   - attributes: The caller's own attributes.
-    ///   - isEphemeral: Keep the token only in memory, never in the token storage, until the next lock or the
-    ///     end of this vault object.
-    ///   - precondition: Store only if the stored value meets this condition.
+    ///   - isEphemeral: Whether to keep the token only in memory, never in the token storage, until the next
+    ///     lock or the end of this vault object.
+    ///   - precondition: The condition that the stored value must meet.
     /// - Returns: The new version, one more than the previous one, or that the value is pending until an
     ///   unlock.
-    /// - Throws: `conflict` with the current version; `invalidInput` for more than 1024 scopes or attributes,
-    ///   for more than 64 KiB of them, or for an expiry centuries away; `refused` for a service that begins
-    ///   with `coffer.`, which is reserved for the library; `locked`, `wiped`, `busy`, `noSpace`.
+    /// - Throws: `conflict` with the current version; `invalidInput` for more than 1024 scopes, more than
+    ///   1024 attributes, more than 64 KiB of both together, or an expiry centuries away; `refused` for a
+    ///   service that begins with `coffer.`, which is reserved for the library; `locked`, `wiped`, `busy`,
+    ///   `noSpace`.
     @discardableResult
     public func put(
         _ token: Token, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -55,8 +57,8 @@ public final class TokenStore: Sendable {
             isEphemeral: isEphemeral, precondition: precondition)
     }
 
-    /// Stores one of the library's own secrets under a reserved service. Never works while locked, and only
-    /// if the stored value meets `precondition`.
+    /// Stores one of the library's own secrets under a reserved service, if the stored value meets
+    /// `precondition`. Throws `locked` while the class is locked, except with ``Precondition/any``.
     package func putReserved(
         _ token: Token, for id: TokenID, class protection: ProtectionClass,
         attributes: [String: String] = [:], precondition: Precondition = .absent
@@ -96,9 +98,10 @@ public final class TokenStore: Sendable {
         }
     }
 
-    /// Whether a value replaces the stored one at once although others are pending under its name. Another
-    /// process can add pending values; the unlock checks them against the value stored then. A value
-    /// that this vault object stored earlier and that is still pending comes first.
+    /// Whether a new value replaces the stored one at once although others are pending under its name.
+    /// Another process can add pending values; the unlock checks them against the value that is stored then.
+    /// The new value must wait if no value is stored, if the stored value's class is locked, or if a value
+    /// that this vault object stored earlier is still pending.
     private func overtakesPending(_ name: [UInt8]) throws(CofferError) -> Bool {
         guard try core.ownPendingValue(name) == nil, let found = try findEnvelope(name, orLocked: false)
         else {
@@ -129,8 +132,8 @@ public final class TokenStore: Sendable {
         return version
     }
 
-    /// Caches the right to replace this version for use after a lock. Without it, a value stored then has to
-    /// be accepted, so failing to derive it is not an error.
+    /// Caches the ticket to replace this version, for use after a lock. Failing to derive the ticket is not
+    /// an error: without it, the caller has to accept a value that is stored while locked.
     private func noteTicket(of envelope: TokenEnvelope, _ name: [UInt8]) {
         guard !core.tickets.has(envelope.wrappedKey, for: name) else { return }
         guard let key = core.keys.all[envelope.protection],
@@ -141,7 +144,7 @@ public final class TokenStore: Sendable {
 
     /// Returns a token and its description; `nil` if there is no token of that name.
     ///
-    /// If this vault object stored a value while locked and that value is still pending, this returns it,
+    /// If this vault object stored a value while locked and that value is still pending, returns that value,
     /// without a version. Keep no reference to the token longer than needed: see ``withToken(for:_:)``.
     ///
     /// - Throws: `locked`, `wiped`, `corrupt`.
@@ -163,13 +166,13 @@ public final class TokenStore: Sendable {
     }
 
     /// Calls `body` with the token and its description, and keeps no reference to the token afterwards;
-    /// otherwise as ``get(_:)``.
+    /// otherwise behaves like ``get(_:)``.
     ///
     /// - Parameters:
     ///   - id: The token's name.
     ///   - body: Receives the token. It may throw errors of any type.
     /// - Returns: The result of `body`; `nil` if there is no such token.
-    /// - Throws: `locked`, `wiped`, `corrupt`, or what `body` throws.
+    /// - Throws: `locked`, `wiped`, `corrupt`, or the error that `body` throws.
     public func withToken<Result, Failure: Error>(
         for id: TokenID, _ body: (_ token: Token, _ info: TokenInfo) throws(Failure) -> Result
     ) async throws -> Result? {
@@ -217,20 +220,20 @@ public final class TokenStore: Sendable {
         return listing.tokens
     }
 
-    /// Removes a token, including its pending values; returns whether there was one.
+    /// Removes a token, including its pending values.
     ///
     /// - Parameters:
     ///   - id: The token's name.
-    ///   - ifVersion: Remove only if this is the version now stored.
-    /// - Returns: Whether there was one.
+    ///   - ifVersion: The version that must be stored now; `nil` for any.
+    /// - Returns: Whether a stored token or a pending value was removed.
     /// - Throws: `conflict`, `locked` (the version can be compared only while unlocked), `wiped`, `busy`.
     @discardableResult
     public func remove(_ id: TokenID, ifVersion: UInt64? = nil) async throws(CofferError) -> Bool {
         try await removeCounting(id, ifVersion: ifVersion) != nil
     }
 
-    /// As ``remove(_:ifVersion:)``, and also returns how many pending values were removed; `nil` if there was
-    /// nothing.
+    /// Removes a token like ``remove(_:ifVersion:)``, and returns whether it was stored and how many pending
+    /// values were removed; `nil` if there was nothing to remove.
     package func removeCounting(
         _ id: TokenID, ifVersion: UInt64? = nil
     ) async throws(CofferError) -> (wasStored: Bool, pending: Int)? {
@@ -269,8 +272,8 @@ public final class TokenStore: Sendable {
         }
     }
 
-    /// Returns the token if all of it is cached and no file has changed since, which takes only a look at the
-    /// status of a few files and so needs no other thread. On `nil` or an error, ask again on a thread that
+    /// Returns the token if all of it is cached and no file has changed since. This checks only the status of
+    /// a few files, so the calling thread may do it. After `nil` or an error, read the token on a thread that
     /// may block.
     private func cachedToken(_ id: TokenID) throws(CofferError) -> StoredToken? {
         guard core.ephemeralTokens.isEmptyInMemory, try !core.pendingTokens.exists() else { return nil }
@@ -293,14 +296,14 @@ public final class TokenStore: Sendable {
     }
 
     /// Returns the envelope of a name, preferring an ephemeral one. An ephemeral envelope whose class is
-    /// locked counts only if nothing is stored, and only with `locked`, because it cannot be told from one
-    /// that another process put into the kernel keyring.
+    /// locked counts only if nothing is stored and `locked` is set, because it cannot be distinguished from
+    /// an envelope that another process put into the kernel keyring.
     func findEnvelope(_ name: [UInt8], orLocked locked: Bool = true) throws(CofferError) -> StoredEnvelope? {
         let bytes = try core.ephemeralTokens.envelope(name)
-        let volatile = bytes.map { StoredEnvelope(bytes: $0, isEphemeral: true) }
-        if let volatile, isOpen(volatile) { return volatile }
+        let ephemeral = bytes.map { StoredEnvelope(bytes: $0, isEphemeral: true) }
+        if let ephemeral, isOpen(ephemeral) { return ephemeral }
         if let bytes = try storage.envelope(name) { return StoredEnvelope(bytes: bytes, isEphemeral: false) }
-        return locked ? volatile : nil
+        return locked ? ephemeral : nil
     }
 
     /// Whether the key of the envelope's class is available.
@@ -334,7 +337,7 @@ public final class TokenStore: Sendable {
 }
 
 extension CofferError {
-    /// The error for a condition that the stored version does not meet; `nil` stands for no value.
+    /// Returns the error for a condition that the stored version does not meet; `nil` stands for no value.
     fileprivate static func conflict(with version: UInt64?) -> CofferError {
         let stored = version.map { "The token has version \($0)" } ?? "There is no token with that name"
         return CofferError(.conflict, stored + ", so nothing was changed.", currentVersion: version)

@@ -1,6 +1,6 @@
 public import CofferBase
 
-/// A stored token that cannot be read. Its service and account are sealed with it, so they are unknown.
+/// A stored token that cannot be read. Its service and account are sealed too, so they are unknown.
 public struct UnreadableToken: Sendable, Equatable {
     /// The token's name in the storage: the keyed hash of its name in hexadecimal digits, or, in the Secret
     /// Service, the path of the item.

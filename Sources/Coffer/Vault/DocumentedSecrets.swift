@@ -4,11 +4,13 @@ import CofferEngine
 import CofferVault
 
 /// The secrets of the documented schemes: the UUID of a documented key, and the random string of a device key
-/// with its parameters. The vault stores each of them as a token, so the vault's lock and the protection
-/// class apply to it. None of them leaves the device.
+/// with its parameters.
 ///
-/// A secret is never created because an existing one could not be read. Creating one is a separate call, and
-/// it fails if a secret of that name exists.
+/// The vault stores each secret as a token, so the vault's lock and the protection class apply to it. No
+/// secret leaves the device.
+///
+/// The vault never replaces a secret that it cannot read with a new one. Creating a secret is a separate
+/// call, which fails if a secret of that name exists.
 ///
 /// With `import CofferCrypto`:
 ///
@@ -56,7 +58,7 @@ public struct DocumentedSecrets: Sendable {
         }
     }
 
-    /// Makes a random UUID and stores it under a name.
+    /// Creates a random UUID and stores it under a name.
     ///
     /// - Parameters:
     ///   - name: The name of the secret, 1 to 512 bytes.
@@ -73,8 +75,8 @@ public struct DocumentedSecrets: Sendable {
     /// - Parameters:
     ///   - name: The name of the secret.
     ///   - body: Receives the UUID. It may throw errors of any type.
-    /// - Returns: The result of `body`; `nil` if there is no UUID of that name.
-    /// - Throws: `locked`, `wiped`, `corrupt`, or whatever `body` throws.
+    /// - Returns: The result of `body`; `nil` if no UUID of that name exists.
+    /// - Throws: `locked`, `wiped`, `corrupt`, or the error that `body` throws.
     public func withUUID<Result: ~Copyable, Failure: Error>(
         _ name: String, _ body: (_ uuid: borrowing SecretBytes) throws(Failure) -> Result
     ) async throws -> Result? {
@@ -83,7 +85,7 @@ public struct DocumentedSecrets: Sendable {
         return try body(token.secret)
     }
 
-    /// Makes a random string and a salt, and stores them with the parameters of the derivation.
+    /// Creates a random string and a salt, and stores them with the parameters of the derivation.
     ///
     /// - Parameters:
     ///   - name: The name of the secret, 1 to 512 bytes.
@@ -91,9 +93,9 @@ public struct DocumentedSecrets: Sendable {
     ///   - rounds: The number of rounds.
     ///   - keySize: The AES key's size in bytes, 16 or 32.
     ///   - deviceID: The device identifier to store with the secret, 1 to 1024 bytes. With `nil`, each use
-    ///     takes the identifier of the machine that the vault is on at that time.
+    ///     takes the identifier of the machine on which the vault is at that time.
     ///   - protection: When the secret can be read. Exportable classes are refused.
-    /// - Throws: `alreadyExists` if a secret of that name exists; `invalidInput` for other parameters;
+    /// - Throws: `alreadyExists` if a secret of that name exists; `invalidInput` for invalid parameters;
     ///   `unsupported` if the machine has no identifier; `locked`, `wiped`, `corrupt`, `refused`.
     public func createDeviceKey(
         _ name: String, digest: Digest = .sha256, rounds: Int = 600_000, keySize: Int = 32,
@@ -116,15 +118,15 @@ public struct DocumentedSecrets: Sendable {
         try await keep(Insecure.PBKDF2CBC.newRandomString(), Self.id("device", name), protection, attributes)
     }
 
-    /// Calls `body` with the secret of the device scheme, device identifier ‖ random string, and with the
-    /// parameters for deriving the key: see `Insecure.PBKDF2CBC.key(secret:_:)`.
+    /// Calls `body` with the secret of the device scheme, which is device identifier ‖ random string, and
+    /// with the parameters for deriving the key: see `Insecure.PBKDF2CBC.key(secret:_:)`.
     ///
     /// - Parameters:
     ///   - name: The name of the secret.
     ///   - body: Receives the secret and the parameters. It may throw errors of any type.
-    /// - Returns: The result of `body`; `nil` if there is no device key of that name.
-    /// - Throws: `unsupported` if the machine has no identifier; `locked`, `wiped`, `corrupt`, or whatever
-    ///   `body` throws.
+    /// - Returns: The result of `body`; `nil` if no device key of that name exists.
+    /// - Throws: `unsupported` if the machine has no identifier; `locked`, `wiped`, `corrupt`, or the error
+    ///   that `body` throws.
     public func withDeviceSecret<Result: ~Copyable, Failure: Error>(
         _ name: String,
         _ body: (_ secret: borrowing SecretBytes, _ parameters: Insecure.PBKDF2CBC.Parameters)

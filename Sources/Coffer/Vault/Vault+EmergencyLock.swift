@@ -3,7 +3,8 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Removes a vault's keys from the kernel keyring by their names alone; needs no readable file.
+/// A lock that removes a vault's keys from the kernel keyring by their names alone and needs no readable
+/// file.
 struct EmergencyLock {
     private var removed = 0
     private var failures: [CofferError] = []
@@ -11,14 +12,14 @@ struct EmergencyLock {
 
     /// The prefix of every name that Coffer uses in the kernel keyring. Names are compared byte by byte.
     private static let prefix = Array("coffer:".utf8)
-    /// The suffixes of the names of keys that a lock leaves.
+    /// The suffixes of the names of keys that a lock does not remove.
     private static let kept = ProtectionClass.allCases.filter { !$0.isEvictedOnLock }.map {
         Array($0.name.utf8)
     }
     private static let uuidSize = 36
 
-    /// Locks the vault in a directory, or every vault of this user if it cannot be determined which vault
-    /// that is.
+    /// Locks the vault in a directory, or every vault of this user if the directory's vault cannot be
+    /// determined.
     static func run(at location: VaultLocation) throws(CofferError) -> LockReport {
         var lock = EmergencyLock()
         let hints = VaultHints(at: location)
@@ -39,7 +40,7 @@ struct EmergencyLock {
         }
         lock.remove { name in hints.candidates.contains { isOf($0, name) } }
         for vaultID in hints.candidates { lock.removeByName(vaultID) }
-        lock.tidy(location, hints)
+        lock.cleanUp(location, hints)
         return try lock.report(of: hints.candidates.first)
     }
 
@@ -59,7 +60,8 @@ struct EmergencyLock {
         name.starts(with: prefix + Array("\(vaultID):".utf8)) && !isKept(name)
     }
 
-    /// Whether it is the key of a class that outlasts a lock: the prefix, a vault's id, a colon, the class.
+    /// Returns whether a name is that of a key that outlasts a lock: the prefix, a vault's id, a colon, the
+    /// class.
     private static func isKept(_ name: [UInt8]) -> Bool {
         let start = prefix.count + uuidSize
         guard name.count > start, name[start] == UInt8(ascii: ":") else { return false }
@@ -68,24 +70,24 @@ struct EmergencyLock {
 
     private mutating func remove(_ matches: ([UInt8]) -> Bool) {
         do throws(CofferError) {
-            // The marks are removed first: if an unlock finds its mark afterwards, it stored everything
-            // before the next step.
+            // The marks are removed first. An unlock that still finds its mark stored all its keys before
+            // this, so the next step removes them.
             _ = try KernelSubkeyring.removeOfUser { UnlockMark.isMark($0) && matches($0) }
             let result = try KernelSubkeyring.removeOfUser(where: matches)
             removed += result.names.count { !UnlockMark.isMark($0) }
-            // A key whose removal failed at first, but that is gone, was removed with its link or its
+            // A key whose first removal failed, but that no longer exists, was removed with its link or its
             // keyring.
             failures += result.failures.filter { $0.code != .permissionDenied || !result.remaining.isEmpty }
             remaining += result.remaining
         } catch {
-            // A kernel without keyrings has none of the keys.
+            // A kernel without keyrings holds no keys.
             if error.systemError != nil, error.code == .unsupported { return }
             failures.append(error)
         }
     }
 
-    /// Removes keys the way readers find them: by name, also in keyrings nested in the user's, also keys that
-    /// may not be viewed.
+    /// Removes keys by name, as readers find them. This includes keys in keyrings nested in the user keyring,
+    /// and keys without view permission.
     private mutating func removeByName(_ vaultID: VaultID) {
         if KernelKeyCache.remove(vaultID: vaultID, all: false) { removed += 1 }
         for protection in ProtectionClass.allCases where protection.isEvictedOnLock {
@@ -94,15 +96,14 @@ struct EmergencyLock {
         }
     }
 
-    /// Does what opening the vault also does: finishes an interrupted wipe and removes view copies whose
-    /// owner ended.
-    private mutating func tidy(_ location: VaultLocation, _ hints: VaultHints) {
+    /// Finishes an interrupted wipe and removes view copies whose owner has died, as opening the vault does.
+    private mutating func cleanUp(_ location: VaultLocation, _ hints: VaultHints) {
         do throws(CofferError) {
             if hints.isUnfinished { try VaultEraser.finishInterrupted(at: location, clock: .system) }
             guard !hints.isWiped else { return }
             _ = try ViewCopyDirectory.removeStale(vault: VaultDirectory.openDirectory(location).openVault())
         } catch {
-            // This error reports a wipe that was finished.
+            // `wiped` reports that the interrupted wipe was finished.
             if error.code != .wiped { failures.append(error) }
         }
     }
@@ -120,12 +121,12 @@ struct EmergencyLock {
     }
 }
 
-/// The vault that a directory has, from whatever still names it. Use it only to remove keys: an attacker who
-/// can write the directory can make it name any vault.
+/// The candidates for the vault in a directory, from every file that contains a vault's id. Use them only to
+/// remove keys: an attacker who can write to the directory can make it name any vault.
 private struct VaultHints {
     /// Every vault that something in the directory names, the most reliable first.
     private(set) var candidates: [VaultID] = []
-    /// The reason why the directory's vault may not be among them; `nil` if it is.
+    /// The reason why the directory's vault may not be among the candidates; `nil` if it is.
     private(set) var doubt: CofferError?
     private(set) var isWiped = false
     /// Whether a wipe, of everything or of the tokens, was interrupted.
@@ -134,13 +135,13 @@ private struct VaultHints {
     init(at location: VaultLocation) {
         do throws(CofferError) {
             let home = try VaultDirectory.openDirectory(location)
-            try look(in: home)
+            try inspect(home)
         } catch {
             doubt = error
         }
     }
 
-    private mutating func look(in home: VaultDirectory) throws(CofferError) {
+    private mutating func inspect(_ home: VaultDirectory) throws(CofferError) {
         let state = try? home.state()
         if let state { candidates.append(state.vaultID) }
         isUnfinished = state.map { [.wiping, .wipingTokens].contains($0.phase) } ?? false
@@ -148,7 +149,7 @@ private struct VaultHints {
         let target = WipeTarget(home, changingModes: false)
         candidates += target.ids.filter { !candidates.contains($0) }
         // The tag of the device record covers the vault's id. The tags of the other files cannot be checked
-        // here, and each file can belong to another vault.
+        // here, so each of those files may belong to another vault.
         do throws(CofferError) {
             let vault = try home.directory.open(VaultDirectory.vaultName, [.read, .directory])
             let vaultID = try DeviceKeyFile.read(in: vault).vaultID
@@ -167,23 +168,27 @@ extension Vault {
     /// kernel keyring, and locks every `Vault` object of this process for it. Keys of the two
     /// `afterFirstUnlock` classes stay, as with every lock.
     ///
-    /// This needs no bus, no passcode and no intact file. If the directory is missing, damaged or not this
-    /// user's alone, so that its vault cannot be determined, every vault of this user is locked and
-    /// ``LockReport/failures`` contains the reason: locking too much loses nothing.
+    /// This needs no bus, no passcode and no intact file. If the directory's vault cannot be determined,
+    /// because the directory is missing, damaged or not this user's alone, every vault of this user is locked
+    /// and ``LockReport/failures`` contains the reason. Locking too many vaults loses no data.
     ///
     /// - Parameter location: The vault's directory.
-    /// - Returns: The number of removed keys, and the errors met on the way.
-    /// - Throws: `permissionDenied` if the kernel still has a key, with the names of those keys in `entries`.
+    /// - Returns: The number of removed keys, and the errors that occurred.
+    /// - Throws: `permissionDenied` if the kernel still has a key, with the names of the remaining keys in
+    ///   `entries`.
     @discardableResult
     public static func lock(at location: VaultLocation) async throws(CofferError) -> LockReport {
         try await BlockingExecutor.run { _ throws(CofferError) in try EmergencyLock.run(at: location) }
     }
 
-    /// Locks every vault of this user as ``lock(at:)`` locks one: removes everything in the user keyring
-    /// whose name begins with `coffer:`. Needs no vault directory.
+    /// Locks every vault of this user as ``lock(at:)`` locks one. Needs no vault directory.
     ///
-    /// - Returns: The number of removed keys, and the errors met on the way.
-    /// - Throws: `permissionDenied` if the kernel still has a key, with the names of those keys in `entries`.
+    /// Removes everything in the user keyring whose name begins with `coffer:`, except keys of the two
+    /// `afterFirstUnlock` classes.
+    ///
+    /// - Returns: The number of removed keys, and the errors that occurred.
+    /// - Throws: `permissionDenied` if the kernel still has a key, with the names of the remaining keys in
+    ///   `entries`.
     @discardableResult
     public static func lockAll() async throws(CofferError) -> LockReport {
         try await BlockingExecutor.run { _ throws(CofferError) in try EmergencyLock.runEverywhere() }

@@ -1,8 +1,9 @@
 extension Vault {
-    /// A stream of the events that occur from now on. By the time an event is delivered, the keys are gone.
+    /// A stream of the events that occur from now on. When an event reports that keys were evicted, they are
+    /// already gone.
     ///
-    /// Each access returns a separate stream, which ends with the vault object. A stream that is not read
-    /// keeps the newest 64 events.
+    /// Each access returns a separate stream, which ends when the vault object is deallocated. A stream that
+    /// is not read keeps the newest 64 events.
     ///
     /// ```swift
     /// for await event in vault.events where event.kind == .locked {

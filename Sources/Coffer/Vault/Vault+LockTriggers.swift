@@ -4,14 +4,15 @@ import CofferVault
 import Synchronization
 
 extension Vault {
-    /// Listens to everything on this host that locks: logind, screen savers, the Secret Service and the
-    /// kernel keyring. From then on each of them locks this vault; ``events`` reports which one did.
+    /// Starts listening to the lock triggers of this host: logind, screen savers, the Secret Service and the
+    /// kernel keyring. From then on each trigger locks this vault, and ``events`` reports which one did.
     ///
-    /// This is for long-lived programs. A missing trigger is reported, not waited for: without buses, as on a
-    /// server, the inactivity time and ``lock()`` remain. If a bus ends, the vault locks as well, because its
-    /// signals can no longer be received. Listening ends with this object; another call replaces it.
+    /// Call this in long-lived programs. A missing trigger is reported, not waited for: without buses, as on
+    /// a server, the inactivity time and ``lock()`` remain. If the connection to a bus ends, the vault locks
+    /// as well, because the bus's signals can no longer be received. Listening ends when this object is
+    /// deallocated; another call replaces the earlier triggers.
     ///
-    /// - Parameter sources: Where to listen.
+    /// - Parameter sources: The sources to listen to.
     /// - Returns: The status of each trigger, with the reason.
     @discardableResult
     public func observeLockTriggers(_ sources: LockTriggers = LockTriggers()) async -> [LockTriggerStatus] {
@@ -29,7 +30,8 @@ extension Vault {
         return statuses ?? []
     }
 
-    /// The triggers that ``observeLockTriggers(_:)`` would listen to on this host, for this vault.
+    /// Returns the status of each trigger that ``observeLockTriggers(_:)`` would listen to on this host for
+    /// this vault.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func lockTriggers(_ sources: LockTriggers = LockTriggers()) async throws(CofferError)

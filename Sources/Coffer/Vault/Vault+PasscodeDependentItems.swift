@@ -5,7 +5,7 @@ import CofferVault
 import SystemPackage
 
 extension Vault {
-    /// Counts the items that removing the passcode would destroy; works also while locked.
+    /// Counts the items that removing the passcode would destroy. Works while locked.
     ///
     /// - Throws: `wiped`, `corrupt`, `busy`.
     public func passcodeDependentItems() async throws(CofferError) -> PasscodeDependentItems {
@@ -23,7 +23,7 @@ extension Vault {
 }
 
 extension VaultCore {
-    /// The names of tokens of the class that needs a passcode.
+    /// Returns the names of the tokens of the class that requires a passcode.
     fileprivate func passcodeDependentTokens() throws(CofferError) -> [[UInt8]] {
         var names: [[UInt8]] = []
         for (name, envelope) in try storage.envelopes() {
@@ -33,7 +33,7 @@ extension VaultCore {
         return names
     }
 
-    /// The files of the databases whose keys have these names.
+    /// Returns the files of the databases whose keys have these names.
     fileprivate func databases(
         of names: [[UInt8]], in vault: borrowing Descriptor
     ) throws(CofferError) -> [String] {
@@ -41,14 +41,15 @@ extension VaultCore {
         return names.compactMap { files[$0] }
     }
 
-    /// The pending tokens of that class.
+    /// Returns the pending tokens of the class that requires a passcode.
     fileprivate func passcodeDependentPendingTokens() throws(CofferError) -> [PendingTokenQueue.Entry] {
         try pendingTokens.entries().filter {
             ProtectionClass(rawValue: $0.rawClass)?.requiresPasscode == true && $0.state != .damaged
         }
     }
 
-    /// The files of that class. A damaged file has no readable class and stays.
+    /// Returns the files of the class that requires a passcode. The class of a damaged file cannot be read,
+    /// so the file stays.
     fileprivate func passcodeDependentFiles(in vault: borrowing Descriptor) throws(CofferError) -> [FileID] {
         let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
         let keys = try FileKeysetRecord(device: device).read(in: vault).keys
@@ -62,8 +63,8 @@ extension VaultCore {
         return files
     }
 
-    /// Removes the index entries of files of that class whose containers are missing; they can never be read
-    /// again.
+    /// Removes the index entries of files of the class that requires a passcode if their containers are
+    /// missing. Those files can never be read again.
     private func removeMissing(
         _ index: FileIndex, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -74,11 +75,11 @@ extension VaultCore {
         }
     }
 
-    /// Removes the items of the class whose key was destroyed with the passcode, under the vault directory's
-    /// lock.
+    /// Removes the items of the class whose key was destroyed with the passcode. The caller holds the vault
+    /// directory's lock.
     func removeOrphans(in vault: borrowing Descriptor) throws(CofferError) -> PasscodeDependentItems {
         let names = try passcodeDependentTokens()
-        // Databases are removed before their keys, because they are found by the keys.
+        // Databases are removed before their keys, because the keys identify them.
         let databases = try databases(of: names, in: vault)
         if !databases.isEmpty {
             let directory = try vault.open(DatabaseKeyNaming.directory, [.read, .directory])

@@ -5,7 +5,7 @@ import CofferVault
 extension Vault {
     /// Checks whether this vault would accept a command now. Changes nothing.
     ///
-    /// - Parameter command: The command that was received.
+    /// - Parameter command: The command as it was received.
     /// - Returns: The command to pass to ``execute(_:)``.
     /// - Throws: In the order of the checks: `orderUnknownKey`, `orderBadSignature`, `orderForeign`,
     ///   `orderCounterOutOfRange`, `orderReplayed`, `orderNotYetValid`, `orderExpired`; `wiped`, `corrupt`.
@@ -14,27 +14,28 @@ extension Vault {
         return try await BlockingExecutor.run { _ throws(CofferError) in try core.verify(command) }
     }
 
-    /// Carries out a command, locked or unlocked. The command is verified again first: if several processes
-    /// have the same command, one carries it out.
+    /// Carries out a command, whether the vault is locked or unlocked. Verifies the command again first: if
+    /// several processes have the same command, only one carries it out.
     ///
-    /// Its counter, and the vault that it is for, are stored before anything is erased. A crash after that
-    /// does not save that vault: the next process that opens it carries the command out. A vault created in
-    /// its place stays.
+    /// The command's counter, and the vault that the command is for, are stored before anything is erased. A
+    /// crash after that does not stop the erasure: the next process that opens the vault carries the command
+    /// out. A vault created in its place is not erased.
     ///
     /// - Parameter command: The command that ``verify(_:)`` returned.
     /// - Returns: The result.
     /// - Throws: As ``verify(_:)`` and ``wipe(_:reason:)``; `refused`, `alreadyExists`, `absent` for keys;
-    ///   `absent` for a user; `busy` while a command to erase everything, or too many others, are pending.
+    ///   `absent` for a user; `busy` while a command to erase everything, or too many other commands, are
+    ///   pending.
     @discardableResult
     public func execute(_ command: VerifiedCommand) async throws(CofferError) -> RemoteCommand.Outcome {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in try core.execute(command) }
     }
 
-    /// Carries out a command on the vault at `location`, also one that was interrupted.
+    /// Carries out a command on the vault at `location`, even if an earlier attempt was interrupted.
     ///
     /// - Parameters:
-    ///   - command: The command that was received.
+    ///   - command: The command as it was received.
     ///   - location: The vault's directory.
     ///   - clock: The clock to use.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
@@ -53,7 +54,7 @@ extension Vault {
 
     // MARK: Keys
 
-    /// The keys whose commands this vault accepts, in the order in which they were pinned.
+    /// Returns the keys whose commands this vault accepts, in the order in which they were pinned.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func administratorKeys() async throws(CofferError) -> [PinnedKey] {
@@ -63,12 +64,12 @@ extension Vault {
         }
     }
 
-    /// Accepts commands signed with `key` from now on. Only the owner can do that: the vault must be
+    /// Accepts commands signed with `key` from now on. Only the owner can pin a key: the vault must be
     /// unlocked.
     ///
     /// - Parameters:
     ///   - key: The key of an administrator who may erase this vault.
-    ///   - label: A name for it: up to 64 bytes without control characters.
+    ///   - label: A name for the key: up to 64 bytes without control characters.
     /// - Throws: `locked`; `alreadyExists`; `refused` if 16 keys are pinned; `invalidInput` for the label.
     public func pinAdministratorKey(_ key: AdministratorKey, label: String = "") async throws(CofferError) {
         guard label.utf8.count <= RemoteCommandRecord.maxLabelLength, CommandEncoding.isReason(label) else {
@@ -79,7 +80,8 @@ extension Vault {
         }
     }
 
-    /// Stops accepting commands signed with `key`. Only the owner can do that: the vault must be unlocked.
+    /// Stops accepting commands signed with `key`. Only the owner can remove a key: the vault must be
+    /// unlocked.
     ///
     /// - Throws: `locked`, `absent`.
     public func removeAdministratorKey(_ key: AdministratorKey) async throws(CofferError) {
@@ -88,7 +90,7 @@ extension Vault {
 
     // MARK: The dead-man's switch
 
-    /// The dead-man's switch; `nil` if it is off, as in every new vault.
+    /// Returns the dead-man's switch; `nil` if it is off, as in every new vault.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func deadManSwitch() async throws(CofferError) -> DeadManSwitch? {
@@ -98,9 +100,10 @@ extension Vault {
         }
     }
 
-    /// Sets the dead-man's switch, or switches it off with `nil`. The time starts now.
+    /// Sets the dead-man's switch, or switches it off with `nil`. The time without a heartbeat counts from
+    /// now.
     ///
-    /// - Throws: `locked`; `refused` while no key is pinned, because then no heartbeat is possible.
+    /// - Throws: `locked`; `refused` while no key is pinned, because no heartbeat could be accepted.
     public func setDeadManSwitch(_ policy: DeadManSwitch?) async throws(CofferError) {
         let clock = core.clock
         try await changeRemoteCommandRecord { (record, _) throws(CofferError) in
@@ -113,7 +116,7 @@ extension Vault {
         }
     }
 
-    /// Running time since the last heartbeat; `nil` while the switch is off.
+    /// Returns the running time since the last heartbeat; `nil` while the switch is off.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func timeSinceHeartbeat() async throws(CofferError) -> Duration? {
@@ -126,16 +129,19 @@ extension Vault {
         }
     }
 
-    /// Checks the dead-man's switch and records the time, as every opening does. Long-lived programs should
-    /// call it from time to time: the time between the last check and the end of a boot does not count.
+    /// Finishes pending commands, checks the dead-man's switch and records the time, as every opening does.
     ///
-    /// - Throws: `wiped` if the time was over and the vault was erased.
+    /// Long-lived programs should call this from time to time: the time between the last check and the end of
+    /// a boot does not count.
+    ///
+    /// - Throws: `wiped` if the vault was erased; the error of a pending command to erase everything that
+    ///   failed.
     public func checkHeartbeat() async throws(CofferError) {
         let core = core
         try await BlockingExecutor.run { _ throws(CofferError) in try core.processPendingCommands() }
     }
 
-    /// Changes the record for the owner; the unlocked vault shows that the caller is the owner.
+    /// Changes the record on behalf of the owner; an unlocked vault shows that the caller is the owner.
     private func changeRemoteCommandRecord(
         _ change: @escaping @Sendable (inout RemoteCommandRecord, _ now: UInt64) throws(CofferError) -> Void
     ) async throws(CofferError) {

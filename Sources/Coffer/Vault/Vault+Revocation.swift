@@ -4,14 +4,15 @@ public import CofferBase
 extension Vault {
     /// Processes one revocation.
     ///
-    /// For a grant and for an order to wipe, ``events`` delivers ``VaultEvent/Kind/revoked`` before anything
-    /// is done and ``VaultEvent/Kind/revocationProcessed`` afterwards. A program can then act itself, with
-    /// the policy `keep`, or just show what happened.
+    /// For a revoked grant and for a verified command to wipe, ``events`` delivers
+    /// ``VaultEvent/Kind/revoked`` before anything is done and ``VaultEvent/Kind/revocationProcessed``
+    /// afterwards. With the policy `keep`, a program can then act itself; with any policy, it can show the
+    /// result to the user.
     ///
     /// - Parameters:
     ///   - revocation: The revocation.
-    ///   - policy: The action when a grant was revoked. A signed order contains its own action.
-    /// - Returns: The outcome, also for a refused order.
+    ///   - policy: The action to take if a grant was revoked. A signed command contains its own action.
+    /// - Returns: The outcome, also for a refused command.
     /// - Throws: `wiped`, `busy`, `corrupt` and the errors of ``wipe(_:reason:)``.
     @discardableResult
     public func handle(
@@ -23,17 +24,17 @@ extension Vault {
         }
     }
 
-    /// Polls a source once and processes its revocations: orders by their counters, then grants.
+    /// Polls a source once and processes its revocations: commands by their counters, then grants.
     ///
-    /// A failure holds up only orders with a higher counter, which would make the failed one a replay; the
-    /// rest is processed. An order to erase everything does not wait for others.
+    /// A failed command holds up only commands with a higher counter, which would make the failed one a
+    /// replay; the rest is processed. A command to erase everything does not wait for others.
     ///
     /// - Parameters:
     ///   - source: The source.
-    ///   - policy: The action when a grant was revoked.
-    /// - Returns: The outcome of each, until the vault is wiped.
-    /// - Throws: The source's error; the first error of ``handle(_:onRevocation:)``, after the rest was
-    ///   processed.
+    ///   - policy: The action to take if a grant was revoked.
+    /// - Returns: The outcome of each revocation, until the vault is wiped.
+    /// - Throws: The source's error; otherwise the first error of ``handle(_:onRevocation:)``, after the rest
+    ///   was processed.
     @discardableResult
     public func handleRevocations(
         from source: some RevocationSource, onRevocation policy: RevocationPolicy = .wipe(.account)
@@ -55,14 +56,15 @@ extension Vault {
     /// Polls a source repeatedly, and checks the dead-man's switch each time, until the calling task is
     /// cancelled.
     ///
-    /// A source that fails is polled again after the pause: an unreachable source is no revocation. A
-    /// revocation that failed is tried again, and so is an order that is not valid yet.
+    /// A source that fails is polled again after the pause: an unreachable source does not mean a revocation.
+    /// A revocation that failed is tried again, and so is a command that is not valid yet.
     ///
     /// - Parameters:
     ///   - source: The source.
     ///   - pause: The pause between two polls.
-    ///   - policy: The action when a grant was revoked.
-    ///   - report: Called with each outcome and each failure; only once with a refusal that stays the same.
+    ///   - policy: The action to take if a grant was revoked.
+    ///   - report: Called with each outcome and each failure, but only once with a refusal that stays the
+    ///     same.
     /// - Throws: `wiped` if the vault was wiped.
     public func followRevocations(
         from source: some RevocationSource, every pause: Duration = .seconds(60),
@@ -81,7 +83,7 @@ extension Vault {
             do throws(CofferError) {
                 waiting += try await source.poll()
             } catch {
-                // It may be about another vault; whether this one was wiped, the next round checks.
+                // The error may concern another vault; the next round checks whether this one was wiped.
                 report(.failure(error))
             }
             var results: [RevocationRound.Result] = []
@@ -106,7 +108,7 @@ extension Vault {
         }
     }
 
-    /// The maximum number of revocations kept for sources that do not report them again.
+    /// The maximum number of unhandled revocations to keep for sources that do not report them again.
     private static let maxUnhandledCount = 4096
 
     private func handleAll(
@@ -121,7 +123,7 @@ extension Vault {
     }
 }
 
-/// The newest of the refusals that were already reported.
+/// The refusals that were already reported. When the set is full, it is emptied.
 private struct RevocationReports {
     private var told: [Int: CofferError.Code] = [:]
     private static let maxCount = 1 << 17
@@ -148,8 +150,8 @@ extension VaultCore {
         }
     }
 
-    /// Carries out an order, or returns the refusal. Only verification refuses: a vault that cannot be read
-    /// or changed now means nothing about the order.
+    /// Carries out a command, or returns the refusal. If the vault cannot be read or changed now, throws an
+    /// error instead, which does not concern the command itself.
     private func handle(_ bytes: [UInt8]) throws(CofferError) -> RevocationOutcome {
         let order: SignedCommand
         do throws(CofferError) {

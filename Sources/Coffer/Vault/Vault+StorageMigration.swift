@@ -2,23 +2,24 @@ public import CofferBase
 public import CofferVault
 
 extension Vault {
-    /// Moves the device key and the tokens to another storage backend: copies them, reads them back, and only
-    /// then removes them from the old one. Works while locked. After an error or a crash everything is in one
-    /// place or the other, and the call can be repeated.
+    /// Moves the device key and the tokens to another storage backend. Works while locked.
+    ///
+    /// Copies them, reads the copies back, and only then removes the originals. After an error or a crash
+    /// everything is in one backend or the other, and the call can be repeated.
     ///
     /// With ``KeyringBackend/file`` the device key is a file beside the data it protects, so any copy of the
-    /// vault directory contains it. Moving it there therefore needs the passcode, if one is set, even if the
-    /// vault is unlocked.
+    /// vault directory contains it. A move to that backend therefore needs the passcode, if one is set, even
+    /// if the vault is unlocked.
     ///
     /// - Parameters:
     ///   - backend: The new storage backend.
     ///   - passcode: The vault's passcode, for a move to ``KeyringBackend/file``; counted like an attempt to
     ///     unlock.
     /// - Returns: The result of the move.
-    /// - Throws: `locked` if a passcode is needed and none was given, `wrongPasscode`, `attemptDelayed`;
-    ///   `alreadyExists` if they are there already; the errors of the Secret Service: `noSessionBus`,
-    ///   `noSecretService`, `noDefaultCollection`, `keyringLocked`, `noPrompter`, `promptDismissed`,
-    ///   `timedOut`, `interrupted`, `ambiguous`; `wiped`, `busy`.
+    /// - Throws: `locked` if a passcode is needed and none was passed, `wrongPasscode`, `attemptDelayed`;
+    ///   `alreadyExists` if the vault already uses `backend`; the errors of the Secret Service:
+    ///   `noSessionBus`, `noSecretService`, `noDefaultCollection`, `keyringLocked`, `noPrompter`,
+    ///   `promptDismissed`, `timedOut`, `interrupted`, `ambiguous`; `wiped`, `busy`.
     public func migrateStorage(
         to backend: KeyringBackend, passcode: Passcode? = nil
     ) async throws(CofferError) -> StorageMigration {

@@ -3,16 +3,17 @@ import CofferVault
 import Synchronization
 
 extension Vault {
-    /// Erases the vault at `location` without opening it. Neither the vault nor its state has to be readable.
+    /// Erases the vault at `location` without opening it. Unless `scope` is `tokens`, neither the vault nor
+    /// its state has to be readable.
     ///
-    /// Refuses only a directory that shows no sign of a vault, or that belongs to another user.
+    /// Refuses only a directory that shows no sign of a vault or that belongs to another user.
     ///
     /// - Parameters:
     ///   - scope: The part of the vault to erase.
     ///   - location: The vault's directory.
     ///   - reason: The reason for the receipt.
     ///   - clock: The clock to use.
-    /// - Returns: A receipt of what was removed.
+    /// - Returns: A receipt of the removed items.
     /// - Throws: `notInitialised`, `wiped`, `refused`; otherwise as ``wipe(_:reason:)``.
     public static func wipe(
         _ scope: WipeScope = .all, at location: VaultLocation, reason: String = "asked for",
@@ -48,8 +49,8 @@ extension Vault {
         }
     }
 
-    /// Erases this vault, or a part of it: see ``WipeReceipt``. Works while locked and cannot be undone. The
-    /// keys of the vault are removed from every `Vault` object of this process.
+    /// Erases this vault, or a part of it: see ``WipeReceipt``. Works while locked and cannot be undone. Also
+    /// removes the vault's keys from every `Vault` object of this process.
     ///
     /// A failure does not stop the wipe; the error names everything that is provably still there. If another
     /// process holds the vault's lock for ten seconds, the wipe continues without it. If the disk is
@@ -58,11 +59,11 @@ extension Vault {
     /// - Parameters:
     ///   - scope: The part of the vault to erase.
     ///   - reason: The reason for the receipt.
-    /// - Returns: A receipt of what was removed.
-    /// - Throws: `readOnly`; `busy` for the scope `tokens`, if another process holds the lock for long; for a
-    ///   namespace `notInitialised` and `wiped` if that is its state; otherwise the error that kept the
-    ///   first item that is still there. After any error, the next opening of the vault finishes the wipe,
-    ///   unless the error came before anything was changed.
+    /// - Returns: A receipt of the removed items.
+    /// - Throws: `readOnly`; `busy` for the scope `tokens`, if another process holds the lock for too long;
+    ///   for a namespace `notInitialised` and `wiped` if that is its state; otherwise the error that
+    ///   prevented the removal of the first remaining item. After any error, the next opening of the vault
+    ///   finishes the wipe, unless the error came before anything was changed.
     public func wipe(
         _ scope: WipeScope = .all, reason: String = "asked for"
     ) async throws(CofferError) -> WipeReceipt {
@@ -82,15 +83,15 @@ extension Vault {
                 try VaultEraser(home: core.home, clock: core.clock, report: report).run(
                     scope, reason: reason, by: core)
             }
-            // The keys are gone, so nothing that is open can be opened again. The stores close before the
-            // wipe is done.
+            // The keys are gone, so no open store can be opened again. The stores close before the wipe
+            // operation ends.
             if scope == .all { for store in core.stores { await store.vaultDidWipe() } }
             return end
         }
     }
 
-    /// Registers a store outside this library, such as a set of databases. A wipe closes it before the wipe
-    /// finishes. Does not retain the store.
+    /// Registers a store outside this library, such as a set of databases, which a wipe closes before it
+    /// ends. Does not retain the store.
     public func register(_ store: any VaultObserver) {
         core.registered.withLock { stores in
             stores.removeAll { $0.store == nil }

@@ -5,11 +5,11 @@ import CofferEngine
 @_exported public import CofferVault
 package import SystemPackage
 
-/// The entry point: one vault, opened by one process.
+/// A vault, opened by one process: the entry point of the library.
 ///
-/// Open it, unlock it, use ``tokens`` and ``files``, lock it. Tasks and threads may share a `Vault`; several
-/// processes may open the same vault. Calls that touch the disk or derive keys run on threads of their own
-/// and never block the cooperative pool.
+/// Open a vault, unlock it, use ``tokens`` and ``files``, and lock it. Tasks and threads may share a `Vault`;
+/// several processes may open the same vault. Calls that access the disk or derive keys run on separate
+/// threads and never block the cooperative pool.
 ///
 /// ```swift
 /// let vault = try await Vault(at: .default(for: "hello"))
@@ -18,7 +18,7 @@ package import SystemPackage
 /// vault.lock()
 /// ```
 ///
-/// Not guaranteed: `deinit` does not run at exit or on a signal. Lock at the end of `main`.
+/// `deinit` does not run at exit or on a signal, so call ``lock()`` at the end of `main`.
 public final class Vault: Sendable {
     let core: VaultCore
 
@@ -40,10 +40,10 @@ public final class Vault: Sendable {
     /// Whether class keys that a lock evicts are in memory.
     public var isUnlocked: Bool { core.keys.isUnlocked }
 
-    /// Whether keys of any class are in memory, also those that outlast a lock.
+    /// Whether keys of any class are in memory, including those that outlast a lock.
     package var hasKeys: Bool { !core.keys.all.isEmpty }
 
-    /// Whether the key of a class is in memory.
+    /// Returns whether the key of a class is in memory.
     package func hasKey(of protection: ProtectionClass) -> Bool { core.keys.all[protection] != nil }
 
     /// Calls `body` with the classes whose keys were evicted, on the thread that evicted them and before any
@@ -54,23 +54,23 @@ public final class Vault: Sendable {
         core.events.onKeyEviction(while: object, body)
     }
 
-    /// From now on keeps ephemeral tokens in the kernel keyring, where other processes of this user find
+    /// Keeps ephemeral tokens in the kernel keyring from now on, where other processes of this user find
     /// them.
     package func shareEphemeralTokens() { core.ephemeralTokens.share() }
 
     /// The vault's directory; a wipe removes everything in it.
     package var vaultDirectory: FilePath { core.home.path.pushing(VaultDirectory.vaultName) }
 
-    /// Creates a vault and opens it, unlocked. Also creates one in place of a vault that was wiped.
+    /// Creates a vault and opens it, unlocked. Also replaces a vault that was wiped.
     ///
     /// - Parameters:
-    ///   - location: The vault's directory; it is created if it does not exist.
+    ///   - location: The vault's directory, which is created if it does not exist.
     ///   - options: The settings of the vault.
-    ///   - passcode: `nil` for none: then anyone who can read the directory can open the vault.
+    ///   - passcode: The passcode; with `nil`, the device key alone opens the vault.
     ///   - clock: The clock to use.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
     /// - Returns: The open vault.
-    /// - Throws: `alreadyExists` if there is a vault; `refused` because of the passcode policy or the
+    /// - Throws: `alreadyExists` if a vault exists; `refused` because of the passcode policy or the
     ///   directory's owner or mode; `noSpace`, `readOnly`, `permissionDenied`; with the Secret Service also
     ///   the errors of ``migrateStorage(to:passcode:)``.
     public static func create(
@@ -82,8 +82,8 @@ public final class Vault: Sendable {
             decoratingStorage: { $0 })
     }
 
-    /// Like the public function; the open vault reads and changes its token storage through the storage that
-    /// `decorate` returns for it.
+    /// Creates a vault like the public function, but reads and changes its token storage through the storage
+    /// that `decorate` returns for it.
     package static func create(
         at location: VaultLocation, options: VaultOptions, passcode: Passcode?, clock: VaultClock,
         interaction: PromptPolicy,
@@ -103,7 +103,7 @@ public final class Vault: Sendable {
         }
     }
 
-    /// Opens a vault, locked. Finishes a wipe that was interrupted and removes view copies that a crash left.
+    /// Opens a vault, locked. Finishes an interrupted wipe and removes view copies that a crash left.
     ///
     /// - Parameters:
     ///   - location: The vault's directory.
@@ -136,9 +136,9 @@ public final class Vault: Sendable {
         return core
     }
 
-    /// Has the vault around a namespace carry out its pending orders, so that they act on the vault that
-    /// they were accepted for. If they fail, the namespace is still created, unless the vault around it is
-    /// wiped.
+    /// Makes the vault that contains a namespace carry out its pending commands, so that they act on the
+    /// vault for which they were accepted. If they fail, the namespace is still created, unless the vault
+    /// that contains it is wiped.
     private static func processCommandsOfParent(
         _ location: VaultLocation, _ clock: VaultClock, _ interaction: PromptPolicy
     ) throws(CofferError) {
@@ -155,8 +155,8 @@ public final class Vault: Sendable {
         }
     }
 
-    /// Orders and the dead-man's switch need no keybag: they still lock and erase a vault that is too
-    /// damaged to open.
+    /// Processes the pending commands of a vault without its keybag. Commands and the dead-man's switch do
+    /// not need one: they still lock and erase a vault that is too damaged to open.
     private static func processCommandsWithoutKeybag(
         after error: CofferError, at location: VaultLocation, _ clock: VaultClock,
         _ interaction: PromptPolicy
@@ -172,8 +172,8 @@ public final class Vault: Sendable {
         }
     }
 
-    /// Opens a vault and nothing else; pending orders stay pending. With `allowingCorruptKeybag` the keybag
-    /// may be damaged.
+    /// Opens a vault without carrying out its pending commands. With `allowingCorruptKeybag` the keybag may
+    /// be damaged.
     static func openCore(
         at location: VaultLocation, clock: VaultClock, interaction: PromptPolicy,
         allowingCorruptKeybag: Bool = false
@@ -181,7 +181,7 @@ public final class Vault: Sendable {
         do throws(CofferError) {
             try VaultEraser.finishInterrupted(at: location, clock: clock)
         } catch {
-            // Tokens that cannot be erased yet stay out of reach; the rest of the vault still opens.
+            // Tokens that cannot be erased yet stay inaccessible; the rest of the vault still opens.
             guard error.code != .foreign,
                 (try? VaultDirectory.openDirectory(location).state())?.phase == .wipingTokens
             else { throw error }
@@ -199,18 +199,28 @@ public final class Vault: Sendable {
             allowingCorruptKeybag: allowingCorruptKeybag)
     }
 
-    /// Unwraps the class keys. A vault without a passcode needs none and ignores one that is given.
+    /// Unwraps the class keys. A vault without a passcode ignores any passcode that is passed.
     ///
     /// The attempt is counted on the disk before the passcode is evaluated.
     ///
-    /// - Throws: `locked` if a passcode is needed and none was given; `wrongPasscode` with the number of
+    /// - Throws: `locked` if a passcode is needed and none was passed; `wrongPasscode` with the number of
     ///   attempts left; `attemptDelayed` with the time to wait; `wiped` at the tenth failure.
     public func unlock(with passcode: Passcode? = nil) async throws(CofferError) {
         let core = core
         try await BlockingExecutor.run { _ throws(CofferError) in try core.unlock(with: passcode) }
     }
 
-    /// Evicts the keys of every class that a lock evicts, also those cached in the kernel keyring.
+    /// Returns the number of wrong passcodes left before everything is erased; `nil` without a passcode.
+    ///
+    /// - Throws: `wiped`, `corrupt`.
+    package func attemptsLeft() async throws(CofferError) -> Int? {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            try core.attemptsLeft(core.readKeybag())
+        }
+    }
+
+    /// Evicts the keys of every class that a lock evicts, including those cached in the kernel keyring.
     public func lock() {
         core.lock(.requested)
     }
@@ -220,8 +230,7 @@ public final class Vault: Sendable {
         core.close(.requested)
     }
 
-    /// Sets, replaces or removes the passcode. The class keys are wrapped again; nothing else is encrypted
-    /// again.
+    /// Sets, replaces or removes the passcode. Wraps the class keys again; nothing else is encrypted again.
     ///
     /// - Parameters:
     ///   - new: The new passcode; `nil` removes it.

@@ -2,7 +2,7 @@ import CofferBase
 import CofferEngine
 
 extension VaultActions {
-    /// The actions of every vault.
+    /// The actions that this module supplies to every vault.
     static let ofStores = VaultActions(
         removeOrphans: { (core, vault: borrowing Descriptor) throws(CofferError) in
             try core.removeOrphans(in: vault)

@@ -3,28 +3,29 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Erases a vault in five steps: tombstone, memory, keys, data, proof. Each step may be repeated; an item
-/// that is already gone is success. After a crash anywhere after the tombstone, the next process that opens
-/// the vault finishes the wipe, without a passcode.
+/// The erasure of a vault in five steps: tombstone, memory, keys, data, proof.
 ///
-/// Nothing has to be readable, and no failure stops the rest: see ``WipeFindings``.
+/// Each step may be repeated; a missing item counts as removed. After a crash anywhere after the tombstone,
+/// the next process that opens the vault finishes the wipe, without a passcode.
+///
+/// No file has to be readable, and no failure stops the other steps: see ``WipeFindings``.
 struct VaultEraser {
     let home: VaultDirectory
     let clock: VaultClock
     /// Called at every step, on the thread that wipes.
     var report: @Sendable (WipeProgress) -> Void = { _ in }
-    /// The digest of the signed order that is carried out; `nil` without one.
+    /// The digest of the signed command that is being carried out; `nil` without a command.
     var orderDigest: String?
-    /// The vault that is meant when a namespace is wiped; another vault in its place stays.
+    /// The vault to erase when a namespace is wiped; another vault in its place stays.
     var namespaceID: VaultID?
-    /// Called under the vault directory's lock before an order erases tokens; returns whether they must
-    /// still be erased.
+    /// Called under the vault directory's lock before a command erases tokens; returns whether the tokens
+    /// must still be erased.
     var isDue: @Sendable () throws(CofferError) -> Bool = { () throws(CofferError) in true }
-    /// How long to wait for the vault directory's lock before the wipe continues without it.
+    /// The time to wait for the vault directory's lock before the wipe continues without it.
     var lockDeadline = VaultDirectory.lockDeadline
 
-    /// Finishes an interrupted wipe, if there is one; for a namespace, first that of the vault around it.
-    /// Throws if the state cannot be read, and then erases nothing.
+    /// Finishes an interrupted wipe, if there is one; for a namespace, first that of the vault that contains
+    /// it. If the state cannot be read, throws and erases nothing.
     static func finishInterrupted(at location: VaultLocation, clock: VaultClock) throws(CofferError) {
         if let parentVault = location.parentVault { try finishInterrupted(at: parentVault, clock: clock) }
         let home: VaultDirectory
@@ -42,8 +43,8 @@ struct VaultEraser {
         try? OrphanedSecretItems(home: home).collect()
     }
 
-    /// Throws if the tombstone names another vault than the intact one that is here, so that one file
-    /// restored from a backup of an earlier vault erases nothing.
+    /// Throws if the tombstone names another vault than the intact one in the directory, so that a single
+    /// file restored from a backup of an earlier vault erases nothing.
     private func checkTombstone() throws(CofferError) {
         guard let state = try home.state(),
             WipeTarget(home).named.contains(where: { $0 != state.vaultID })
@@ -79,15 +80,15 @@ struct VaultEraser {
     /// - Parameters:
     ///   - scope: The part of the vault to erase.
     ///   - reason: The reason for the receipt.
-    ///   - core: The open vault that asks; `nil` if the vault is not open.
-    /// - Returns: A receipt of what was removed.
+    ///   - core: The open vault that starts the wipe; `nil` if the vault is not open.
+    /// - Returns: A receipt of the removed items.
     /// - Throws: As ``Vault/wipe(_:reason:)``.
     func wipe(_ scope: WipeScope, reason: String, by core: VaultCore?) throws(CofferError) -> WipeReceipt {
         try run(scope, reason: reason, by: core).complete()
     }
 
-    /// Like ``wipe(_:reason:by:)``, but also returns the receipt if anything is left. An error thrown here
-    /// came before anything was changed, except on a read-only disk.
+    /// Wipes `scope` like ``wipe(_:reason:by:)``, but also returns the receipt if anything is left. An error
+    /// thrown here came before anything was changed, except on a read-only disk.
     func run(_ scope: WipeScope, reason: String, by core: VaultCore?) throws(CofferError) -> WipeEnd {
         switch scope {
         case .tokens: return try wipeTokens(reason: reason, by: core)
@@ -101,7 +102,7 @@ struct VaultEraser {
         }
     }
 
-    /// Wiping only the tokens needs a readable vault, because its contents show which items must stay.
+    /// Wipes only the tokens. This needs a readable vault, because its contents show which items must stay.
     private func wipeTokens(reason: String, by core: VaultCore?) throws(CofferError) -> WipeEnd {
         let word = VaultStateFile.Phase.wipingTokens
         return try home.withExclusiveLock { () throws(CofferError) in
@@ -125,9 +126,9 @@ struct VaultEraser {
         _ scope: WipeScope, reason: String, by core: VaultCore?
     ) throws(CofferError) -> WipeEnd {
         let beginning = Beginning(clock)
-        // Inspected before the lock, which would create its file in a directory that is not a vault.
+        // Inspected before the lock, which would create a lock file in a directory that is not a vault.
         let seen = try target(of: core)
-        // Keys in memory need no lock, so they do not wait for one that another process holds.
+        // Removing keys from memory needs no lock, so it does not wait for another process's.
         let early = { _ = evict(seen.ids) }
         return try home.insisting(within: lockDeadline, waiting: early) { (lock) throws(CofferError) in
             let target = try target(of: core)
@@ -144,7 +145,7 @@ struct VaultEraser {
         }
     }
 
-    /// The traces of the vault, checked to be one that may be wiped.
+    /// Returns the traces of the vault, after checking that it may be wiped.
     private func target(of core: VaultCore?) throws(CofferError) -> WipeTarget {
         var target = WipeTarget(home)
         try check(target)
@@ -152,19 +153,19 @@ struct VaultEraser {
         return target
     }
 
-    /// Removes the keys of the vault and of its namespaces from memory and from the kernel keyring; returns
+    /// Removes the keys of the vault and of its namespaces from memory and from the kernel keyring. Returns
     /// the ids of the namespaces. Changes nothing on the disk.
     private func evict(_ ids: [VaultID]) -> [VaultID] {
         var findings = WipeFindings()
         let inside = namespaceNames(&findings).flatMap { name in
             (try? home.namespaceForWiping(name)).map { WipeTarget($0).ids } ?? []
         }
-        forget(ids + inside)
+        removeKeysFromMemory(of: ids + inside)
         return inside
     }
 
-    /// Throws for a directory that is not a vault, a vault that was wiped before, and a vault other than the
-    /// open one.
+    /// Throws if the directory is not a vault, if the vault was already wiped, or if the vault is not the one
+    /// to erase.
     private func check(_ target: WipeTarget) throws(CofferError) {
         guard let state = target.state else {
             guard target.isVault else { throw target.refusal(at: home.path) }
@@ -181,8 +182,8 @@ struct VaultEraser {
         }
     }
 
-    /// Writes the tombstone. If the disk is read-only, removes keys elsewhere and throws. If only the
-    /// tombstone cannot be written, the wipe continues without it.
+    /// Writes the tombstone. If the disk is read-only, removes the keys in memory and in keyrings, and
+    /// throws. If the tombstone cannot be written for another reason, the wipe continues without it.
     private func mark(
         _ target: WipeTarget, reason: String, _ findings: inout WipeFindings
     ) throws(CofferError) {
@@ -202,8 +203,8 @@ struct VaultEraser {
         try VaultStateFile(phase: word, vaultID: vaultID, cause: cause).writeOverAnything(in: home.directory)
     }
 
-    /// Removes the keys in memory and in keyrings if the disk is read-only. A vault with its device key in
-    /// the Secret Service cannot be opened after that.
+    /// Removes the keys in memory and in keyrings if the disk is read-only. Afterwards, a vault whose device
+    /// key was in the Secret Service cannot be opened.
     private func evictKeysOnReadOnlyDisk(_ ids: [VaultID], _ error: CofferError) -> CofferError {
         for vaultID in ids {
             for core in VaultRegistry.of(vaultID) { core.close(.requested) }
@@ -216,11 +217,11 @@ struct VaultEraser {
         var findings = WipeFindings()
         removeViews(ids + evict([]), &findings)
         report(WipeProgress(.memory))
-        let places = (findings.failures + findings.unverified).map { " Perhaps left: \($0)." }
+        let remaining = (findings.failures + findings.unverified).map { " Perhaps left: \($0)." }
         return CofferError(
             error.code,
             "The disk is read-only: the vault is still there. Its keys were removed from memory and from "
-                + "keyrings; wipe again when the disk is writable." + places.joined(),
+                + "keyrings; wipe again when the disk is writable." + remaining.joined(),
             systemError: error.systemError)
     }
 }

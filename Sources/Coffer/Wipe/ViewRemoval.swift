@@ -2,25 +2,25 @@ import CofferBase
 import CofferEngine
 import CofferVault
 
-/// Removes the view copies of a vault, in use or not, from every place where it may have made some: the
-/// runtime directories that it recorded, the one of the environment, `/run/user/UID`, and every matching name
-/// in /dev/shm.
+/// The removal of a vault's view copies, in use or not, from every place where the vault may have made some:
+/// the recorded runtime directories, the runtime directory of the environment, `/run/user/UID`, and every
+/// matching name in /dev/shm.
 struct ViewRemoval {
     /// The number of view copies that were removed.
     private(set) var count = 0
-    /// Places that could not be inspected.
+    /// The places that could not be inspected.
     private(set) var unseen: [(name: String, reason: CofferError)]
-    /// View copies that are still there.
+    /// The view copies that are still there.
     private(set) var remaining: [(name: String, reason: CofferError)] = []
 
-    /// Vaults whose view copies another step removes.
+    /// The vaults whose view copies another step removes.
     private let others: [VaultID]
 
-    /// Removes the view copies with one of `ids`. The vault's directory records where it made some; without
-    /// it, only the default places are searched.
+    /// Removes the view copies with one of `ids`. The vault's directory records where the vault made view
+    /// copies; without that record, only the default places are searched.
     ///
-    /// A view copy with another vault's id stays, because it may be that vault's, or one of this vault whose
-    /// lease was changed. It is added to `unseen`, unless the id is one of `others`.
+    /// A view copy with another vault's id stays, because it may belong to that vault, or be a copy of this
+    /// vault whose lease was changed. It is added to `unseen`, unless the id is one of `others`.
     init(of ids: [VaultID], vault: VaultHandle?, others: [VaultID] = []) {
         self.others = others
         let record = vault.map { ViewRootRecord(in: $0.directory) } ?? ViewRootRecord()
@@ -30,26 +30,26 @@ struct ViewRemoval {
     }
 
     private mutating func removeViews(of ids: [VaultID], in root: ViewCopyDirectory.Root) {
-        let place = "\(root.directory.path)"
+        let path = "\(root.directory.path)"
         do throws(CofferError) {
             for name in try root.directory.names() {
                 let owner = try? ViewCopyDirectory.owner(of: name, in: root.directory)
-                // A view copy without a lease is one whose removal was interrupted.
+                // The removal of a view copy without a lease was interrupted.
                 let isLost =
                     owner == nil && ViewRootRecord.isView(name)
                     && (try? ViewCopyDirectory.isDead(name, in: root.directory)) == true
                 guard isLost || owner.map({ ids.contains($0) }) == true else {
-                    if ViewRootRecord.isView(name) { note("\(place)/\(name)", of: owner) }
+                    if ViewRootRecord.isView(name) { note("\(path)/\(name)", of: owner) }
                     continue
                 }
                 if let error = root.directory.removeAll(of: name, overwriting: true).first {
-                    remaining.append((place, error))
+                    remaining.append((path, error))
                 } else {
                     count += 1
                 }
             }
         } catch {
-            unseen.append((place, error))
+            unseen.append((path, error))
         }
         ViewCopyDirectory.removeIfEmpty(root.directory)
     }

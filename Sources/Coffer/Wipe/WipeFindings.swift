@@ -2,7 +2,7 @@ import CofferBase
 
 /// The findings of a wipe so far. The wipe continues after failures and reports all of them at the end.
 struct WipeFindings {
-    /// How many items of each kind were removed.
+    /// The number of removed items of each kind.
     var removed: [String: Int] = [:]
     /// Items that cannot be proved to be gone.
     var unverified: [String] = []
@@ -14,7 +14,7 @@ struct WipeFindings {
         remaining.append((name, reason))
     }
 
-    /// Records a failed attempt that leaves nothing behind that can be found.
+    /// Records a failed attempt that leaves no item that can be found.
     mutating func noteUnverified(_ name: String, because reason: CofferError) {
         unverified.append("\(name) (\(reason.code.name): \(reason.message))")
     }
@@ -25,7 +25,7 @@ struct WipeFindings {
 
     var failures: [String] { remaining.map { "\($0.name): \($0.reason.message)" } }
 
-    /// The error of a wipe that left something, with the code of the first failure; `nil` if nothing is left.
+    /// The error of an incomplete wipe, with the code of the first failure; `nil` if nothing is left.
     var failure: CofferError? {
         guard let first = remaining.first else { return nil }
         return CofferError(
@@ -36,13 +36,13 @@ struct WipeFindings {
     }
 }
 
-/// The end of a wipe: what it did, and what is still there.
+/// The end of a wipe: its receipt, and the error if anything is left.
 struct WipeEnd: Sendable {
     let receipt: WipeReceipt
     /// `nil` if everything is gone.
     let failure: CofferError?
 
-    /// Returns the receipt of a wipe that left nothing; throws if anything is left.
+    /// Returns the receipt of a complete wipe; throws if anything is left.
     func complete() throws(CofferError) -> WipeReceipt {
         if let failure { throw failure }
         return receipt

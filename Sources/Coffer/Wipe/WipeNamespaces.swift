@@ -3,14 +3,14 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// The namespaces, which are vaults of their own and are wiped with the vault around them. A failure in one
-/// does not stop the others.
+/// Erasure of the namespaces, which are separate vaults and are wiped with the vault that contains them. A
+/// failure in one namespace does not stop the others.
 extension VaultEraser {
-    /// How long to wait for a namespace's lock while others are still to be wiped.
+    /// The time to wait for a namespace's lock while other namespaces are still to be wiped.
     private static let shortDeadline = Duration.seconds(1)
 
-    /// Writes every namespace's tombstone, removes its keys from memory and destroys them; returns the
-    /// vaults' ids by the names of their directories.
+    /// Writes every namespace's tombstone, removes the namespace's keys from memory and destroys them on the
+    /// disk. Returns the vaults' ids by the names of their directories.
     func destroyKeysOfNamespaces(
         reason: String, _ findings: inout WipeFindings
     ) -> [FilePath: [VaultID]] {
@@ -18,14 +18,14 @@ extension VaultEraser {
         let erasers = namespaceNames(&findings).compactMap { name in
             (try? inside(name)).map { (name: name, eraser: $0) }
         }
-        // Keys in memory are removed without waiting for a lock.
-        for (_, eraser) in erasers { forget(WipeTarget(eraser.home).ids) }
+        // Removing keys from memory does not wait for a lock.
+        for (_, eraser) in erasers { removeKeysFromMemory(of: WipeTarget(eraser.home).ids) }
         var known: [FilePath: [VaultID]] = [:]
         for (name, eraser) in erasers { known[name] = eraser.destroyOwnKeys(reason: reason, &findings) }
         return known
     }
 
-    /// Erases every namespace, and reports other entries beside them.
+    /// Erases every namespace, and reports entries beside the namespaces that are not vaults.
     func wipeNamespaces(
         _ known: [FilePath: [VaultID]], reason: String, _ findings: inout WipeFindings
     ) {
@@ -55,7 +55,7 @@ extension VaultEraser {
         noteLinks(&findings)
     }
 
-    /// Reports links where namespaces may be; links are never followed.
+    /// Reports links in the places of namespaces; links are never followed.
     private func noteLinks(_ findings: inout WipeFindings) {
         if (try? home.directory.status(of: VaultDirectory.usersName))?.kind == .symbolicLink {
             findings.note(
@@ -72,7 +72,7 @@ extension VaultEraser {
         }
     }
 
-    /// The names of directories that may be namespaces.
+    /// Returns the names of directories that may be namespaces.
     func namespaceNames(_ findings: inout WipeFindings) -> [FilePath] {
         guard (try? home.directory.status(of: VaultDirectory.usersName))?.kind == .directory else {
             return []
@@ -86,8 +86,8 @@ extension VaultEraser {
         }
     }
 
-    /// The directory of a user's vault, for erasing it. If the state cannot be read, the vault's id is taken
-    /// from other files.
+    /// Returns the directory of a user's vault, for erasing it. If the state cannot be read, takes the
+    /// vault's id from other files.
     func namespace(of user: String) throws(CofferError) -> VaultDirectory {
         let own = VaultLocation(path: home.path, sessionBus: home.service.address)
         guard own.parentVault == nil else {
@@ -115,8 +115,8 @@ extension VaultEraser {
         throw missing
     }
 
-    /// Reports a directory among the namespaces that shows no vault, unless it was wiped before: its keys in
-    /// the kernel keyring cannot be identified.
+    /// Reports a directory among the namespaces that shows no sign of a vault, unless it was already wiped:
+    /// its keys in the kernel keyring cannot be identified.
     private func noteNonVault(_ name: String, _ findings: inout WipeFindings) {
         let target = WipeTarget(home)
         guard target.state?.phase != .wiped else { return }
@@ -136,14 +136,15 @@ extension VaultEraser {
         VaultEraser(home: try home.namespaceForWiping(name), clock: clock, orderDigest: orderDigest)
     }
 
-    /// Writes the tombstone and destroys the keys if there is a vault; returns the candidates for its id.
+    /// Writes the tombstone and destroys the keys if there is a vault; returns the candidates for the vault's
+    /// id.
     private func destroyOwnKeys(reason: String, _ findings: inout WipeFindings) -> [VaultID] {
         let ids = try? home.insisting(within: Self.shortDeadline) { (_) throws(CofferError) in
             let target = WipeTarget(home)
             guard target.isVault, target.state?.phase != .wiped else { return target.ids }
-            // If there is no space for the tombstone, that of the vault around it stands for it.
+            // If the tombstone cannot be written, that of the vault that contains the namespace covers it.
             try? writeTombstone(.wiping, target.ids.first ?? .unknown, reason: reason)
-            forget(target.ids)
+            removeKeysFromMemory(of: target.ids)
             var own = WipeFindings()
             destroyKeys(&own)
             findings.unverified += own.unverified
@@ -152,7 +153,7 @@ extension VaultEraser {
         return ids ?? []
     }
 
-    /// Wipes a namespace, unless it was wiped before.
+    /// Wipes a namespace; returns `nil` if it was already wiped or is not a vault.
     private func wipeIfAlive(_ known: [VaultID], reason: String) throws(CofferError) -> WipeEnd? {
         try home.insisting(within: Self.shortDeadline) { (_) throws(CofferError) in
             let target = WipeTarget(home)

@@ -3,7 +3,7 @@ import CofferEngine
 
 /// A running wipe: its progress as a sequence, and the receipt at the end.
 ///
-/// It continues even if no task listens, and cancellation does not stop it.
+/// The wipe continues even if no task listens, and cancellation does not stop it.
 ///
 /// ```swift
 /// let wipe = vault.startWipe(reason: "lost device")
@@ -37,17 +37,17 @@ public struct WipeOperation: AsyncSequence, Sendable {
         }
     }
 
-    /// The receipt, at the end of the wipe. Throws if anything is provably still there.
+    /// The receipt at the end of the wipe. Throws if anything is provably left, or if the wipe failed.
     public var receipt: WipeReceipt {
         get async throws(CofferError) { try await result.value.get().complete() }
     }
 
-    /// The receipt, also of a wipe that left something, which ``WipeReceipt/failures`` names; `nil` if the
-    /// wipe ended before anything was changed.
+    /// The receipt, even of an incomplete wipe, which ``WipeReceipt/failures`` describes; `nil` if the wipe
+    /// failed before anything was changed.
     public var partialReceipt: WipeReceipt? {
         get async { try? await result.value.get().receipt }
     }
 
-    /// The progress; only one task may iterate.
+    /// Returns an iterator over the progress; only one task may iterate.
     public func makeAsyncIterator() -> AsyncStream<WipeProgress>.Iterator { progress.makeAsyncIterator() }
 }

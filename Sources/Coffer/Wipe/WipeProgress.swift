@@ -1,6 +1,6 @@
 /// The progress of a wipe.
 public struct WipeProgress: Sendable, Equatable {
-    /// The steps of a wipe, in order. Each may be repeated; an item that is already gone is success.
+    /// The steps of a wipe, in sequence. Each may be repeated; a missing item counts as removed.
     public enum Step: String, Sendable, CaseIterable {
         /// Writes the mark on the disk that makes the wipe irrevocable.
         case tombstone
@@ -8,15 +8,15 @@ public struct WipeProgress: Sendable, Equatable {
         case memory
         /// Destroys the keys that open everything else; after this step the rest is unreadable.
         case keys
-        /// Removes view copies, files, tokens, databases, namespaces and items of the desktop keyring.
+        /// Removes view copies, files, tokens, databases and namespaces.
         case data
-        /// Checks that all of it is gone, and writes the receipt.
+        /// Removes items of the desktop keyring, checks that no key is left, and writes the receipt.
         case proof
     }
 
-    /// The step.
+    /// The current step.
     public let step: Step
-    /// How many items of this step are done.
+    /// The number of items that this step has finished.
     public let completed: Int
     /// The number of items in this step.
     public let total: Int

@@ -1,7 +1,7 @@
 import CofferBase
 public import FoundationEssentials
 
-/// The result of a wipe, with everything that it cannot prove.
+/// The result of a wipe, with everything that the wipe cannot prove.
 ///
 /// The erasure is cryptographic: the keys under this vault's control are destroyed, and the data encrypted
 /// under them is unreadable. In the terms of NIST SP 800-88 this is Clear, not Purge.
@@ -12,26 +12,26 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
     public let scope: String
     /// The reason for the wipe.
     public let reason: String
-    /// SHA-256, in hexadecimal, of the signed order that was carried out; `nil` without one.
+    /// SHA-256, in hexadecimal, of the signed command that was carried out; `nil` without a command.
     public let orderDigest: String?
     /// The time at which the wipe began.
     public let started: Date
     /// The time at which the wipe ended.
     public let finished: Date
-    /// Milliseconds from the start until every key was destroyed; `nil` if a file that may hold one is still
-    /// there, which ``failures`` then names.
+    /// The time in milliseconds from the start until every key was destroyed; `nil` if a file that may hold a
+    /// key is still there, which ``failures`` then names.
     public let keysDestroyedAfterMilliseconds: Double?
-    /// Whether this wipe completed an interrupted one.
+    /// Whether this wipe completed an interrupted wipe.
     public let completesInterrupted: Bool
-    /// How many items of each kind were removed and verified to be gone: keys, viewCopies, files, tokenFiles,
-    /// tokens, keyringItems, namespaces, others.
+    /// The number of items of each kind that were removed and verified to be gone: keys, viewCopies, files,
+    /// tokenFiles, tokens, keyringItems, namespaces, others.
     public private(set) var removed: [String: Int]
     /// Items that cannot be proved to be gone.
     public private(set) var unverified: [String]
     /// Items that are provably still there, and why; empty if the wipe is complete.
     public private(set) var failures: [String]
 
-    /// The keys of a receipt, the same as in earlier releases.
+    /// The keys of an encoded receipt, the same as in earlier releases.
     private enum CodingKeys: String, CodingKey {
         case vaultID, scope, reason, orderDigest, started, finished, keysDestroyedAfterMilliseconds
         case completesInterrupted, removed
@@ -56,7 +56,7 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
         failures = findings.failures
     }
 
-    /// Decodes a receipt, also one of a release without `failures`.
+    /// Decodes a receipt, even one of a release without `failures`.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         vaultID = try fields.decode(UUID.self, forKey: .vaultID)

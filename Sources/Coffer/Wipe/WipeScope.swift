@@ -4,8 +4,8 @@ public enum WipeScope: Sendable, Hashable {
     case all
     /// The vault of one user and nothing else: see ``VaultLocation/namespace(of:)``.
     case user(String)
-    /// The tokens of the vault, pending and ephemeral ones included. Files, databases with their keys and the
-    /// passcode stay.
+    /// The tokens of the vault, including pending and ephemeral ones. Files, databases with their keys and
+    /// the passcode stay.
     case tokens
 
     /// The scope's name without the user's, as in receipts: `all`, `user` or `tokens`.

@@ -4,7 +4,7 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// The steps after the tombstone. None of them throws: a failure is recorded, and the next step follows.
+/// The steps after the tombstone. No step throws: a failure is recorded, and the next step follows.
 extension VaultEraser {
     static let receiptName: FilePath = "receipt.json"
     /// The files that hold keys, or data that opens keys.
@@ -12,7 +12,7 @@ extension VaultEraser {
         Keybag.record.name, FileKeyset.record.name, DeviceKeyFile.name, AttemptRecord.record.name,
     ]
     private static let filesPerReport = 64
-    /// How many times the vault's directory is emptied while another process adds files.
+    /// The maximum number of times to empty the vault's directory while another process adds files.
     private static let tries = 4
 
     /// The start of a wipe, by both clocks.
@@ -31,7 +31,7 @@ extension VaultEraser {
     ) -> WipeEnd {
         var findings = known
         let beginning = beginning ?? Beginning(clock)
-        forget(ids)
+        removeKeysFromMemory(of: ids)
         report(WipeProgress(.memory))
         destroyKeys(&findings)
         let inside = destroyKeysOfNamespaces(reason: reason, &findings)
@@ -63,7 +63,7 @@ extension VaultEraser {
     }
 
     /// Records in the state that the wipe is done. If anything is left, writes nothing, and the next opening
-    /// tries again.
+    /// tries again. Returns the error if the state cannot be written.
     private func finalMark(_ vaultID: VaultID, _ findings: WipeFindings) -> CofferError? {
         guard findings.remaining.isEmpty else { return nil }
         do throws(CofferError) {
@@ -75,17 +75,17 @@ extension VaultEraser {
     }
 
     /// Removes the keys from the memory of this process and from the kernel keyring.
-    func forget(_ ids: [VaultID]) {
+    func removeKeysFromMemory(of ids: [VaultID]) {
         for vaultID in ids {
-            for core in VaultRegistry.of(vaultID) { core.forget() }
+            for core in VaultRegistry.of(vaultID) { core.destroyKeys() }
             KernelKeyCache.remove(vaultID: vaultID, all: true)
         }
     }
 
     // MARK: Keys
 
-    /// Overwrites the files that open everything else in place, flushes them, and only then removes them.
-    /// From here on the rest cannot be read.
+    /// Overwrites in place the files that open everything else, flushes them, and only then removes them.
+    /// Afterwards, nothing else in the vault can be read.
     func destroyKeys(_ findings: inout WipeFindings) {
         guard let vault = openedVault() else { return }
         var keys: [FilePath] = []
@@ -102,7 +102,7 @@ extension VaultEraser {
                 findings.noteUnverified("the old blocks of \(name), not overwritten", because: error)
             }
         }
-        // The blocks stay where they are, so flushing the bytes suffices and needs no wait for a journal.
+        // Overwriting moves no blocks, so flushing the bytes suffices and needs no wait for a journal.
         for name in keys {
             do throws(CofferError) {
                 try vault.directory.openForOverwriting(name).syncData()
@@ -114,14 +114,14 @@ extension VaultEraser {
         try? vault.directory.sync()
     }
 
-    /// Whether something of the vault may still hold its keys.
+    /// Whether a file that may hold the vault's keys is still there.
     private var hasKeyFiles: Bool {
         guard (try? home.directory.status(of: VaultDirectory.vaultName)) != nil else { return false }
         guard let vault = openedVault() else { return true }
         return Self.keyFiles.contains { (try? vault.directory.status(of: $0)) != nil }
     }
 
-    /// The vault's directory; `nil` if it cannot be opened.
+    /// Returns the vault's directory; `nil` if it cannot be opened.
     private func openedVault() -> VaultHandle? {
         guard let vault = try? home.directory.openClosed(VaultDirectory.vaultName) else { return nil }
         return VaultHandle(vault)
@@ -129,13 +129,13 @@ extension VaultEraser {
 
     // MARK: Data
 
-    /// Removes view copies under every root that this vault may have used. Those of `others` are removed
-    /// later.
+    /// Removes view copies under every root that this vault may have used. A later step removes the view
+    /// copies of `others`.
     func removeViews(_ ids: [VaultID], _ findings: inout WipeFindings, others: [VaultID] = []) {
         let removal = ViewRemoval(of: ids, vault: openedVault(), others: others)
         findings.count("viewCopies", removal.count)
-        for place in removal.unseen {
-            findings.noteUnverified("view copies in \(place.name)", because: place.reason)
+        for view in removal.unseen {
+            findings.noteUnverified("view copies in \(view.name)", because: view.reason)
         }
         for view in removal.remaining {
             findings.note("view copies in \(view.name)", remainsBecause: view.reason)
@@ -228,8 +228,8 @@ extension VaultEraser {
 
     // MARK: Proof
 
-    /// Checks that the keys are gone. Items in keyrings are removed last, because the desktop keyring may not
-    /// answer; nothing can open them any more.
+    /// Checks that the keys are gone. Removes items in keyrings last, because the desktop keyring may not
+    /// answer; nothing can open these items any more.
     private func prove(_ ids: [VaultID], _ findings: inout WipeFindings) {
         for vaultID in ids {
             if let note = removeItems(of: vaultID, &findings) { findings.unverified.append(note) }
@@ -257,7 +257,7 @@ extension VaultEraser {
         }
     }
 
-    /// Stores the receipt beside the tombstone; a full disk does not stop the wipe.
+    /// Stores the receipt beside the tombstone. A failure, such as a full disk, does not stop the wipe.
     func keep(_ receipt: WipeReceipt) {
         guard let bytes = try? receipt.json else { return }
         try? home.directory.removeTemporaries()

@@ -4,25 +4,25 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// The traces of a vault in its directory, for a wipe that needs nothing readable.
+/// The traces of a vault in its directory, for a wipe that needs no readable file.
 ///
 /// The ids are unauthenticated hints. Use them only to remove items by name: keys in the kernel keyring and
 /// view copies.
 struct WipeTarget {
     /// The state, if it can be read.
     let state: VaultStateFile?
-    /// The reason why the state cannot be read; `nil` also if there is no state.
+    /// The reason why the state cannot be read; `nil` if it can be read or does not exist.
     let damage: CofferError?
-    /// The candidates for the vault's id, the state's first.
+    /// The candidates for the vault's id, that of the state first.
     private(set) var ids: [VaultID] = []
-    /// Those of ``ids`` that are in a file of the vault's directory with the right magic.
+    /// Those of ``ids`` that come from files with the right magic in the vault's directory.
     private(set) var named: [VaultID] = []
-    /// Whether this is a vault at all: a file in it begins with a magic of Coffer's. Names alone do not
-    /// count.
+    /// Whether the directory contains a vault: a file in it begins with one of Coffer's magics. A name alone
+    /// is no evidence.
     private(set) var isVault: Bool
 
-    private static let statePlace = Trace(name: VaultStateFile.fileName, magic: FileMagic.state, idOffset: 16)
-    private static let places = [
+    private static let stateTrace = Trace(name: VaultStateFile.fileName, magic: FileMagic.state, idOffset: 16)
+    private static let traces = [
         Trace(name: DeviceKeyFile.name, magic: FileMagic.device, idOffset: 16),
         trace(of: Keybag.record), trace(of: AttemptRecord.record), trace(of: FileKeyset.record),
         trace(of: RemoteCommandRecord.record),
@@ -32,7 +32,7 @@ struct WipeTarget {
     /// The maximum number of containers to inspect.
     private static let maxContainerCount = 64
 
-    /// A file with its magic at one of these starts, and the vault's id at an offset from it.
+    /// A file with its magic at one of several offsets, and the vault's id at an offset from the magic.
     private struct Trace {
         let name: FilePath
         let magic: String
@@ -63,21 +63,21 @@ struct WipeTarget {
         isVault = state != nil
         if let state {
             add(state.vaultID)
-        } else if look(at: Self.statePlace, in: home.directory) {
+        } else if inspect(Self.stateTrace, in: home.directory) {
             isVault = true
         }
-        lookIntoVault(of: home, changingModes: changingModes)
+        inspectVault(of: home, changingModes: changingModes)
         if ids.isEmpty, isVault { ids = OrphanedSecretItems(home: home).noted }
     }
 
-    private mutating func lookIntoVault(of home: VaultDirectory, changingModes: Bool) {
-        // The mode of a directory that may not be a vault stays unchanged.
+    private mutating func inspectVault(of home: VaultDirectory, changingModes: Bool) {
+        // If the directory may not be a vault, its mode stays unchanged.
         let opened =
             isVault && changingModes
             ? try? home.directory.openClosed(VaultDirectory.vaultName)
             : try? home.directory.open(VaultDirectory.vaultName, [.read, .directory])
         guard let vault = opened else { return }
-        for place in Self.places where look(at: place, in: vault, isVouching: true) { isVault = true }
+        for trace in Self.traces where inspect(trace, in: vault, isVouching: true) { isVault = true }
         if !isVault { isVault = Self.hasContainer(vault) }
     }
 
@@ -98,7 +98,7 @@ struct WipeTarget {
         return file
     }
 
-    /// The error for a directory that is not a vault.
+    /// Returns the error for a directory that is not a vault.
     func refusal(at path: FilePath) -> CofferError {
         CofferError(
             damage?.code ?? .notInitialised,
@@ -107,16 +107,16 @@ struct WipeTarget {
             remedy: .removeDirectory, systemError: damage?.systemError)
     }
 
-    /// Adds the ids in a file; returns whether the file has its magic.
-    private mutating func look(
-        at place: Trace, in directory: borrowing Descriptor, isVouching: Bool = false
+    /// Adds the ids in a file; returns whether the file has the right magic.
+    private mutating func inspect(
+        _ trace: Trace, in directory: borrowing Descriptor, isVouching: Bool = false
     ) -> Bool {
-        guard let file = Self.opened(place.name, in: directory) else { return false }
+        guard let file = Self.opened(trace.name, in: directory) else { return false }
         var isFound = false
-        for start in place.starts {
-            let hasMagic = Self.bytes(8, at: start, of: file) == Array(place.magic.utf8)
+        for start in trace.starts {
+            let hasMagic = Self.bytes(8, at: start, of: file) == Array(trace.magic.utf8)
             isFound = isFound || hasMagic
-            guard let bytes = Self.bytes(16, at: start + place.idOffset, of: file),
+            guard let bytes = Self.bytes(16, at: start + trace.idOffset, of: file),
                 let id = VaultID(bytes: bytes), id.isRandom
             else { continue }
             add(id)
@@ -132,16 +132,16 @@ struct WipeTarget {
         return bytes
     }
 
-    /// Adds the id of the open vault that asks for the wipe.
+    /// Adds an id to ``ids``, unless it is already there.
     mutating func add(_ id: VaultID) {
         if !ids.contains(id) { ids.append(id) }
     }
 }
 
 extension VaultID {
-    /// The id in a receipt or a tombstone if the vault's id is not known.
+    /// The id in a receipt or a tombstone if the vault's id is unknown.
     static let unknown = VaultID(uuid: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))
 
-    /// Whether it has the form of every vault's id: a random UUID.
+    /// Whether the id is a random UUID, as every vault's id is.
     fileprivate var isRandom: Bool { bytes[6] >> 4 == 4 && bytes[8] >> 6 == 2 }
 }

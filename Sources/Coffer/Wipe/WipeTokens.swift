@@ -4,10 +4,10 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// Wiping only the tokens.
+/// Erasure of only the tokens.
 extension VaultEraser {
-    /// Everything after the tombstone: removes the tokens and makes the vault active again. If the Secret
-    /// Service does not answer, the tombstone stays and the next open tries again.
+    /// Runs all steps after the tombstone: removes the tokens and makes the vault active again. If the Secret
+    /// Service does not answer, the tombstone stays and the next opening tries again.
     func completeTokenWipe(
         _ vaultID: VaultID, reason: String, completes: Bool, device: DeviceKey?
     ) throws(CofferError) -> WipeReceipt {
@@ -29,8 +29,8 @@ extension VaultEraser {
                 opened = try DeviceKey.read(in: vault, service: home.service)
             }
             let count = try eraseTokens(of: opened, in: vault)
-            // Must come before tokens are stored again: an order to wipe the old tokens must not erase new
-            // ones.
+            // This must come before tokens are stored again: a command to wipe the old tokens must not erase
+            // new ones.
             try RemoteCommandRecord.markTokenCommandsCompleted(of: opened, in: vault)
             findings.removed["tokens"] = count
             report(WipeProgress(.keys))
@@ -55,7 +55,7 @@ extension VaultEraser {
         return receipt
     }
 
-    /// Erases every token except the keys of databases; returns how many.
+    /// Erases every token except the keys of databases; returns the number of erased tokens.
     private func eraseTokens(
         of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) -> Int {
@@ -78,7 +78,7 @@ extension VaultEraser {
         return count
     }
 
-    /// Whether the error means that the desktop keyring is not available.
+    /// Returns whether the error means that the desktop keyring is not available.
     private static func isKeyringAway(_ error: CofferError) -> Bool {
         [
             .keyringUnavailable, .noSessionBus, .noSecretService, .noDefaultCollection, .keyringLocked,

@@ -14,46 +14,50 @@ struct CofferCommand: AsyncParsableCommand {
             not authentic, 8 keyring unavailable, 9 timed out, 10 conflict, 11 refused by policy, 12 not \
             initialised, 13 already exists, 64 usage, 75 busy.
             """,
-        subcommands: subcommands)
+        version: "coffer \(PackageVersion.current)", subcommands: subcommands)
 
-    /// Every command; one file each in this folder.
+    /// All commands.
     private static let subcommands: [any ParsableCommand.Type] = [
         InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, WatchCommand.self,
-        PasscodeCommand.self, TokenCommand.self, KeyringCommand.self, FileCommand.self, WipeCommand.self,
-        RemoteWipeCommand.self, ExportCommand.self, ImportCommand.self, DatabaseCommand.self, KeyCommand.self,
+        PasscodeCommand.self, TokenCommand.self, RunCommand.self, KeyringCommand.self, FileCommand.self,
+        SettingsCommand.self, UsersCommand.self, WipeCommand.self, RemoteWipeCommand.self,
+        ExportCommand.self, ImportCommand.self, DatabaseCommand.self, SoupCommand.self, KeyCommand.self,
         CryptCommand.self, VectorsCommand.self, DoctorCommand.self,
         DemoCommand.self, GitCredential.self,
-        DockerCredential.self, AWSCredentialProcess.self,
+        DockerCredential.self, AWSCredentialProcess.self, VersionCommand.self,
     ]
 }
 
 extension CofferCommand {
-    /// Whether these arguments call a command that removes keys. Such a command starts under the tightest
-    /// limits.
+    /// Reports whether these arguments call a command that removes keys. Such a command starts even under the
+    /// tightest limits.
     static func isUrgent(_ arguments: [String]) -> Bool {
         let first = GlobalOptions.hoistGlobalOptions(arguments).first
         return first == LockCommand._commandName || first == WipeCommand._commandName
     }
 
-    /// Rejects help for an unknown command, for which the parser would print the help of the parent command.
-    private static func checkHelp(_ arguments: [String]) throws {
-        guard let first = arguments.first, first.hasSameBytes(as: "help") else { return }
-        var command: any ParsableCommand.Type = self
-        for word in arguments.dropFirst() where !word.utf8.hasPrefix("-") {
-            let next = command.configuration.subcommands.first { $0._commandName.hasSameBytes(as: word) }
-            guard let next else {
-                throw ValidationError(
-                    "There is no command \(word.printable). Run coffer help for a list.")
-            }
-            command = next
+    /// Rejects an unknown command with a suggestion. The parser would call it an unexpected argument, and
+    /// answer a request for its help with the help of the parent command.
+    private static func checkNames(_ arguments: [String]) throws {
+        if arguments.first?.hasSameBytes(as: "help") == true {
+            let words = arguments.dropFirst().filter { !$0.utf8.hasPrefix("-") }
+            try CommandNames.check(words, of: self, isHelp: true)
+        } else {
+            try CommandNames.check(arguments.prefix { !$0.utf8.hasPrefix("-") }, of: self)
         }
+    }
+
+    /// Replaces `--version` before any command by the command of that name, which also prints JSON.
+    private static func replacingVersionOption(_ arguments: [String]) -> [String] {
+        guard let first = arguments.first, first.hasSameBytes(as: "--version") else { return arguments }
+        return [VersionCommand._commandName] + arguments.dropFirst()
     }
 
     /// Parses and runs the command, then exits with the code for its result.
     static func start(_ arguments: some Sequence<String>) async -> Never {
-        let arguments = GlobalOptions.hoistGlobalOptions(Array(arguments))
+        let arguments = replacingVersionOption(GlobalOptions.hoistGlobalOptions(Array(arguments)))
         do {
-            try checkHelp(arguments)
+            try checkNames(arguments)
             var command = try parseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

@@ -1,4 +1,7 @@
 import ArgumentParser
+import Coffer
+import CofferBase
+import CofferDatabase
 
 /// `coffer database`
 struct DatabaseCommand: ParsableCommand {
@@ -7,10 +10,68 @@ struct DatabaseCommand: ParsableCommand {
         abstract: "Query encrypted SQLite databases and convert between formats.",
         discussion: """
             Formats: gcm1 is Coffer's own; sqlcipher4 is SQLCipher 4 with its defaults; sqlcipher3 is \
-            SQLCipher 3 with its defaults, read-only.
+            SQLCipher 3 with its defaults, read-only. Other settings of SQLCipher: --kdf-iterations, --page-size, \
+            --salt-hex with --clear-header, or --profile.
 
-            These commands do not open the databases of a vault and need no vault directory: the key of a \
-            database comes from a descriptor. Programs open the databases of a vault with VaultDatabases.
+            The key of a database comes from a descriptor, and no vault is needed; or, with query --vault, a \
+            vault keeps the key. Programs open the databases of a vault with VaultDatabases.
             """,
-        subcommands: [DatabaseQuery.self, DatabaseConvert.self])
+        subcommands: [
+            DatabaseQuery.self, DatabaseConvert.self, DatabaseList.self, DatabaseRemove.self,
+        ])
+}
+
+/// `coffer database list`
+struct DatabaseList: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the vault's own databases. Needs no passcode.")
+
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+        let databases = VaultDatabases(try await VaultOpener.vault(global))
+        var found: [(name: String, protection: String?)] = []
+        for name in try await databases.names() {
+            guard let info = try await databases.info(of: name) else { continue }
+            found.append((name, info.protection?.name))
+        }
+        guard !global.json else {
+            return try Output.json(
+                .list(
+                    found.map {
+                        .object([
+                            ("name", .text($0.name)),
+                            ("class", $0.protection.map { .text($0) } ?? .none),
+                        ])
+                    }))
+        }
+        let rows = found.map { [$0.name, $0.protection ?? "its key is missing"] }
+        for line in TextTable.lines(["DATABASE", "CLASS"], rows, textColumns: 2) { try Output.line(line) }
+    }
+}
+
+/// `coffer database remove`
+struct DatabaseRemove: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Destroy one of the vault's own databases with its key. Needs no passcode.")
+
+    @OptionGroup var global: GlobalOptions
+
+    @Option(help: ArgumentHelp("The database.", valueName: "name"))
+    var vault: String
+
+    @Flag(help: "Confirm: nothing can bring the database back.")
+    var yes = false
+
+    func run() async throws {
+        guard yes else {
+            throw CofferError(.invalidInput, "This destroys the database. Confirm it with --yes.")
+        }
+        let databases = VaultDatabases(try await VaultOpener.vault(global))
+        guard try await databases.remove(vault) else {
+            throw CofferError(.absent, "The vault has no database \(vault.printable).")
+        }
+        if global.json { try Output.json(.object([("removed", .flag(true))])) }
+    }
 }

@@ -12,7 +12,8 @@ struct DatabaseConvert: ParsableCommand {
             The source's rows stay as they are; a journal that a crash left beside it is \
             recovered first. The target must not exist, and appears only when it is complete. The key \
             applies to the encrypted one of the two; if both are encrypted, it applies to both unless you \
-            give a separate key for the target.
+            give a separate key for the target. SQLCipher's settings and --profile describe the source; \
+            the target has its format's defaults.
 
             This command does not open the databases of a vault and does not ask for a passcode.
             """)
@@ -25,8 +26,8 @@ struct DatabaseConvert: ParsableCommand {
     @Argument(help: "The file to create.", completion: .file())
     var target: String
 
-    @Option(help: ArgumentHelp("The source's format, or plain.", valueName: "codec"))
-    var from: Format
+    @Option(help: ArgumentHelp("The source's format, or plain; or see --profile.", valueName: "codec"))
+    var from: Format?
 
     @Option(help: ArgumentHelp("The target's format, or plain.", valueName: "codec"))
     var to: Format
@@ -64,7 +65,7 @@ struct DatabaseConvert: ParsableCommand {
         static var allValueStrings: [String] { ["plain"] + DatabaseFormat.allCases.map(\.rawValue) }
     }
 
-    /// Removes the unfinished target first if a signal asks this process to end.
+    /// Converts the database. If a signal asks this process to end, removes the unfinished target first.
     func run() throws(CofferError) {
         let signals = TerminationSignals.install(cancellingWork: true)
         let result: Result<Void, CofferError>
@@ -87,19 +88,27 @@ struct DatabaseConvert: ParsableCommand {
     private func convert() throws(CofferError) {
         let source = try FilePathArgument.path(source)
         let target = try FilePathArgument.path(target)
-        switch (from, to) {
-        case (.plain, .plain):
-            throw CofferError(.invalidInput, "Nothing to do: both databases are plain.")
-        case (.plain, .encrypted(let format)):
-            try EncryptedDatabase.encrypt(source, to: target, key: encryptionKey(format))
-        case (.encrypted(let format), .plain):
+        var old: DatabaseFormat?
+        switch from {
+        case .plain:
+            guard case .encrypted(let format) = to else {
+                throw CofferError(.invalidInput, "Nothing to do: both databases are plain.")
+            }
+            guard !keys.describesDatabase else {
+                throw CofferError(.invalidInput, "A plain database has no settings of SQLCipher.")
+            }
+            return try EncryptedDatabase.encrypt(source, to: target, key: encryptionKey(format))
+        case .encrypted(let format): old = format
+        case nil: break
+        }
+        switch to {
+        case .plain:
             guard newKeyHexFd == nil, newPassphraseFd == nil else {
                 throw CofferError(.invalidInput, "A plain target has no key.")
             }
-            try EncryptedDatabase.exportPlain(
-                source, key: keys.key(format), to: target)
-        case (.encrypted(let old), .encrypted(let new)):
-            let key = try keys.keys(old, new)
+            try EncryptedDatabase.exportPlain(source, key: keys.key(old, at: source), to: target)
+        case .encrypted(let new):
+            let key = try keys.keys(old, at: source, new)
             if let other = try newKey(new) {
                 try EncryptedDatabase.convert(
                     source, key: key.first, to: target, newKey: other)
@@ -110,10 +119,10 @@ struct DatabaseConvert: ParsableCommand {
         }
     }
 
-    /// The target's own key if one was given, otherwise the key for both.
+    /// Returns the target's own key if it was given, otherwise the key for both databases.
     private func encryptionKey(_ format: DatabaseFormat) throws(CofferError) -> DatabaseKey {
         if let own = try newKey(format) { return own }
-        return try keys.key(format)
+        return try keys.newKey(format)
     }
 
     private func newKey(_ format: DatabaseFormat) throws(CofferError) -> DatabaseKey? {

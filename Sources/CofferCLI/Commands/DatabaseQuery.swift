@@ -1,4 +1,5 @@
 public import ArgumentParser
+import Coffer
 import CofferBase
 public import CofferDatabase
 import CofferEngine
@@ -6,7 +7,7 @@ import GRDB
 import SystemPackage
 
 /// `coffer database query`
-struct DatabaseQuery: ParsableCommand {
+struct DatabaseQuery: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query",
         abstract: "Run SQL on an encrypted database.",
@@ -24,16 +25,26 @@ struct DatabaseQuery: ParsableCommand {
             The statements run in order. If one fails, the effects of the earlier ones stay unless they are \
             in a transaction. If another connection holds the database, the command waits up to ten seconds.
 
-            This command does not open the databases of a vault and does not ask for a passcode.
+            With --vault, the database is one of the vault, which keeps its key; it has no path, codec or \
+            key, and the vault must be unlocked or its passcode given. Otherwise this command needs no vault \
+            and does not ask for a passcode.
             """)
 
-    @OptionGroup var global: NoVaultOptions
+    @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The database.", completion: .file())
-    var path: String
+    @Argument(help: "The database; omit it with --vault.", completion: .file())
+    var path: String?
 
     @Option(help: ArgumentHelp("The format: gcm1, sqlcipher4 or sqlcipher3.", valueName: "codec"))
-    var codec: DatabaseFormat
+    var codec: DatabaseFormat?
+
+    @Option(help: ArgumentHelp("Open the vault's own database of this name.", valueName: "name"))
+    var vault: String?
+
+    @Option(
+        name: .customLong("class"),
+        help: "With --vault and --create: when the new database can be opened.")
+    var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
 
     @OptionGroup var keys: DatabaseKeyOptions
 
@@ -56,57 +67,118 @@ struct DatabaseQuery: ParsableCommand {
 
     /// The maximum length of the statements, in bytes.
     private static let maxByteCount = 16 << 20
-    /// How long another connection may hold the database, in seconds.
+    /// How long to wait, in seconds, while another connection uses the database.
     private static let busyDeadline = 10.0
 
-    func run() throws(CofferError) {
-        let path = try FilePathArgument.path(path)
-        try requireDatabase(at: path)
-        let key = try keys.key(codec)
+    func run() async throws {
+        guard let vault else { return try runOnFile() }
+        guard codec == nil, !keys.isGiven, !keys.describesDatabase else {
+            throw CofferError(
+                .invalidInput,
+                "The vault has the key of its database: omit --codec, --key-hex-fd, --passphrase-fd and "
+                    + "SQLCipher's settings.")
+        }
+        guard sql == nil else {
+            throw CofferError(.invalidInput, "A database of the vault has no path: specify only statements.")
+        }
         let arguments = try boundValues()
-        let sql = try statements()
-        // Checked before anything runs: the effects of earlier statements would stay.
+        let text = try checked(statements(path))
+        try await VaultOpener.withPasscode(global) { (opened) async throws(CofferError) -> Void in
+            try await run(text, arguments, on: vault, of: VaultDatabases(opened))
+        }
+    }
+
+    private func runOnFile() throws(CofferError) {
+        guard let path else { throw CofferError(.invalidInput, "Specify a database, or --vault.") }
+        let file = try FilePathArgument.path(path)
+        guard codec != nil || keys.profile != nil && !create else {
+            throw CofferError(
+                .invalidInput, "Specify the format with --codec, or of an existing database with --profile.")
+        }
+        try requireDatabase(at: file)
+        let key = try keys.key(codec, at: file)
+        let format = key.format
+        let arguments = try boundValues()
+        let sql = try checked(statements(sql))
+        do {
+            let queue = try EncryptedDatabase.queue(at: file, key: key, configuration: Self.waiting)
+            try execute(sql, arguments, on: queue)
+            try queue.close()
+        } catch {
+            throw explained(EncryptedDatabase.failure(error), format)
+        }
+    }
+
+    private func run(
+        _ sql: String, _ arguments: StatementArguments, on name: String, of databases: VaultDatabases
+    ) async throws(CofferError) {
+        let isThere = try await databases.info(of: name) != nil
+        guard create || isThere else {
+            throw CofferError(
+                .absent, "The vault has no database \(name.printable). Create it with --create.")
+        }
+        var failure: CofferError?
+        do {
+            let queue = try await databases.queue(
+                name, class: protection.protection, configuration: Self.waiting)
+            try execute(sql, arguments, on: queue)
+        } catch {
+            failure = EncryptedDatabase.failure(error)
+        }
+        // Also after an error: closing records beside the key that the database exists.
+        await databases.close()
+        if let failure { throw failure }
+    }
+
+    /// A configuration that waits for other connections.
+    private static var waiting: Configuration {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(busyDeadline)
+        return configuration
+    }
+
+    /// Requires a value for every placeholder. Checked before anything runs: the effects of earlier
+    /// statements would stay.
+    private func checked(_ sql: String) throws(CofferError) -> String {
         guard SQLPlaceholders.count(sql) == bindFd.count else {
             throw CofferError(
                 .invalidInput,
                 "The statements must have one plain ? for each --bind-fd, and no named or numbered ones. "
                     + "Nothing was run.")
         }
-        do {
-            var configuration = Configuration()
-            configuration.busyMode = .timeout(Self.busyDeadline)
-            let queue = try EncryptedDatabase.queue(at: path, key: key, configuration: configuration)
-            var rows: [JSONDocument] = []
-            try queue.writeWithoutTransaction { db in
-                // GRDB ends the process if a transaction is left open.
-                defer { if db.isInsideTransaction { try? db.rollback() } }
-                let statements = try db.allStatements(sql: sql, arguments: arguments)
-                while let statement = try statements.next() {
-                    let cursor = try Row.fetchCursor(statement)
-                    while let row = try cursor.next() {
-                        // PRAGMA incremental_vacuum has rows without a column.
-                        guard !row.isEmpty else { continue }
-                        if global.json {
-                            rows.append(try PrintedRow.document(row))
-                        } else {
-                            try Output.line(PrintedRow.line(row))
-                        }
-                    }
-                }
-                guard !db.isInsideTransaction else {
-                    throw CofferError(
-                        .invalidInput,
-                        "The statements left a transaction open; it was rolled back. End it with COMMIT.")
-                }
-            }
-            try queue.close()
-            if global.json { try Output.json(.list(rows)) }
-        } catch {
-            throw explained(EncryptedDatabase.failure(error))
-        }
+        return sql
     }
 
-    private func explained(_ error: CofferError) -> CofferError {
+    private func execute(
+        _ sql: String, _ arguments: StatementArguments, on queue: DatabaseQueue
+    ) throws {
+        var rows: [JSONDocument] = []
+        try queue.writeWithoutTransaction { db in
+            // GRDB ends the process if a transaction is left open.
+            defer { if db.isInsideTransaction { try? db.rollback() } }
+            let statements = try db.allStatements(sql: sql, arguments: arguments)
+            while let statement = try statements.next() {
+                let cursor = try Row.fetchCursor(statement)
+                while let row = try cursor.next() {
+                    // PRAGMA incremental_vacuum has rows without a column.
+                    guard !row.isEmpty else { continue }
+                    if global.json {
+                        rows.append(try PrintedRow.document(row))
+                    } else {
+                        try Output.line(PrintedRow.line(row))
+                    }
+                }
+            }
+            guard !db.isInsideTransaction else {
+                throw CofferError(
+                    .invalidInput,
+                    "The statements left a transaction open; it was rolled back. End it with COMMIT.")
+            }
+        }
+        if global.json { try Output.json(.list(rows)) }
+    }
+
+    private func explained(_ error: CofferError, _ codec: DatabaseFormat) -> CofferError {
         guard error.code == .readOnly, codec == .sqlcipher3 else { return error }
         return CofferError(
             .readOnly, "\(error.message) The format \(codec.rawValue) is read-only. Convert the database.",
@@ -122,12 +194,12 @@ struct DatabaseQuery: ParsableCommand {
         } catch {
             guard create, isReadOnly, error.code == .absent else { throw error }
             throw CofferError(
-                .refused, "\(codec.rawValue) is read-only. Create the database in gcm1 or sqlcipher4.")
+                .refused, "sqlcipher3 is read-only. Create the database in gcm1 or sqlcipher4.")
         }
     }
 
     /// Reads the statements from the argument, the file or standard input.
-    private func statements() throws(CofferError) -> String {
+    private func statements(_ sql: String?) throws(CofferError) -> String {
         let source: Descriptor
         switch (sql, sqlFile) {
         case ("-", nil), (nil, "-"): source = try .standardInput()
@@ -139,7 +211,7 @@ struct DatabaseQuery: ParsableCommand {
             of: SecretInput.all(from: source, limit: Self.maxByteCount), "The text of the statements")
     }
 
-    /// The values for the placeholders.
+    /// Reads the values for the placeholders.
     private func boundValues() throws(CofferError) -> StatementArguments {
         var values: [String] = []
         for number in bindFd {

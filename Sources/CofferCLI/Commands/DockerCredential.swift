@@ -58,7 +58,8 @@ struct DockerCredential: AsyncParsableCommand {
         try Output.bytes(line.span)
     }
 
-    /// Docker has one user for each registry, so the entry of a former user is removed.
+    /// Stores the credential on standard input. Docker has one user for each registry, so the entries of
+    /// other users are removed.
     private func store() async throws(CofferError) {
         let input = try SecretInput.all(from: Descriptor.standardInput(), limit: 4 * Token.maxByteCount)
         let members = try SecretJSON.members(of: input.span)
@@ -104,7 +105,7 @@ struct DockerCredential: AsyncParsableCommand {
         guard let text = String(validating: input.span.copied(), as: UTF8.self) else {
             throw CofferError(.invalidInput, "The server URL is not UTF-8.")
         }
-        // By scalars: a combining mark after a space belongs to the URL, not to the space.
+        // Trim by scalars: a combining mark after a space belongs to the URL, not to the space.
         let scalars = text.unicodeScalars.drop { $0.properties.isWhitespace }
         let url = scalars.reversed().drop { $0.properties.isWhitespace }.reversed()
         guard !url.isEmpty else { throw noURL }

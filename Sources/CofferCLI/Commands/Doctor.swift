@@ -25,7 +25,8 @@ struct DoctorCommand: AsyncParsableCommand {
         var sources: [LockTriggerStatus] = []
         var classes: [ProtectionClass: [ClassAssurance]] = [:]
         var strength: PasscodeStrength?
-        /// Why the vault exists but could not be opened; nothing else of it was checked.
+        /// The error if the vault exists but could not be opened. In that case nothing else of the vault was
+        /// checked.
         var failure: CofferError?
     }
 
@@ -54,12 +55,13 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// A finding and, after it, what the user can do about it.
+    /// Returns a finding, followed by its remedy.
     private static func advice(_ finding: String, _ remedy: CofferError.Remedy?) -> String {
         finding + (remedy.map { " " + $0.sentence } ?? "")
     }
 
-    /// Errors after which the host is still checked: no vault, or a keyring that does not return its key.
+    /// The errors after which the host is still checked: there is no vault, or its keyring does not return
+    /// the key.
     private static let ignoredCodes: Set<CofferError.Code> = [
         .notInitialised, .wiped, .keyringUnavailable, .noSessionBus, .noSecretService, .noDefaultCollection,
         .keyringLocked, .noPrompter, .promptDismissed, .timedOut, .interrupted,
@@ -112,7 +114,7 @@ struct DoctorCommand: AsyncParsableCommand {
         do throws(CofferError) {
             let vault = try await VaultOpener.vault(global)
             report.checks = try await vault.securityChecks() + LinkedSQLite.protections()
-            await look(at: vault, &report)
+            await inspect(vault, &report)
         } catch {
             Output.message("coffer: \(error.advice)")
             report.checks = Vault.hostSecurityChecks() + LinkedSQLite.protections()
@@ -121,8 +123,9 @@ struct DoctorCommand: AsyncParsableCommand {
         return report
     }
 
-    /// Collects the parts that are not checks. One that fails becomes a check that could not be made.
-    private func look(at vault: Vault, _ report: inout Report) async {
+    /// Collects the parts of the report that are not checks. A part that fails becomes a check that could not
+    /// be made.
+    private func inspect(_ vault: Vault, _ report: inout Report) async {
         do throws(CofferError) {
             report.sources = try await vault.lockTriggers()
         } catch {
@@ -160,7 +163,7 @@ extension PasscodeStrength {
 }
 
 extension PasscodeStrength.Estimate {
-    /// The time in the largest unit that it fills.
+    /// The estimated time, in the largest unit of which it is at least one.
     fileprivate var time: String {
         let units = [("year", 31_557_600.0), ("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0)]
         for (name, length) in units where seconds >= length {

@@ -30,7 +30,13 @@ extension CofferError.Code {
 
 /// Reports the failure of a command.
 enum Failure {
-    /// Prints the error for the user and, with `asJSON`, for a program too; returns the exit code.
+    /// The JSON document that reports a lack of memory, before and after its message. It is static because no
+    /// memory may be left to build it.
+    static let noMemoryDocument: (before: StaticString, after: StaticString) = (
+        "{\"error\":{\"code\":\"outOfMemory\",\"message\":\"", "\"}}\n"
+    )
+
+    /// Prints the error for the user and, with `asJSON`, also for a program. Returns the exit code.
     static func reported(_ error: any Error, asJSON: Bool) -> ExitCode {
         if let error = error as? CofferError {
             report(document(error), text: "coffer: \(error.advice)", asJSON)
@@ -54,15 +60,17 @@ enum Failure {
         try? Output.json(.object([("error", document)]))
     }
 
-    /// The error as a JSON document.
+    /// Returns the error as a JSON document.
     static func document(_ error: CofferError) -> JSONDocument {
-        document(error.code.name, error.message, error.remedy)
+        document(error.code.name, error.message, error.remedy, error.entries)
     }
 
     private static func document(
-        _ code: String, _ message: String, _ remedy: CofferError.Remedy? = nil
+        _ code: String, _ message: String, _ remedy: CofferError.Remedy? = nil, _ entries: [String] = []
     ) -> JSONDocument {
         let advice = remedy == nil ? [] : JSONDocument.members(of: remedy)
-        return .object([("code", .text(code)), ("message", .text(message))] + advice)
+        let list: [(String, JSONDocument)] =
+            entries.isEmpty ? [] : [("entries", .list(entries.map { .text($0) }))]
+        return .object([("code", .text(code)), ("message", .text(message))] + advice + list)
     }
 }

@@ -25,7 +25,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try FilePathArgument.path(file)
-        // The passcode comes first if both are lines of standard input.
+        // Read the passcode first: if both secrets are lines of standard input, it precedes the passphrase.
         let vault = try await VaultOpener.unlocked(global)
         let secret = try passphrase.new()
         let report = try await vault.tokens.export(to: path, passphrase: secret)
@@ -57,21 +57,18 @@ struct ExportPassphrase: ParsableArguments {
             "Read the export's passphrase from the first line of this descriptor.", valueName: "n"))
     var passphraseFd: Int32?
 
-    /// The passphrase of an existing export.
+    /// Reads the passphrase of an existing export.
     func current() throws(CofferError) -> Passcode {
         try Passcode(
             PasscodeInput.readRequired(
                 passphraseFd, prompt: "Passphrase of the export: ", option: "--passphrase-fd"))
     }
 
-    /// A new passphrase. On a terminal, the user types it twice.
+    /// Reads a new passphrase. On a terminal, the user types it twice.
     func new() throws(CofferError) -> Passcode {
-        let first = try current()
-        guard passphraseFd == nil else { return first }
-        let second = try Passcode(PasscodeInput.readRequired(nil, prompt: "Confirm passphrase: "))
-        guard first.isEqual(to: second) else {
-            throw CofferError(.invalidInput, "The two passphrases do not match.")
-        }
-        return first
+        guard passphraseFd == nil, try Descriptor.standardInput().isTerminal else { return try current() }
+        return try TypedTwice.read(
+            "Passphrase of the export: ", confirmation: "Confirm passphrase: ", noun: "passphrases"
+        ) { _ in }
     }
 }

@@ -8,115 +8,17 @@ import SystemPackage
 struct FileCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "file", abstract: "Store files with two layers of encryption.",
-        subcommands: [
-            FileAdd.self, FileList.self, FileCat.self, FileExport.self, FileVerify.self, FileRemove.self,
-            FileView.self, FilePruneViews.self, FileRewrap.self, FileReindex.self,
-        ])
-}
-
-/// The id of a stored file on the command line.
-struct FileArgument: ParsableArguments {
-    @Argument(help: "The id that `file add` printed.")
-    var id: String
-
-    @Option(help: "The --context that was specified when the file was added.")
-    var context: String?
-
-    func fileID() throws(CofferError) -> FileID { try FileID(id) }
-
-    /// The context that is bound into the file, byte for byte.
-    var boundBytes: [UInt8] { Self.bytes(ofContext: context) }
-
-    static func bytes(ofContext text: String?) -> [UInt8] { text.map { ProgramArguments.bytes($0) } ?? [] }
-}
-
-/// `coffer file add`
-struct FileAdd: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Seal a copy of a file and print its id.",
         discussion: """
-            --remove-original renames the original to NAME.removing-… before it removes it. If this command \
-            is killed in between, the original stays under that name, unencrypted, and the next \
-            --remove-original in that directory reports it. Other names of the file (hard links) stay; the \
-            command reports them too.
-            """)
-
-    @OptionGroup var global: GlobalOptions
-
-    @Argument(help: "A regular file.", completion: .file())
-    var path: String
-
-    @Option(
-        name: .customLong("class"),
-        help: "When it can be read, and whether it may be exported.")
-    var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
-
-    @Flag(
-        help: "Remove the original once the sealed copy is safe. Its blocks may stay readable on the medium.")
-    var removeOriginal = false
-
-    @Option(help: "The cipher of the outer layer: chacha20-poly1305, or aes-256-gcm where FIPS rules apply.")
-    var outerCipher = OuterCipherArgument.chaCha20Poly1305
-
-    @Option(help: "Bind this text, which is not stored, into the file. Reading requires the same text.")
-    var context: String?
-
-    @Flag(help: "Add the file even if the vault is now on a removable medium or a network file system.")
-    var allowExternal = false
-
-    func run() async throws {
-        let vault = try await VaultOpener.unlocked(global)
-        let original = removeOriginal ? try FilePathArgument.path(path) : nil
-        let links = original.flatMap { try? Descriptor.open($0, [.read, .nonBlocking]).status().links } ?? 1
-        if let original { reportRemains(SourceFile.remains(beside: original)) }
-        let id = try await add(to: vault)
-        if links > 1 {
-            Output.message(
-                "coffer: \(path.printable) is removed, but the file has "
-                    + "\(Plural.of(Int(links) - 1, "other name")) "
-                    + "(hard links), which still hold its content unencrypted.")
-        }
-        if global.json {
-            let isEncrypted = try await vault.files.isDiskEncrypted()
-            try Output.json(
-                .object([
-                    ("id", .text(id.description)), ("diskEncrypted", isEncrypted.map { .flag($0) } ?? .none),
-                ]))
-        } else {
-            try Output.line(id.description)
-        }
-    }
-
-    private func reportRemains(_ remains: [FilePath]) {
-        for path in remains {
-            Output.message(
-                "coffer: an interrupted removal left \(path.string.printable), unencrypted. If coffer file "
-                    + "list shows the file, remove the leftover; otherwise add it again.")
-        }
-    }
-
-    /// If a signal asks this process to end, rolls the unfinished addition back first.
-    private func add(to vault: Vault) async throws -> FileID {
-        let signals = TerminationSignals.install(cancellingWork: true)
-        let result: Result<FileID, CofferError>
-        do throws(CofferError) {
-            result = .success(
-                try await vault.files.add(
-                    contentsOf: FilePathArgument.path(path), class: protection.protection,
-                    outerCipher: outerCipher.suite, context: FileArgument.bytes(ofContext: context),
-                    removingOriginal: removeOriginal, allowingExternalMedia: allowExternal,
-                    progress: ProgressBar("sealing").report))
-        } catch {
-            result = .failure(error)
-        }
-        let received = TerminationSignals.received
-        signals.release()
-        if case .failure(let error) = result, error.code == .cancelled, let received {
-            Output.message("coffer: \(error.message)")
-            TerminationSignals.end(by: received)
-        }
-        return try result.get()
-    }
+            Commands take a stored file by its name, its id, or the first four or more characters of its id. \
+            If that fits several files, the command does nothing, lists their ids and ends with 10. A whole \
+            id always means the file of that id; ./NAME always means a name, such as ./- for a file that is \
+            called -.
+            """,
+        subcommands: [
+            FileAdd.self, FileList.self, FileCat.self, FileExport.self, FileRename.self, FileVerify.self,
+            FileRemove.self, FileView.self, FilePruneViews.self, FileRewrap.self, FileReindex.self,
+            FileNames.self,
+        ])
 }
 
 /// `coffer file list`
@@ -126,7 +28,8 @@ struct FileList: AsyncParsableCommand {
         discussion: """
             A file whose container was deleted by another program is listed as missing. If a file is \
             missing, or the index is damaged or incomplete, the command reports it and ends with 7.
-            """)
+            """,
+        aliases: ["ls"])
 
     @OptionGroup var global: GlobalOptions
 
@@ -140,7 +43,7 @@ struct FileList: AsyncParsableCommand {
         throw ExitCode(CofferError.Code.corrupt.exitCode)
     }
 
-    /// The problems that the list itself does not show.
+    /// Returns the problems that the list itself does not show.
     private static func complaints(_ listing: FileListing) -> [String] {
         var complaints: [String] = []
         let missing = listing.files.filter { $0.state == .missing }
@@ -203,14 +106,16 @@ extension FileInfo {
 
 /// `coffer file remove`
 struct FileRemove: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a file.")
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Remove a file.", aliases: ["rm"])
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var file: FileArgument
 
     func run() async throws {
-        let id = try file.fileID()
+        let reference = try file.reference()
         let vault = try await VaultOpener.unlocked(global)
+        let id = try await reference.id(in: vault)
         guard try await vault.files.remove(id) else {
             throw CofferError(.absent, "There is no file \(id).", remedy: .listFiles)
         }

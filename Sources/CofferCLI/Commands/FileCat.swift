@@ -2,7 +2,6 @@ import ArgumentParser
 import Coffer
 import CofferBase
 import CofferEngine
-import SystemPackage
 
 /// `coffer file cat`
 struct FileCat: AsyncParsableCommand {
@@ -21,9 +20,10 @@ struct FileCat: AsyncParsableCommand {
     var range: String?
 
     func run() async throws {
-        let id = try file.fileID()
+        let reference = try file.reference()
         let wanted = try range.map { text throws(CofferError) in try Self.parse(text) }
         let vault = try await VaultOpener.unlocked(global)
+        let id = try await reference.id(in: vault)
         guard !global.json else { return try await printDocument(vault, id, wanted) }
         try await vault.files.readChunks(of: id, range: wanted, context: file.boundBytes) {
             (bytes) throws(CofferError) in
@@ -31,7 +31,8 @@ struct FileCat: AsyncParsableCommand {
         }
     }
 
-    /// Builds the document in memory, so that it is printed completely or not at all.
+    /// Prints the content as a JSON document. Builds the document in memory, so that it is printed completely
+    /// or not at all.
     private func printDocument(
         _ vault: Vault, _ id: FileID, _ range: Range<Int64>?
     ) async throws {
@@ -60,27 +61,5 @@ struct FileCat: AsyncParsableCommand {
 
     private static var malformed: CofferError {
         CofferError(.invalidInput, "--range takes two offsets, as in 0-499, or one, as in 500-.")
-    }
-}
-
-/// `coffer file export`
-struct FileExport: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "export",
-        abstract: "Write the decrypted content to a new file, which must not exist yet.")
-
-    @OptionGroup var global: GlobalOptions
-    @OptionGroup var file: FileArgument
-
-    @Argument(help: "The new file.", completion: .file())
-    var destination: String
-
-    func run() async throws {
-        let id = try file.fileID()
-        let vault = try await VaultOpener.unlocked(global)
-        try await vault.files.export(
-            id, to: FilePathArgument.path(destination), context: file.boundBytes,
-            progress: ProgressBar("exporting").report)
-        if global.json { try Output.json(.object([("id", .text(id.description))])) }
     }
 }

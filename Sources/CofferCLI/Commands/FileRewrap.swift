@@ -8,7 +8,7 @@ struct FileRewrap: AsyncParsableCommand {
         commandName: "rewrap",
         abstract: "Rewrap the keys of one file, or replace the keys of all files.",
         discussion: """
-            With an id, the command wraps the keys of that file again under the current keys. Without one, \
+            With a file, the command wraps its keys again under the current keys. Without one, \
             it creates new keys, wraps the keys of every file under them and destroys the old ones. A copy \
             of a container made before, including that of a removed file, can then no longer be opened with \
             any remaining key. File contents are not encrypted again. The next call continues an interrupted \
@@ -17,16 +17,19 @@ struct FileRewrap: AsyncParsableCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The id that `file add` printed. Without one, all files.")
-    var id: String?
+    @Argument(
+        help: "The file: its name, its id or the beginning of its id. Without one, all files.",
+        completion: FileArgument.completion)
+    var file: String?
 
     @Option(help: "The --context that was specified when the file was added.")
     var context: String?
 
     func run() async throws {
-        let one = try id.map { text throws(CofferError) in try FileID(text) }
+        let reference = try file.map { text throws(CofferError) in try FileReference(text) }
         let vault = try await VaultOpener.unlocked(global)
-        if let one {
+        if let reference {
+            let one = try await reference.id(in: vault)
             try await vault.files.rewrap(one, context: FileArgument.bytes(ofContext: context))
             if global.json {
                 try Output.json(.object([("id", .text(one.description)), ("rewrapped", .flag(true))]))

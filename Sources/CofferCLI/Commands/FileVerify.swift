@@ -14,8 +14,8 @@ struct FileVerify: AsyncParsableCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The id that `file add` printed.")
-    var id: String?
+    @Argument(help: FileArgument.help, completion: FileArgument.completion)
+    var file: String?
 
     @Flag(help: "Check all files and the index.")
     var all = false
@@ -24,12 +24,13 @@ struct FileVerify: AsyncParsableCommand {
     var context: String?
 
     func run() async throws {
-        guard (id == nil) == all else {
-            throw CofferError(.invalidInput, "Specify the id of a file, or --all.")
+        guard (file == nil) == all else {
+            throw CofferError(.invalidInput, "Specify a file, or --all.")
         }
-        let one = try id.map { text throws(CofferError) in try FileID(text) }
+        let reference = try file.map { text throws(CofferError) in try FileReference(text) }
         let vault = try await VaultOpener.unlocked(global)
-        guard let one else { return try show(try await vault.files.verifyAll()) }
+        guard let reference else { return try show(try await vault.files.verifyAll()) }
+        let one = try await reference.id(in: vault)
         try await vault.files.verify(
             one, context: FileArgument.bytes(ofContext: context), progress: ProgressBar("verifying").report)
         if global.json {
@@ -59,7 +60,7 @@ struct FileVerify: AsyncParsableCommand {
         throw ExitCode(CofferError.Code.corrupt.exitCode)
     }
 
-    /// The next steps for the problems that were found.
+    /// Returns the next steps for the problems that were found.
     private static func remedies(_ report: IntegrityReport) -> [String] {
         let restore = CofferError.Remedy.restoreOrRemoveFile.sentence
         var remedies: [String] = []

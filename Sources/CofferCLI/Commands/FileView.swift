@@ -11,12 +11,14 @@ struct FileView: AsyncParsableCommand {
         abstract: "Run a command on a temporary decrypted copy, which is removed when the command ends.",
         discussion: """
             The copy is held in memory under the original name, read-only and accessible to this user alone. \
-            {} in the command stands for its path; without {}, the path is appended. The exit code is the \
-            command's own, or 9 if --timeout ended it. A signal that would end this command is passed on to \
-            the one it runs, and the copy is removed as usual. With --json, the command's standard output \
-            goes to standard error, and the document has its exitCode. The copy is also removed if the \
-            screen locks or the machine sleeps. If this command is killed, the copy stays until the viewing \
-            command has ended too; file prune-views then removes it.
+            {} in the command stands for its path, also inside an argument, as in --file={}; without {}, \
+            the path is appended. Pass the path to a shell as an argument of its own, as in sh -c \
+            'cat "$1"' sh {}; inside of code, a name with special characters is refused. The exit code is \
+            the command's own, or 9 if --timeout ended it. A signal that would end this command is passed \
+            on to the one it runs, and the copy is removed as usual. With --json, the command's standard \
+            output goes to standard error, and the document has its exitCode. The copy is also removed if \
+            the screen locks or the machine sleeps. If this command is killed, the copy stays until the \
+            viewing command has ended too; file prune-views then removes it.
 
             With --writable, if the command ends with 0, its changes are sealed as the file's new content, \
             completely or not at all. This also works for editors that save by writing a new file of the \
@@ -49,10 +51,11 @@ struct FileView: AsyncParsableCommand {
     var command: [String]
 
     func run() async throws {
-        let id = try file.fileID()
+        let reference = try file.reference()
         try StartRoom.requireThreads()
         try checkOptions()
         let vault = try await VaultOpener.unlocked(global)
+        let id = try await reference.id(in: vault)
         if FileStore.isSwapActive {
             Output.message("coffer: swap is active: the copy in memory may be written to it.")
         }
@@ -71,7 +74,7 @@ struct FileView: AsyncParsableCommand {
         guard code == 0 else { throw ExitCode(code) }
     }
 
-    /// The fate of changes to the copy.
+    /// The outcome of changes to the copy.
     private enum Outcome: String { case none, saved, dropped }
 
     private func checkOptions() throws(CofferError) {
@@ -123,7 +126,7 @@ struct FileView: AsyncParsableCommand {
         }
     }
 
-    /// A command that failed while it could change the copy.
+    /// The failure of a command that could change the copy.
     private struct Failed: Error {
         let code: Int32
         let isChanged: Bool
@@ -134,7 +137,7 @@ struct FileView: AsyncParsableCommand {
         let code: Int32
         do throws(CofferError) {
             code = try runCommand(
-                Self.arguments(command, path: FileNameBytes.of(copy.path)), inheriting: [copy.lease])
+                PathPlaceholder.expand(command, path: FileNameBytes.of(copy.path)), inheriting: [copy.lease])
         } catch {
             guard error.code == .timedOut, copy.isChanged else { throw error }
             throw CofferError(
@@ -156,30 +159,25 @@ struct FileView: AsyncParsableCommand {
         ) { copy in
             guard isPrivate else {
                 return try runCommand(
-                    Self.arguments(command, path: FileNameBytes.of(copy.path)), inheriting: [copy.descriptor])
+                    PathPlaceholder.expand(command, path: FileNameBytes.of(copy.path)),
+                    inheriting: [copy.descriptor])
             }
-            return try await vault.files.withPrivateMountPoint(for: info.protection) { place in
-                let path = place.appending(info.name)
+            return try await vault.files.withPrivateMountPoint(for: info.protection) { directory in
+                let path = directory.appending(info.name)
                 return try runCommand(
                     MountNamespace.command(
                         descriptor: copy.descriptor, path: path,
-                        Self.arguments(command, path: FileNameBytes.of(path))),
+                        PathPlaceholder.expand(command, path: FileNameBytes.of(path))),
                     inheriting: [copy.descriptor])
             }
         }
     }
 
     private func runCommand(_ arguments: [[UInt8]], inheriting: [Int32]) throws(CofferError) -> Int32 {
-        // Copying a long file takes a while.
+        // A signal may have arrived while a long file was copied.
         if let number = TerminationSignals.received { return 128 + number }
         return try ChildProcess.run(
             arguments, outputToErrors: global.json, inheriting: inheriting, limit: limit)
-    }
-
-    /// The command with {} replaced by the path.
-    private static func arguments(_ command: [String], path: [UInt8]) -> [[UInt8]] {
-        let arguments = command.map { $0.hasSameBytes(as: "{}") ? path : ProgramArguments.bytes($0) }
-        return command.contains { $0.hasSameBytes(as: "{}") } ? arguments : arguments + [path]
     }
 }
 

@@ -12,7 +12,8 @@ struct GitCredential: AsyncParsableCommand {
             Link this program as git-credential-coffer into a directory of PATH and configure git: git \
             config --global credential.helper coffer. The action is get, store or erase; git's request comes \
             on standard input. Passwords are stored as tokens of the service git:URL; expired ones are not \
-            returned. Unlock the vault first: git cannot ask for the passcode.
+            returned. If the vault is locked, the helper asks for the passcode on the terminal, at every \
+            call of git; coffer unlock asks once. It does not ask if GIT_TERMINAL_PROMPT is 0.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -23,7 +24,9 @@ struct GitCredential: AsyncParsableCommand {
     func run() async throws {
         guard ["get", "store", "erase"].contains(action) else { return }
         let request = try GitRequest.read()
-        let credentials = GitCredentials(tokens: try await VaultOpener.unlockedForHelper(global).tokens)
+        let prompt = Self.mayAsk ? "Passcode of the vault, to \(action) git's password: " : nil
+        let vault = try await VaultOpener.unlockedForHelper(global, prompt: prompt)
+        let credentials = GitCredentials(tokens: vault.tokens)
         switch action {
         case "get":
             let answer = try await credentials.answer(to: request)
@@ -31,5 +34,11 @@ struct GitCredential: AsyncParsableCommand {
         case "store": try await credentials.store(request)
         default: try await credentials.erase(request)
         }
+    }
+
+    /// Whether git's user wants to be asked on the terminal.
+    private static var mayAsk: Bool {
+        let answer = Environment.value("GIT_TERMINAL_PROMPT")?.foldedASCII ?? "1"
+        return !["0", "false", "no", "off"].contains(answer)
     }
 }

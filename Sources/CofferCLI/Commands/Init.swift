@@ -12,6 +12,10 @@ struct InitCommand: AsyncParsableCommand {
         discussion: """
             The passcode comes from --passcode-fd or the terminal. Without a passcode, anyone who can read \
             the vault directory can open the vault; choose that with --no-passcode.
+
+            The tenth wrong passcode in a row erases the vault with everything in it, and nothing brings it \
+            back. Keep a copy of what must not be lost: see coffer export and coffer file export. The same \
+            wrong passcode twice in a row counts once.
             """)
 
     enum Keyring: String, CaseIterable, ExpressibleByArgument {
@@ -79,18 +83,25 @@ struct InitCommand: AsyncParsableCommand {
         }
         options.keyring = try await backend(at: location)
         let vault = try await Vault.create(
-            at: location, options: options, passcode: try passcode(), interaction: global.interaction)
+            at: location, options: options, passcode: try passcode(options.policy),
+            interaction: global.interaction)
         let vaultID = vault.vaultID.description
         vault.close()
-        if global.json {
-            try Output.json(
-                .object([("vaultID", .text(vaultID)), ("keyring", .text(options.keyring.rawValue))]))
-        } else {
-            let place = options.keyring == .file ? "that directory" : "the Secret Service"
-            try Output.line(
-                "Created vault \(vaultID) at \(location.path); its device key and tokens are in \(place).")
+        guard !global.json else {
+            return try Output.json(
+                .object([
+                    ("vaultID", .text(vaultID)), ("keyring", .text(options.keyring.rawValue)),
+                    ("eraseAfter", noPasscode ? .none : .number(Self.attemptLimit)),
+                ]))
         }
+        let storage = options.keyring == .file ? "that directory" : "the Secret Service"
+        try Output.line(
+            "Created vault \(vaultID) at \(location.path); its device key and tokens are in \(storage).")
+        if !noPasscode { try Output.line(VaultOpener.erasureNotice) }
     }
+
+    /// The wrong passcodes in a row after which a vault erases itself.
+    private static let attemptLimit = 10
 
     private func backend(at location: VaultLocation) async throws(CofferError) -> KeyringBackend {
         switch keyring {
@@ -103,7 +114,7 @@ struct InitCommand: AsyncParsableCommand {
         }
     }
 
-    private func passcode() throws(CofferError) -> Passcode? {
+    private func passcode(_ policy: PasscodePolicy) throws(CofferError) -> Passcode? {
         guard !noPasscode else {
             guard global.passcodeFd == nil else {
                 throw CofferError(.invalidInput, "Specify either --no-passcode or --passcode-fd.")
@@ -111,7 +122,7 @@ struct InitCommand: AsyncParsableCommand {
             return nil
         }
         if let passcode = try VaultOpener.passcode(global) { return passcode }
-        return try VaultOpener.newPasscode(onDescriptor: nil, option: "--passcode-fd")
+        return try VaultOpener.newPasscode(onDescriptor: nil, option: "--passcode-fd", policy: policy)
     }
 
     private func passcodePolicy() throws(CofferError) -> PasscodePolicy {
@@ -124,16 +135,27 @@ struct InitCommand: AsyncParsableCommand {
         }
         if let minimumLength { policies.append(try .minimumLength(minimumLength)) }
         if denyCommon { policies.append(.rejectingCommon) }
-        if let denyFile {
-            let file = try Descriptor.open(FilePathArgument.path(denyFile), [.read, .nonBlocking])
-            guard try file.status().kind == .regular else {
-                throw CofferError(.invalidInput, "\(denyFile.printable) is not a file.")
-            }
-            let text = String(decoding: try file.readAll(limit: Self.maxDenyFileLength), as: UTF8.self)
-            let words = text.unicodeScalars.split(whereSeparator: \.endsLine).map { String($0) }
-            policies.append(try .withDenylist(words))
-        }
+        if let denyFile { policies.append(try .withDenylist(Self.deniedPasscodes(in: denyFile))) }
         return try .strictest(of: policies)
+    }
+
+    /// Reads a file of passcodes to refuse, one a line.
+    static func deniedPasscodes(in name: String) throws(CofferError) -> [String] {
+        let file = try Descriptor.open(FilePathArgument.path(name), [.read, .nonBlocking])
+        guard try file.status().kind == .regular else {
+            throw CofferError(.invalidInput, "\(name.printable) is not a file.")
+        }
+        let text = String(decoding: try file.readAll(limit: maxDenyFileLength), as: UTF8.self)
+        return text.unicodeScalars.split(whereSeparator: \.endsLine).map { String($0) }
+    }
+
+    /// Parses an inactivity time; `nil` for none but a reboot.
+    static func inactivity(_ text: String) throws(CofferError) -> Duration? {
+        guard text != "reboot" else { return nil }
+        guard let minutes = Int(text), (1...525_600).contains(minutes) else {
+            throw CofferError(.invalidInput, "--inactivity takes 1 to 525600 minutes, or reboot.")
+        }
+        return .seconds(minutes * 60)
     }
 
     private static let maxDenyFileLength = 1 << 16
@@ -145,14 +167,7 @@ struct InitCommand: AsyncParsableCommand {
         options.delaysAttempts = attemptDelays == .on
         let (memory, isTooMuch) = kdfMemory.multipliedReportingOverflow(by: 1024)
         options.cost = try Argon2id.Cost(memoryKiB: isTooMuch ? .max : memory, passes: kdfPasses)
-        if inactivity == "reboot" {
-            options.inactivity = nil
-        } else {
-            guard let minutes = Int(inactivity), (1...525_600).contains(minutes) else {
-                throw CofferError(.invalidInput, "--inactivity takes 1 to 525600 minutes, or reboot.")
-            }
-            options.inactivity = .seconds(minutes * 60)
-        }
+        options.inactivity = try Self.inactivity(inactivity)
         return options
     }
 }

@@ -49,17 +49,18 @@ struct KeyringCommand: ParsableCommand {
             "Moving to the embedded keyring requires the passcode, even while the vault is unlocked, and "
             + "there is no terminal to ask for it. Specify it with --passcode-fd."
 
-        /// Moves the keys. If a passcode is needed, it is that of `--passcode-fd` or typed on the terminal.
+        /// Moves the device key and the tokens. Uses the passcode from `--passcode-fd`, or asks for it on the
+        /// terminal if it is required.
         private static func move(
             _ vault: Vault, _ backend: KeyringBackend, _ global: GlobalOptions
         ) async throws(CofferError) -> StorageMigration {
-            let given = try VaultOpener.passcode(global)
+            let suppliedPasscode = try VaultOpener.passcode(global)
             do throws(CofferError) {
                 return try await VaultOpener.waitingForDelay { () async throws(CofferError) in
-                    try await vault.migrateStorage(to: backend, passcode: given)
+                    try await vault.migrateStorage(to: backend, passcode: suppliedPasscode)
                 }
             } catch {
-                guard error.code == .locked, given == nil else { throw error }
+                guard error.code == .locked, suppliedPasscode == nil else { throw error }
                 guard let typed = try await VaultOpener.currentPasscode(global, of: vault) else {
                     throw CofferError(.locked, noTerminal)
                 }

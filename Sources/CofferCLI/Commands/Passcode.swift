@@ -22,9 +22,11 @@ struct PasscodeCommand: ParsableCommand {
             guard try await !vault.status().hasPasscode else {
                 throw CofferError(.alreadyExists, "A passcode is already set. Use passcode change.")
             }
+            let policy = try await vault.passcodePolicy()
             try await vault.changePasscode(
-                to: VaultOpener.newPasscode(onDescriptor: new.newPasscodeFd), current: nil)
+                to: VaultOpener.newPasscode(onDescriptor: new.newPasscodeFd, policy: policy), current: nil)
             vault.lock()
+            Output.message("coffer: \(VaultOpener.erasureNotice)")
             try global.confirm(hasPasscode: true)
         }
     }
@@ -40,7 +42,8 @@ struct PasscodeCommand: ParsableCommand {
         func run() async throws {
             let vault = try await PasscodeCommand.withPasscode(global)
             let current = try await VaultOpener.currentPasscode(global, of: vault)
-            let replacement = try VaultOpener.newPasscode(onDescriptor: new.newPasscodeFd)
+            let policy = try await vault.passcodePolicy()
+            let replacement = try VaultOpener.newPasscode(onDescriptor: new.newPasscodeFd, policy: policy)
             try await VaultOpener.waitingForDelay { () async throws(CofferError) in
                 try await vault.changePasscode(to: replacement, current: current)
             }
@@ -92,7 +95,7 @@ struct PasscodeCommand: ParsableCommand {
 }
 
 extension GlobalOptions {
-    /// Prints the document that these commands end with if JSON is wanted.
+    /// Prints the JSON document with which these commands end, if `--json` was given.
     fileprivate func confirm(hasPasscode: Bool) throws(CofferError) {
         if json { try Output.json(.object([("passcode", .flag(hasPasscode))])) }
     }

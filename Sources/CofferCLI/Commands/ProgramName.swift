@@ -1,11 +1,12 @@
 import CofferEngine
 
-/// The names of links under which other programs call this one, and the command for each.
+/// The names of the links by which other programs call this one, and the command for each name.
 enum ProgramName {
     static let git = "git-credential-coffer"
     static let docker = "docker-credential-coffer"
 
-    /// The arguments of this process, preceded by the command for the name it was called by.
+    /// The arguments of this process, preceded by the command that belongs to the name by which it was
+    /// called.
     static var arguments: [String] {
         switch ProgramArguments.programName {
         case git: [GitCredential.name] + ProgramArguments.all

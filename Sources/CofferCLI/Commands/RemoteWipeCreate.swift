@@ -93,9 +93,10 @@ struct RemoteWipeCreate: ParsableCommand {
         try Output.content("order", bytes.span, asJSON: global.json)
     }
 
-    /// The time of issue in milliseconds, or now if that is later, so that an order issued for a later date
-    /// is not refused as a replay of one accepted meanwhile. The milliseconds are always those of now, so
-    /// that two orders for one second have different counters.
+    /// Returns the counter of a command: the time of issue or the current time in milliseconds, whichever is
+    /// later. A command that is issued for a later date is therefore not refused as a replay of a command
+    /// accepted meanwhile. The milliseconds within the second are always those of the current time, so that
+    /// two commands for the same second have different counters.
     private static func counter(_ issued: Date, now: Date) -> UInt64 {
         let now = UInt64(max(1, now.timeIntervalSince1970 * 1000))
         let second = UInt64(max(0, issued.timeIntervalSince1970))

@@ -1,6 +1,8 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferEngine
+import SystemPackage
 
 /// `coffer status`
 struct StatusCommand: AsyncParsableCommand {
@@ -11,20 +13,24 @@ struct StatusCommand: AsyncParsableCommand {
             would replace others: see coffer token accept. damagedTokens were stored while locked and are \
             damaged: see coffer token purge-corrupt. fileIndexDamaged: run coffer file reindex to rebuild \
             the index. fileKeysDamaged: without that record no file can be opened; restore it from a backup. \
-            coffer doctor reports more.
+            coffer doctor reports more. secondsLeft: the time until the keys that coffer unlock cached are \
+            gone, if no command uses them meanwhile.
             """)
 
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let status = try await Vault.status(at: VaultOpener.location(global))
+        let location = try VaultOpener.location(global)
+        let status = try await Vault.status(at: location)
+        let directory = Environment.workingDirectory?.pushing(location.path) ?? location.path
         var fields: [(String, JSONDocument)] = [
-            ("state", .text(status.state.rawValue)),
+            ("state", .text(status.state.rawValue)), ("directory", .text(directory.string)),
             ("keyring", status.keyring.map { .text($0.rawValue) } ?? .none),
             ("vaultID", status.vaultID.map { .text($0.description) } ?? .none),
             ("passcode", .flag(status.hasPasscode)),
             ("attemptsLeft", status.attemptsLeft.map { .number($0) } ?? .none),
             ("inactivityMinutes", status.inactivityMinutes.map { .number($0) } ?? .none),
+            ("secondsLeft", status.timeLeft.map { .number($0.wholeSeconds) } ?? .none),
             ("tokens", .number(status.tokens)),
             ("files", .number(status.files)),
         ]
@@ -47,10 +53,15 @@ struct StatusCommand: AsyncParsableCommand {
         guard !global.json else { return try Output.json(.object(fields)) }
         for (name, value) in fields {
             switch value {
-            case .text(let text): try Output.line("\(name): \(text)")
-            case .none: continue
-            default: try Output.line("\(name): \(value.encoded)")
+            case .value(.string(let text)): try Output.line("\(name): \(text.printable)")
+            case .value(.null): continue
+            default: try Output.line("\(name): \(value.encoded())")
             }
         }
     }
+}
+
+extension Duration {
+    /// The seconds, rounded up.
+    fileprivate var wholeSeconds: Int { Int(components.seconds) + (components.attoseconds > 0 ? 1 : 0) }
 }

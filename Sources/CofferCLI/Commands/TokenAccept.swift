@@ -58,7 +58,8 @@ struct TokenReject: AsyncParsableCommand {
         }
     }
 
-    /// Rejects without a passcode if that is enough.
+    /// Rejects the waiting tokens. Unlocks the vault only if the rejection requires it or a passcode was
+    /// given.
     private func reject(_ id: TokenID) async throws(CofferError) -> Int {
         if global.passcodeFd == nil {
             do throws(CofferError) {
@@ -90,7 +91,7 @@ struct PendingChoice: ParsableArguments {
                 + "list.")
     }
 
-    /// The error if a choice is missing: another value may have arrived since the list was read.
+    /// Returns the error for a missing choice. Another value may have arrived since the list was read.
     func missing(_ id: TokenID, in tokens: TokenStore) async throws(CofferError) -> CofferError {
         let waiting = try await tokens.pending().filter { $0.info.id == id }.map(\.fingerprint)
         guard !waiting.isEmpty else { return none }

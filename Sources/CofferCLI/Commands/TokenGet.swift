@@ -9,28 +9,43 @@ import FoundationEssentials
 struct TokenGet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get", abstract: "Write the token to standard output, byte for byte.",
-        discussion: "With --json, the value is Base64 in the field valueBase64.")
+        discussion: """
+            An expired token is refused, with exit code 11, unless --allow-expired is specified. With \
+            --json, the value is Base64 in the field valueBase64; the other fields, such as version, expires \
+            and scopes, are those of token list.
+            """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var name: TokenName
+
+    @Flag(help: "Write the token even if it has expired.")
+    var allowExpired = false
 
     func run() async throws {
         let id = try name.id()
         let vault = try await VaultOpener.unlocked(global)
         let asJSON = global.json
         let found: Void? = try await vault.tokens.withToken(for: id) { (token, info) throws(CofferError) in
-            if info.isExpired(at: Date()) {
-                Output.message("coffer: this token expired at \(info.expires?.iso8601 ?? "an unknown time").")
-            }
+            try checkExpiry(of: info)
             try token.exposing { (bytes) throws(CofferError) in
-                try Output.content("valueBase64", bytes, asJSON: asJSON)
+                try Output.content("valueBase64", bytes, asJSON: asJSON, with: info.fields)
             }
         }
-        guard found != nil else { throw CofferError(.absent, "There is no such token.") }
+        guard found != nil else { throw await vault.tokens.absence(of: id) }
+    }
+
+    private func checkExpiry(of info: TokenInfo) throws(CofferError) {
+        guard let expires = info.expires, info.isExpired(at: Date()) else { return }
+        guard allowExpired else {
+            throw CofferError(
+                .refused,
+                "This token expired at \(expires.iso8601). To get it anyway, specify --allow-expired.")
+        }
+        Output.message("coffer: this token expired at \(expires.iso8601).")
     }
 }
 
 extension Date {
-    /// As in 2027-01-31T12:00:00Z.
+    /// The date in ISO 8601 format, such as 2027-01-31T12:00:00Z.
     var iso8601: String { formatted(.iso8601) }
 }

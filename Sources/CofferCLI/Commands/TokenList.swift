@@ -13,23 +13,33 @@ struct TokenList: AsyncParsableCommand {
             and the command ends with 7. The embedded keyring, however, is one sealed file: one changed byte \
             of that file hides every token in it. Damaged tokens that arrived while locked are counted: see \
             coffer token purge-corrupt.
-            """)
+            """,
+        aliases: ["ls"])
 
     @OptionGroup var global: GlobalOptions
+
+    @Argument(
+        help: """
+            List only tokens whose service, account or label contains this text; the letters A to Z match a \
+            to z. Damaged tokens, whose names are unknown, are always listed.
+            """)
+    var filter: String?
 
     func run() async throws {
         let tokens = try await VaultOpener.unlocked(global).tokens
         let listing = try await tokens.listing()
-        let pending = try await tokens.pending()
+        let filter = TokenFilter(filter)
+        let found = listing.tokens.filter(filter.matches)
+        let pending = try await tokens.pending().filter { filter.matches($0.info) }
         if global.json {
             try Output.json(
                 .object([
-                    ("tokens", .list(listing.tokens.map(\.document))),
+                    ("tokens", .list(found.map(\.document))),
                     ("pending", .list(pending.map(\.document))),
                     ("damaged", .list(listing.corrupt.map(\.document))),
                 ]))
         } else {
-            try show(listing, pending)
+            try show(found, pending, listing.corrupt)
         }
         CorruptPendingTokens.report(try await tokens.pendingTokens().corrupt)
         guard let corrupt = listing.corrupt.first else { return }
@@ -40,20 +50,24 @@ struct TokenList: AsyncParsableCommand {
         throw ExitCode(corrupt.code.exitCode)
     }
 
-    private func show(_ listing: TokenListing, _ pending: [PendingReplacement]) throws(CofferError) {
-        var rows = listing.tokens.map { $0.row(version: String($0.version ?? 0)) }
+    private func show(
+        _ tokens: [TokenInfo], _ pending: [PendingReplacement], _ corrupt: [UnreadableToken]
+    ) throws(CofferError) {
+        var rows = tokens.map { $0.row(version: String($0.version ?? 0)) }
         for waiting in pending {
             let row = waiting.info.row(
                 version: "#\(waiting.fingerprint)", mark: ", waits for accept or reject")
-            let place = listing.tokens.lastIndex { $0.id == waiting.info.id }
+            let place = tokens.lastIndex { $0.id == waiting.info.id }
             rows.insert(row, at: min(place.map { $0 + 1 } ?? rows.count, rows.count))
         }
-        rows += listing.corrupt.map { ["damaged", $0.name.printable, "-", "-", $0.code.name, "-"] }
-        for line in TextTable.lines(
-            ["SERVICE", "ACCOUNT", "KIND", "VERSION", "CLASS", "EXPIRES"], rows, textColumns: 3)
-        {
-            try Output.line(line)
+        rows += corrupt.map { ["damaged", $0.name.printable, "-", "-", $0.code.name, "-", "-"] }
+        var heading = ["SERVICE", "ACCOUNT", "KIND", "VERSION", "CLASS", "EXPIRES", "LABEL"]
+        // Most vaults have no labels.
+        if !(tokens + pending.map(\.info)).contains(where: { $0.attributes[TokenFilter.label] != nil }) {
+            heading.removeLast()
+            rows = rows.map { Array($0.dropLast()) }
         }
+        for line in TextTable.lines(heading, rows, textColumns: 3) { try Output.line(line) }
     }
 }
 
@@ -64,7 +78,8 @@ struct TokenRemove: AsyncParsableCommand {
         discussion: """
             Values that arrived while locked and wait under the name are removed too; a message reports how \
             many, and with --json the field waiting.
-            """)
+            """,
+        aliases: ["rm"])
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var name: TokenName
@@ -76,7 +91,7 @@ struct TokenRemove: AsyncParsableCommand {
         let id = try name.id()
         let vault = try await VaultOpener.unlocked(global)
         guard let removed = try await vault.tokens.removeCounting(id, ifVersion: ifVersion) else {
-            throw CofferError(.absent, "There is no such token.")
+            throw await vault.tokens.absence(of: id)
         }
         if removed.pending > 0 {
             let values = Plural.of(removed.pending, "value")
@@ -99,10 +114,12 @@ extension TokenInfo {
         return [
             id.service.printable, id.account.printable, id.kind.name, version,
             protection.name + marks + mark, expires?.iso8601 ?? "-",
+            attributes[TokenFilter.label]?.printable ?? "-",
         ]
     }
 
-    fileprivate var fields: [(String, JSONDocument)] {
+    /// The members of the JSON document that describes the token.
+    var fields: [(String, JSONDocument)] {
         let sorted = attributes.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         return [
             ("service", .text(id.service)), ("account", .text(id.account)), ("kind", .text(id.kind.name)),

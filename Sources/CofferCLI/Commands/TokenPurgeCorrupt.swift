@@ -25,9 +25,9 @@ struct TokenPurgeCorrupt: AsyncParsableCommand {
     }
 }
 
-/// Tokens that arrived while locked and are unreadable.
+/// Messages about unreadable tokens that arrived while locked.
 enum CorruptPendingTokens {
-    /// Prints how many there are, if any, and how to proceed.
+    /// Prints the number of such tokens, if there are any, and how to proceed.
     static func report(_ count: Int) {
         guard count > 0 else { return }
         Output.message(

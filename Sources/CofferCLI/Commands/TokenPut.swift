@@ -1,15 +1,17 @@
 import ArgumentParser
 import Coffer
 import CofferBase
-import CofferCrypto
 import CofferEngine
+import FoundationEssentials
 
 /// `coffer token put`
 struct TokenPut: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put", abstract: "Store the token on standard input, byte for byte; print its version.",
         discussion: """
-            The token has 1 byte to 1 MiB. A newline at the end is part of it: use printf rather than echo.
+            The token has 1 byte to 1 MiB. At a terminal the command asks for it without echo, and the \
+            newline is not part of it. From a pipe or a file every byte counts: use printf rather than echo. \
+            With --passcode-fd 0 the first line is the passcode, and the rest is the token.
 
             While the vault is locked and there is no way to ask for the passcode, the command seals the \
             token and queues it; its version is 0. The next unlock stores it if no token of its name exists. \
@@ -28,8 +30,13 @@ struct TokenPut: AsyncParsableCommand {
     var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
 
     @Option(
-        help: ArgumentHelp("The time of expiry, as in 2027-01-31T12:00:00Z.", valueName: "ISO8601"))
+        help: ArgumentHelp(
+            "When it expires: in 10m, 1h, 90d, or at 2027-01-31 (UTC), 2027-01-31T12:00:00Z.",
+            valueName: "time"))
     var expires: String?
+
+    @Option(help: ArgumentHelp("A text by which token list finds it, too.", valueName: "text"))
+    var label: String?
 
     @Option(help: ArgumentHelp("An OAuth scope; may be repeated.", valueName: "scope"))
     var scope: [String] = []
@@ -44,17 +51,19 @@ struct TokenPut: AsyncParsableCommand {
 
     func run() async throws {
         let id = try name.id()
-        let expiry = try expires.map { text throws(CofferError) in try ISODate.parse(text, of: "--expires") }
-        let vault = try await VaultOpener.unlockedForStoring(global)
-        let secret = try SecretInput.all(from: Descriptor.standardInput(), limit: Token.maxByteCount)
-        guard secret.count > 0 else {
-            throw CofferError(
-                .invalidInput, "Standard input is empty; nothing was stored. Write the token there.")
+        let expiry = try expires.map { text throws(CofferError) in
+            try TimeArgument.parse(text, of: "--expires").date(from: Date())
         }
+        // Before the passcode is evaluated: without a token, a first line that is not the passcode costs no
+        // attempt.
+        let passcode = try VaultOpener.passcode(global)
+        let early = try passcode == nil ? nil : TokenInput.read()
+        let vault = try await VaultOpener.unlockedForStoring(global, with: passcode)
+        let token = try early ?? TokenInput.read()
         let precondition = ifVersion.map { $0 == 0 ? .absent : .version($0) } ?? Precondition.any
         let result = try await vault.tokens.put(
-            Token(SecretBytes(secret)), for: id, class: protection.protection, expires: expiry, scopes: scope,
-            isEphemeral: isEphemeral, precondition: precondition)
+            token, for: id, class: protection.protection, expires: expiry, scopes: scope,
+            attributes: try attributes(), isEphemeral: isEphemeral, precondition: precondition)
         if case .stored = result { return try show(result) }
         let fingerprint = try await vault.tokens.ownPendingFingerprint(for: id)
         let choice = fingerprint.map { " --fingerprint \($0)" } ?? ""
@@ -62,6 +71,14 @@ struct TokenPut: AsyncParsableCommand {
             "coffer: the vault is locked: the token waits, sealed, for the next unlock. If one of this name "
                 + "is stored, it waits for coffer token accept\(choice).")
         try show(result, [("fingerprint", fingerprint.map { .text($0) } ?? .none)])
+    }
+
+    private func attributes() throws(CofferError) -> [String: String] {
+        guard let label else { return [:] }
+        guard ProgramArguments.isText(label) else {
+            throw CofferError(.invalidInput, "The label must be UTF-8.")
+        }
+        return [TokenFilter.label: label]
     }
 
     private func show(_ result: PutResult, _ more: [(String, JSONDocument)] = []) throws(CofferError) {

@@ -32,8 +32,11 @@ struct TokenRefresh: AsyncParsableCommand {
             valueName: "seconds"))
     var deadline = 60
 
-    @Option(help: ArgumentHelp("When the new token expires, counted from now.", valueName: "seconds"))
-    var expiresIn: Int?
+    @Option(
+        help: ArgumentHelp(
+            "When the new token expires: in seconds, 10m, 1h, 90d from now, or at 2027-01-31 (UTC).",
+            valueName: "time"))
+    var expiresIn: String?
 
     @Option(help: "The action if the command ends with 77: wipe, wipe-all, lock or keep.")
     var onRevocation: RevocationArgument?
@@ -48,27 +51,36 @@ struct TokenRefresh: AsyncParsableCommand {
         try StartRoom.requireThreads()
         let id = try name.id()
         guard !command.isEmpty else { throw CofferError(.invalidInput, "Specify a command after --.") }
-        guard (1...86_400).contains(deadline), expiresIn.map({ (0...3_153_600_000).contains($0) }) ?? true
-        else {
-            throw CofferError(
-                .invalidInput, "--deadline takes 1 to 86400 seconds, --expires-in up to a century.")
+        guard (1...86_400).contains(deadline) else {
+            throw CofferError(.invalidInput, "--deadline takes 1 to 86400 seconds.")
         }
+        let life = try expiresIn.map { text throws(CofferError) in try Self.life(text) }
         let vault = try await VaultOpener.unlocked(global)
         let signals = TerminationSignals.install()
-        let result = await Task { try await refresh(id, vault) }.result
+        let result = await Task { try await refresh(id, vault, life) }.result
         signals.release()
         guard let refreshed = try result.get() else {
-            throw CofferError(.absent, "There is no such token.")
+            throw await vault.tokens.absence(of: id)
         }
         let version = Int(refreshed.info.version ?? 0)
         guard global.json else { return try Output.line(String(version)) }
         try Output.json(.object([("version", .number(version)), ("refreshed", .flag(refreshed.didRefresh))]))
     }
 
-    private func refresh(_ id: TokenID, _ vault: Vault) async throws -> RefreshResult? {
+    /// When the new token expires. A date in the past would store an expired token.
+    private static func life(_ text: String) throws(CofferError) -> TimeArgument {
+        let life = try TimeArgument.parse(text, of: "--expires-in", takesSeconds: true)
+        guard life.seconds(from: Date()) >= 0 else {
+            throw CofferError(.invalidInput, "--expires-in takes no date in the past.")
+        }
+        return life
+    }
+
+    private func refresh(
+        _ id: TokenID, _ vault: Vault, _ life: TimeArgument?
+    ) async throws -> RefreshResult? {
         let arguments = command.map { ProgramArguments.bytes($0) }
         let limit = Duration.seconds(deadline)
-        let life = expiresIn.map { TimeInterval($0) }
         let word = onRevocation
         return try await vault.tokens.refresh(id, deadline: limit, onRevocation: word?.policy ?? .keep) {
             (current, _) async throws(CofferError) in
@@ -77,7 +89,7 @@ struct TokenRefresh: AsyncParsableCommand {
                     cancellation.isCancelled
                 }
             }
-            return RefreshResponse(token, expires: life.map { Date() + $0 })
+            return RefreshResponse(token, expires: life.map { $0.date(from: Date()) })
         }
     }
 

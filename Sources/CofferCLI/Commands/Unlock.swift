@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import FoundationEssentials
 
 /// `coffer unlock`
 struct UnlockCommand: AsyncParsableCommand {
@@ -10,38 +11,55 @@ struct UnlockCommand: AsyncParsableCommand {
         discussion: """
             The keys stay until `coffer lock`, a reboot, or the vault's inactivity time without use; with \
             --for, exactly that long. The keys of the two afterFirstUnlock classes stay until a reboot. \
-            Without a kernel keyring, every command asks for the passcode. If any process locks the vault \
-            meanwhile, the lock wins: this command fails and leaves no key.
+            Without a kernel keyring, every command asks for the passcode, and this one ends with 8. If any \
+            process locks the vault meanwhile, the lock wins: this command fails and leaves no key.
             """)
 
     @OptionGroup var global: GlobalOptions
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("Keep the keys for exactly this long.", valueName: "seconds"))
-    var seconds: Int?
+        help: ArgumentHelp(
+            "Keep the keys for exactly this long: seconds, 10m, 1h, or until 2027-01-31 (UTC).",
+            valueName: "time"))
+    var time: String?
 
     func run() async throws {
-        if let seconds, !(1...Int(Int32.max)).contains(seconds) {
-            throw CofferError(.invalidInput, "--for takes 1 to \(Int32.max) seconds.")
-        }
-        let duration = seconds.map { Duration.seconds($0) }
+        let duration = try time.map { text throws(CofferError) in try Self.duration(text) }
         let vault = try await VaultOpener.unlockedForHolding(global, for: duration)
-        var isHeld = true
-        do throws(CofferError) {
-            try await vault.cacheKeysInKernel(for: duration)
-        } catch {
-            guard [.unsupported, .permissionDenied].contains(error.code) else { throw error }
-            isHeld = false
-            Output.message(
-                "coffer: the passcode is correct, but there is no kernel keyring to cache the keys in. "
-                    + "Specify the passcode with each command.")
-        }
+        let isHeld = try await cacheKeys(of: vault, for: duration)
         await reportPendingTokens(vault)
+        if !isHeld, try await vault.status().hasPasscode { throw Self.noKernelKeyring }
         if global.json { try Output.json(.object([("state", .text("unlocked")), ("held", .flag(isHeld))])) }
     }
 
-    /// Reports tokens that arrived while locked and are damaged or wait. Errors do not affect the unlock.
+    /// Caches the keys; returns `false` if there is no kernel keyring.
+    private func cacheKeys(of vault: Vault, for duration: Duration?) async throws(CofferError) -> Bool {
+        do throws(CofferError) {
+            try await vault.cacheKeysInKernel(for: duration)
+            return true
+        } catch {
+            guard [.unsupported, .permissionDenied].contains(error.code) else { throw error }
+            return false
+        }
+    }
+
+    private static let noKernelKeyring = CofferError(
+        .keyringUnavailable,
+        "The passcode is correct, but there is no kernel keyring to cache the keys in, so the vault is "
+            + "locked again. Specify the passcode with each command.")
+
+    private static func duration(_ text: String) throws(CofferError) -> Duration {
+        let seconds = try TimeArgument.parse(text, of: "--for", takesSeconds: true).seconds(from: Date())
+        guard (1...Int(Int32.max)).contains(seconds) else {
+            throw CofferError(
+                .invalidInput, "--for takes at least one second and at most \(Int32.max) seconds from now.")
+        }
+        return .seconds(seconds)
+    }
+
+    /// Reports tokens that arrived while locked and are damaged or await confirmation. Errors do not affect
+    /// the unlock.
     private func reportPendingTokens(_ vault: Vault) async {
         guard let waiting = try? await vault.tokens.pendingTokens() else { return }
         CorruptPendingTokens.report(waiting.corrupt)
@@ -81,7 +99,7 @@ struct LockCommand: AsyncParsableCommand {
                     ("failures", .list(report.failures.map { .text($0.code.name) })),
                 ]))
         } catch {
-            // The keys are gone even if the result cannot be printed.
+            // The keys have been removed even if the result cannot be printed.
             Output.message("coffer: \(error.advice)")
         }
     }

@@ -53,7 +53,8 @@ struct WatchCommand: AsyncParsableCommand {
         }
     }
 
-    /// Whether the dead-man's switch is on. Returns false with a message if the record cannot be read.
+    /// Reports whether the dead-man's switch is on. If the record cannot be read, prints a message and
+    /// returns `false`.
     private func hasSwitch(_ vault: Vault) async throws(CofferError) -> Bool {
         do throws(CofferError) {
             return try await vault.deadManSwitch() != nil
@@ -64,7 +65,7 @@ struct WatchCommand: AsyncParsableCommand {
         }
     }
 
-    /// Follows the lock triggers and orders; returns only by throwing an error.
+    /// Follows the lock triggers and remote commands; returns only by throwing an error.
     private func follow(_ vault: Vault, _ mailbox: FilePath?) async throws(CofferError) {
         let pause = Duration.seconds(every)
         let none = PollingRevocationSource { () throws(CofferError) in [] }

@@ -23,6 +23,8 @@ struct WipeCommand: AsyncParsableCommand {
             directory, the directories in memory, the desktop keyring's files, the kernel keyring and the \
             memory of this process. Exits with 1 if something is left.
 
+            With --user, erases only the vault of that user.
+
             With --order, a signed order determines what to erase: see remote-wipe. A refused order changes \
             nothing. The receipt names the order's digest.
             """)
@@ -36,9 +38,6 @@ struct WipeCommand: AsyncParsableCommand {
         help: "Only the tokens; files and the passcode stay, and databases unless the token file is damaged."
     )
     var tokens = false
-
-    @Option(help: ArgumentHelp("Erase only the namespace of this user.", valueName: "name"))
-    var user: String?
 
     @Flag(help: "Search for traces before and after the wipe.")
     var prove = false
@@ -55,7 +54,7 @@ struct WipeCommand: AsyncParsableCommand {
         }
         let scope = try scope()
         guard prove else {
-            return try await end(Vault.startWipe(scope, at: try VaultOpener.location(global)))
+            return try await end(Vault.startWipe(scope, at: try VaultOpener.homeLocation(global)))
         }
         guard scope == .all else {
             throw CofferError(.invalidInput, "--prove works only for the whole vault.")
@@ -76,7 +75,7 @@ struct WipeCommand: AsyncParsableCommand {
         guard matches.isEmpty else { throw ExitCode(1) }
     }
 
-    /// Prints the receipt, even of an incomplete wipe.
+    /// Prints the receipt, even that of an incomplete wipe.
     private func end(_ wipe: WipeOperation) async throws {
         let error: CofferError
         do throws(CofferError) {
@@ -94,9 +93,11 @@ struct WipeCommand: AsyncParsableCommand {
         throw ExitCode(error.code.exitCode)
     }
 
-    /// Unlocks with the given passcode, with cached keys, or without a passcode if none is set.
+    /// Unlocks with the given passcode, with cached keys, or without a passcode if none is set. Otherwise
+    /// leaves the vault locked.
     private func unlock(_ vault: Vault, _ proof: inout WipeProof) async throws(CofferError) {
-        if let secret = try PasscodeInput.read(global.passcodeFd) {
+        if let number = global.passcodeFd {
+            let secret = try PasscodeInput.passcode(on: number)
             proof.add("the passcode", secret)
             return try await VaultOpener.unlock(vault, with: Passcode(secret))
         }
@@ -109,13 +110,12 @@ struct WipeCommand: AsyncParsableCommand {
     }
 
     private func scope() throws(CofferError) -> WipeScope {
-        guard let user else { return tokens ? .tokens : .all }
+        guard let user = global.user else { return tokens ? .tokens : .all }
         guard !tokens else { throw CofferError(.invalidInput, "Specify either --tokens or --user.") }
         return .user(user)
     }
 
-    /// Prints the receipt if possible. A complete wipe does not fail because its receipt could not be
-    /// printed.
+    /// Prints the receipt if possible. A complete wipe does not fail if its receipt cannot be printed.
     private func printReceiptIfPossible(_ receipt: WipeReceipt) {
         do throws(CofferError) {
             try printReceipt(receipt, nil)
@@ -138,14 +138,14 @@ struct WipeCommand: AsyncParsableCommand {
         if let (proof, matches) = proof { try proof.printMatches(matches) }
         if !receipt.failures.isEmpty {
             try Output.line("STILL THERE:")
-            for place in receipt.failures { try Output.line("  \(place.printable)") }
+            for item in receipt.failures { try Output.line("  \(item.printable)") }
         }
         try Output.line("Cannot be proved gone:")
-        for place in receipt.unverified { try Output.line("  \(place.printable)") }
+        for item in receipt.unverified { try Output.line("  \(item.printable)") }
     }
 
     private func executeCommand(_ order: String) async throws(CofferError) -> WipeReceipt {
-        guard !yes, !tokens, !prove, user == nil else {
+        guard !yes, !tokens, !prove, global.user == nil else {
             throw CofferError(.invalidInput, "The order determines what to erase. Specify --order alone.")
         }
         let read = try OrderFile.read(order)
@@ -163,7 +163,7 @@ struct WipeCommand: AsyncParsableCommand {
 }
 
 extension WipeReceipt {
-    /// The first line for people.
+    /// The first line of the text for the user.
     fileprivate var headline: String {
         guard let milliseconds = keysDestroyedAfterMilliseconds else {
             return "Vault \(vaultID) is not wiped: something that may hold its keys is still there."
@@ -195,17 +195,17 @@ extension WipeReceipt {
 extension WipeProof {
     fileprivate func document(_ matches: [String]) -> JSONDocument {
         .object([
-            ("lookedFor", .list(names.map { .text($0) })), ("searched", .list(places.map { .text($0) })),
-            ("foundBefore", .object(control.map { ($0.place, .number($0.matches)) })),
+            ("lookedFor", .list(names.map { .text($0) })), ("searched", .list(locations.map { .text($0) })),
+            ("foundBefore", .object(control.map { ($0.location, .number($0.matches)) })),
             ("found", .list(matches.map { .text($0) })),
         ])
     }
 
     fileprivate func printMatches(_ matches: [String]) throws(CofferError) {
         try Output.line("Looked for: \(names.joined(separator: ", ")).")
-        for (place, count) in control { try Output.line("  found before, in \(place): \(count)") }
-        try Output.line(
-            matches.isEmpty ? "Found after: nothing, in \(places.joined(separator: ", "))." : "FOUND AFTER:")
+        for (location, count) in control { try Output.line("  found before, in \(location): \(count)") }
+        let searched = locations.joined(separator: ", ")
+        try Output.line(matches.isEmpty ? "Found after: nothing, in \(searched)." : "FOUND AFTER:")
         for match in matches { try Output.line("  \(match)") }
     }
 }

@@ -39,7 +39,7 @@ enum OuterCipherArgument: String, CaseIterable, ExpressibleByArgument {
     var suite: ContainerCipherSuite { self == .aes256GCM ? .aes256GCM : .chaCha20Poly1305 }
 }
 
-/// The actions after a token was revoked, as words on the command line.
+/// The actions to take after the issuer has revoked a token, as words on the command line.
 enum RevocationArgument: String, CaseIterable, ExpressibleByArgument {
     case wipe
     case wipeAll = "wipe-all"

@@ -3,6 +3,8 @@ import CofferBase
 import CofferCrypto
 import CofferDatabase
 import CofferEngine
+import GRDB
+import SystemPackage
 
 /// Options for the key of a database.
 struct DatabaseKeyOptions: ParsableArguments {
@@ -24,19 +26,133 @@ struct DatabaseKeyOptions: ParsableArguments {
             """)
     var allowExpensive = false
 
+    @Option(
+        help: ArgumentHelp(
+            "The rounds of SQLCipher's derivation from a passphrase (kdf_iter), if not the default.",
+            valueName: "n"))
+    var kdfIterations: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "SQLCipher's page size, 1024 to 65536, if not the default.", valueName: "bytes"))
+    var pageSize: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The salt of a sqlcipher4 database with a clear header, which does not hold it (cipher_salt): 32 "
+                + "hexadecimal digits. It is not secret.", valueName: "hex"))
+    var saltHex: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --salt-hex: the length of the clear header (cipher_plaintext_header_size).",
+            valueName: "bytes"))
+    var clearHeader = 32
+
+    @Option(
+        help: """
+            Instead of a codec, settings that are known: sqlcipher2, or smartstore, which tries those of \
+            SmartStore. sqlcipher1 cannot be read.
+            """)
+    var profile: DatabaseProfile?
+
+    /// Whether an option describes how an existing database of SQLCipher was made.
+    var describesDatabase: Bool {
+        kdfIterations != nil || pageSize != nil || saltHex != nil || profile != nil
+    }
+
+    /// Whether a key or a passphrase is given.
+    var isGiven: Bool { keyHexFd != nil || passphraseFd != nil }
+
     /// The same secret, prepared for two formats.
     struct Pair: ~Copyable {
         let first: DatabaseKey
         let second: DatabaseKey
     }
 
-    func key(_ format: DatabaseFormat) throws(CofferError) -> DatabaseKey {
+    /// The key of a new database, for which the settings of an existing one do not count.
+    func newKey(_ format: DatabaseFormat) throws(CofferError) -> DatabaseKey {
         try key(secret(), format)
     }
 
-    func keys(_ first: DatabaseFormat, _ second: DatabaseFormat) throws(CofferError) -> Pair {
+    /// The key of the database at `path`, with its settings.
+    ///
+    /// - Parameters:
+    ///   - format: The format; `nil` if the profile says it.
+    ///   - path: The database, which a profile with several settings tries to open.
+    /// - Returns: The key, with the format that it is for.
+    /// - Throws: `notAuthentic` if no settings of the profile open it; `unsupported` for a profile that
+    ///   cannot be read.
+    func key(_ format: DatabaseFormat?, at path: FilePath) throws(CofferError) -> DatabaseKey {
+        try key(secret(), format, at: path)
+    }
+
+    /// The key of the database at `path` and, of the same secret, that of a new one.
+    func keys(
+        _ first: DatabaseFormat?, at path: FilePath, _ second: DatabaseFormat
+    ) throws(CofferError) -> Pair {
         let secret = try secret()
-        return Pair(first: try key(secret, first), second: try key(secret, second))
+        return Pair(first: try key(secret, first, at: path), second: try key(secret, second))
+    }
+
+    private func key(
+        _ secret: borrowing GuardedBytes, _ format: DatabaseFormat?, at path: FilePath
+    ) throws(CofferError) -> DatabaseKey {
+        switch (format, profile) {
+        case (let format?, nil): return try key(secret, format, iterations: kdfIterations)
+        case (nil, let profile?):
+            guard kdfIterations == nil else {
+                throw CofferError(.invalidInput, "--profile has the iterations: omit --kdf-iterations.")
+            }
+            let candidates = try profile.candidates()
+            for candidate in candidates {
+                let key = try key(
+                    secret, candidate.format,
+                    iterations: passphraseFd == nil ? nil : candidate.iterations)
+                let isRight = if candidates.count == 1 { true } else { try Self.opens(path, key) }
+                if isRight { return key }
+            }
+            throw CofferError(
+                .notAuthentic,
+                "None of the profile's settings opens the database: the key is wrong, or it has others. "
+                    + DatabaseProfile.withoutAuthentication)
+        default: throw CofferError(.invalidInput, "Specify either the format or --profile.")
+        }
+    }
+
+    /// The key with SQLCipher's settings, if there are any.
+    private func key(
+        _ secret: borrowing GuardedBytes, _ format: DatabaseFormat, iterations: Int?
+    ) throws(CofferError) -> DatabaseKey {
+        guard iterations == nil || passphraseFd != nil else {
+            throw CofferError(.invalidInput, "--kdf-iterations is for a passphrase: a key needs none.")
+        }
+        var settings = SQLCipherSettings(iterations: iterations, pageSize: pageSize)
+        if let saltHex {
+            guard let salt = HexText.decode(saltHex), salt.count == 16 else {
+                throw CofferError(.invalidInput, "--salt-hex takes 32 hexadecimal digits.")
+            }
+            settings.salt = salt
+            settings.plaintextHeader = clearHeader
+        }
+        let key = try key(secret, format)
+        guard settings != SQLCipherSettings() else { return key }
+        return try key.with(settings)
+    }
+
+    /// Whether the database opens under the key. Changes nothing.
+    private static func opens(_ path: FilePath, _ key: borrowing DatabaseKey) throws(CofferError) -> Bool {
+        var configuration = Configuration()
+        configuration.readonly = true
+        do {
+            let queue = try EncryptedDatabase.queue(at: path, key: key, configuration: configuration)
+            try queue.close()
+            return true
+        } catch {
+            let failure = EncryptedDatabase.failure(error)
+            guard [.notAuthentic, .foreign, .corrupt].contains(failure.code) else { throw failure }
+            return false
+        }
     }
 
     static func rawKey(on number: Int32, _ format: DatabaseFormat) throws(CofferError) -> DatabaseKey {

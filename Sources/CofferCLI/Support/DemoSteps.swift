@@ -29,7 +29,7 @@ struct DemoStep {
     }
 }
 
-/// The demonstration from end to end. Each step throws if its check fails; the first failure ends the demo.
+/// The demonstration. Each step throws if its check fails; the first failure ends the demonstration.
 struct Demo {
     private let demoDirectory: DemoDirectory
     private let file: FilePath
@@ -58,10 +58,10 @@ struct Demo {
         search.add("the token", value.span)
         let nameBytes = FileNameBytes.of(name)
         search.add("the file name", nameBytes.span, isWhole: true)
-        let window = try Self.sample(of: file)
-        search.add("the file's content", window.span, isWhole: true)
+        let sample = try Self.sample(of: file)
+        search.add("the file's content", sample.span, isWhole: true)
         self.search = search
-        searchNote = window.count < 16 ? " (the file is too short to search for its content)" : ""
+        searchNote = sample.count < 16 ? " (the file is too short to search for its content)" : ""
     }
 
     func run() async -> [DemoStep] {
@@ -130,7 +130,7 @@ struct Demo {
         done("search after", "nothing in the vault directory, the runtime directory or /dev/shm" + searchNote)
     }
 
-    /// The search must find unencrypted data first; otherwise finding nothing later would prove nothing.
+    /// Checks that the search finds unencrypted data; otherwise finding nothing later would prove nothing.
     private func searchBefore() throws -> String {
         let plain = demoDirectory.path.appending("plain")
         try Descriptor.open(demoDirectory.path, [.read, .directory]).makeDirectory("plain")
@@ -210,20 +210,21 @@ struct Demo {
         guard matches.isEmpty else { throw FailedCheck(message: "Found: " + matches.joined(separator: "; ")) }
     }
 
-    /// The most varied 48 bytes at the start of the file: a run of zeros would be found everywhere.
+    /// Returns the most varied piece of 48 bytes at the start of the file, because a run of zeros would be
+    /// found everywhere. Returns no bytes if every piece is too uniform or the file is too short.
     private static func sample(of file: FilePath) throws(CofferError) -> [UInt8] {
         let source = try Descriptor.open(file, [.read, .nonBlocking])
         guard try source.status().kind == .regular else {
             throw CofferError(.refused, "\(file) is not a regular file.")
         }
-        var piece = [UInt8](repeating: 0, count: 1 << 16)
-        var span = piece.mutableSpan
+        var chunk = [UInt8](repeating: 0, count: 1 << 16)
+        var span = chunk.mutableSpan
         let count = try source.read(at: 0, into: &span)
         let size = 48
         guard count > size else { return [] }
         let starts = stride(from: 0, through: count - size, by: size)
-        let best = starts.max { Set(piece[$0..<$0 + size]).count < Set(piece[$1..<$1 + size]).count } ?? 0
-        let window = Array(piece[best..<best + size])
-        return Set(window).count >= 8 ? window : []
+        let best = starts.max { Set(chunk[$0..<$0 + size]).count < Set(chunk[$1..<$1 + size]).count } ?? 0
+        let sample = Array(chunk[best..<best + size])
+        return Set(sample).count >= 8 ? sample : []
     }
 }

@@ -4,8 +4,8 @@ import SystemPackage
 
 /// Paths of files on the command line.
 enum FilePathArgument {
-    /// Returns the path of a file. "-" is rejected: commands that read or write a standard stream say so in
-    /// their help, and for the others a file of that name would be a surprise.
+    /// Returns the path of a file. Rejects "-": commands that read or write a standard stream say so in their
+    /// help, and other commands would unexpectedly use a file of that name.
     static func path(_ text: String) throws(CofferError) -> FilePath {
         guard !text.hasSameBytes(as: "-") else {
             throw CofferError(

@@ -4,7 +4,7 @@ import CofferCrypto
 import CofferEngine
 import FoundationEssentials
 
-/// The credentials of git in a token store.
+/// The git credentials in a token store.
 struct GitCredentials {
     private static let maxByteCount = 4 << 20
     private static let authtype = "authtype"
@@ -14,11 +14,11 @@ struct GitCredentials {
 
     let tokens: TokenStore
 
-    /// The lines that answer `request`; empty if nothing is known. An expired password is not returned, but
-    /// the refresh token that renews it is.
+    /// Returns the lines that answer `request`; empty if the store contains no answer. Leaves out an expired
+    /// password, but includes the refresh token that renews it.
     func answer(to request: GitRequest) async throws(CofferError) -> GuardedBytes {
         guard let target = try GitTarget(request) else { return try GuardedBytes.zeroed(count: 0) }
-        let takesSchemes = try request.texts(Self.capability).contains(Self.authtype)
+        let takesSchemes = try request.strings(Self.capability).contains(Self.authtype)
         let all = try await matches(target).filter {
             $0.id.kind == .access || ($0.id.kind == .other && takesSchemes)
         }.vouchedFor
@@ -59,8 +59,8 @@ struct GitCredentials {
         try add(key, Token(copying: value), to: &lines)
     }
 
-    /// A newline in a value would start another line, with which a token could claim to be for another
-    /// server.
+    /// Appends a line. Throws `refused` if the value contains a newline or NUL: a newline would start another
+    /// line, with which a token could claim to be for another server.
     private static func add(
         _ key: String, _ value: Token, to lines: inout GuardedBuffer
     ) throws(CofferError) {
@@ -96,7 +96,7 @@ struct GitCredentials {
         try await put(renewing, id, nil, [:])
     }
 
-    /// Git approves a credential after each use, so an unchanged one is not written again.
+    /// Stores a token unless it is stored already, because git approves a credential after each use.
     private func put(
         _ token: Token, _ id: TokenID, _ expires: Date?, _ attributes: [String: String]
     ) async throws(CofferError) {
@@ -113,8 +113,8 @@ struct GitCredentials {
         )
     }
 
-    /// Removes the credential that `request` names. If the request contains the rejected secret, removes only
-    /// matching ones.
+    /// Removes the credentials that `request` matches, with their refresh tokens. If the request contains the
+    /// rejected secret, removes only credentials with that secret.
     func erase(_ request: GitRequest) async throws(CofferError) {
         guard let target = try GitTarget(request) else { return }
         var refused = try request.token("password")
@@ -132,8 +132,8 @@ struct GitCredentials {
         }
     }
 
-    /// The stored tokens for a target: first those that did not arrive while locked, then those for its exact
-    /// path, then the newest.
+    /// Returns the stored tokens for a target: first those that did not arrive while locked, then those for
+    /// its exact path, then the newest.
     private func matches(_ target: GitTarget) async throws(CofferError) -> [TokenInfo] {
         try await tokens.readable().filter { target.matches($0.id) }.sorted { left, right in
             guard left.isStoredWhileLocked == right.isStoredWhileLocked else {
@@ -153,7 +153,7 @@ struct GitCredentials {
         ["1", "true", "yes", "on"].contains(try request.text(key)?.foldedASCII ?? "")
     }
 
-    /// Compares in time that depends only on the lengths.
+    /// Reports whether two tokens are equal, in time that depends only on their lengths.
     private static func isSame(_ left: Token, _ right: Token) -> Bool {
         left.exposing { left in right.exposing { right in ConstantTime.equal(left, right) } }
     }

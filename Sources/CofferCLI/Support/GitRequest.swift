@@ -3,12 +3,12 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// A request from git to a credential helper: lines of `key=value` up to an empty one. Some values are
+/// A request from git to a credential helper: lines of `key=value` up to an empty line. Some values are
 /// secret, so the whole request stays in guarded memory.
 final class GitRequest: Sendable {
     private static let maxByteCount = 4 << 20
     private let bytes: SecretBytes
-    /// The ranges of the values of each key, in order.
+    /// The ranges of the values of each key, in the order of the request.
     private let values: [[UInt8]: [Range<Int>]]
 
     private init(bytes: consuming SecretBytes, values: [[UInt8]: [Range<Int>]]) {
@@ -54,20 +54,20 @@ final class GitRequest: Sendable {
         CofferError(.invalidInput, "A credential request contains \(reason).")
     }
 
-    /// A value that is not secret; `nil` if absent.
+    /// Returns a value that is not secret, or `nil` if it is absent.
     func text(_ key: String) throws(CofferError) -> String? {
         guard let range = values[Array(key.utf8)]?.last else { return nil }
         return try text(range)
     }
 
-    /// The values of a key that can have several; `key` includes its brackets.
-    func texts(_ key: String) throws(CofferError) -> [String] {
-        var texts: [String] = []
-        for range in values[Array(key.utf8)] ?? [] { texts.append(try text(range)) }
-        return texts
+    /// Returns the values of a key that can have several; `key` includes its brackets.
+    func strings(_ key: String) throws(CofferError) -> [String] {
+        var strings: [String] = []
+        for range in values[Array(key.utf8)] ?? [] { strings.append(try text(range)) }
+        return strings
     }
 
-    /// A secret value; `nil` if absent.
+    /// Returns a secret value, or `nil` if it is absent.
     func token(_ key: String) throws(CofferError) -> Token? {
         guard let range = values[Array(key.utf8)]?.last else { return nil }
         return try bytes.exposing { (bytes) throws(CofferError) in

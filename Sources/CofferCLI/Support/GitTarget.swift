@@ -15,11 +15,13 @@ struct GitTarget {
     private let server: String
     private let path: String?
 
-    /// Returns `nil` for a request that names no server, because it could mean all of them.
+    /// Reads the target of a request. Returns `nil` for a request that names no server, because it could mean
+    /// all servers.
     ///
     /// Parts are stored and compared byte for byte, as git compares them, without interpreting case, dots or
-    /// percent signs. The first slash after the scheme ends the host. A host with a slash in it would
-    /// therefore be another server's path and is refused, as is a protocol that is not a valid scheme.
+    /// percent signs. The first slash after the scheme ends the host. A host that contains a slash would
+    /// therefore match the path of another server, so it is refused, as is a protocol that is not a valid
+    /// scheme.
     init?(_ request: GitRequest) throws(CofferError) {
         guard let kind = try request.text("protocol"), !kind.isEmpty else { return nil }
         let host = try request.text("host")
@@ -36,14 +38,15 @@ struct GitTarget {
         server = Self.prefix + kind + "://" + (host ?? "")
     }
 
-    /// Includes line endings of every kind: a name must stay on one line wherever it is printed.
+    /// Reports whether a text contains a control character or a line ending of any kind. A name must stay on
+    /// one line wherever it is printed.
     private static func hasControl(_ text: String) -> Bool {
         text.unicodeScalars.contains {
             $0.properties.generalCategory == .control || $0.value == 0x2028 || $0.value == 0x2029
         }
     }
 
-    /// RFC 3986, 3.1.
+    /// Reports whether a byte may occur in a URL scheme (RFC 3986 section 3.1).
     private static func isOfScheme(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -55,8 +58,8 @@ struct GitTarget {
 
     var service: String { path.map { server + "/" + $0 } ?? server }
 
-    /// Whether a stored token matches the request. As in git's own helpers, a part that the request omits
-    /// matches anything.
+    /// Reports whether a stored token matches the request. As in git's own helpers, a part that the request
+    /// omits matches anything.
     func matches(_ id: TokenID) -> Bool {
         guard username.map({ id.account.hasSameBytes(as: $0) }) ?? true else { return false }
         return id.service.hasSameBytes(as: service)

@@ -4,7 +4,7 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// The options of every command, before or after its name, whether it needs a vault or not.
+/// The options of every command, before or after its name, even if it needs no vault.
 struct CommonOptions: ParsableArguments {
     @Flag(help: "Print one JSON document on standard output.")
     var json = false
@@ -32,6 +32,12 @@ struct GlobalOptions: ParsableArguments {
             valueName: "dir"))
     var home: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The vault of this user inside that vault, with a passcode of its own: see coffer users.",
+            valueName: "name"))
+    var user: String?
+
     @OptionGroup var common: CommonOptions
 
     var json: Bool { common.json }
@@ -43,14 +49,14 @@ struct GlobalOptions: ParsableArguments {
     /// Whether the desktop keyring may ask the user.
     var interaction: PromptPolicy { allowPrompt ? .allowed : .never }
 
-    /// The path of the vault directory.
+    /// Returns the path of the vault directory.
     func homePath() throws(CofferError) -> FilePath {
         if let home {
             guard !home.isEmpty else { throw CofferError(.invalidInput, "--home requires a directory.") }
             return ProgramArguments.path(home)
         }
         if let home = Environment.path("COFFER_HOME") { return home }
-        // A relative path must be ignored here (XDG Base Directory Specification).
+        // The XDG Base Directory Specification requires that a relative path is ignored.
         if let data = Environment.path("XDG_DATA_HOME"), data.isAbsolute { return data.appending("coffer") }
         guard let user = Environment.path("HOME"), user.isAbsolute else {
             throw CofferError(.invalidInput, "HOME is not set. Specify the vault directory with --home.")
@@ -66,10 +72,10 @@ extension GlobalOptions {
         var moved: [String] = []
         while let first = rest.first {
             if ["--json", "--allow-prompt"].contains(first) || first.utf8.hasPrefix("--home=")
-                || first.utf8.hasPrefix("--passcode-fd=")
+                || first.utf8.hasPrefix("--user=") || first.utf8.hasPrefix("--passcode-fd=")
             {
                 moved.append(rest.removeFirst())
-            } else if ["--home", "--passcode-fd"].contains(first), rest.count > 1 {
+            } else if ["--home", "--user", "--passcode-fd"].contains(first), rest.count > 1 {
                 moved += rest.prefix(2)
                 rest = rest.dropFirst(2)
             } else {
@@ -80,7 +86,7 @@ extension GlobalOptions {
         return Array(rest[..<end]) + moved + Array(rest[end...])
     }
 
-    /// Whether errors must be printed as JSON, even if the arguments do not parse.
+    /// Reports whether errors must be printed as JSON, even if the arguments cannot be parsed.
     static func wantsJSON(_ arguments: [String]) -> Bool {
         arguments.prefix { !$0.hasSameBytes(as: "--") }.contains { $0.hasSameBytes(as: "--json") }
     }

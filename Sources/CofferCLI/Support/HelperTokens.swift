@@ -1,9 +1,10 @@
 import Coffer
 import CofferBase
 
-/// Tokens for the credential helpers of other programs.
+/// Access to tokens for the credential helpers of other programs.
 extension TokenStore {
-    /// Returns the description of every readable token: a damaged one does not keep a helper from another.
+    /// Returns the descriptions of all readable tokens, so that a damaged token does not prevent a helper
+    /// from using another one. Prints a message if any token is damaged.
     func readable() async throws(CofferError) -> [TokenInfo] {
         let listing = try await listing()
         if !listing.corrupt.isEmpty {
@@ -15,8 +16,9 @@ extension TokenStore {
         return listing.tokens
     }
 
-    /// Returns the token of `kind` with the service and the account of `info`. If it arrived while locked and
-    /// `info` did not, leaves it out and returns `nil`, because no user has accepted it.
+    /// Returns the token of `kind` with the service and the account of `info`, or `nil` if there is none.
+    /// Also returns `nil`, with a message, for a token that arrived while locked, unless the token of `info`
+    /// did too: no user has accepted such a token.
     func companion(of info: TokenInfo, kind: TokenKind) async throws(CofferError) -> Token? {
         let id = try TokenID(service: info.id.service, account: info.id.account, kind: kind)
         guard let found = try await get(id) else { return nil }
@@ -29,8 +31,8 @@ extension TokenStore {
 }
 
 extension [TokenInfo] {
-    /// The tokens stored by a caller who had the passcode, or all tokens if there are none of those. A token
-    /// that arrived while locked under another account must not take precedence over them.
+    /// The tokens that did not arrive while locked, or all tokens if each of them did. A token that arrived
+    /// while locked must not take precedence over one that a caller with the passcode stored.
     var vouchedFor: [TokenInfo] {
         let known = filter { !$0.isStoredWhileLocked }
         return known.isEmpty ? self : known

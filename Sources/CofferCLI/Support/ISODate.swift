@@ -6,13 +6,12 @@ enum ISODate {
     /// Parses a date.
     ///
     /// - Parameters:
-    ///   - text: As in 2027-01-31T12:00:00Z.
+    ///   - text: A date such as 2027-01-31T12:00:00Z.
     ///   - option: The option's name, for the error.
     /// - Returns: The date.
     /// - Throws: `invalidInput` for anything else, or for a date before 1970 or after 2261.
     static func parse(_ text: String, of option: String) throws(CofferError) -> Date {
-        guard let date = try? Date(text, strategy: .iso8601), isInCalendar(text), storable.contains(date)
-        else {
+        guard let date = Self.date(text) else {
             throw CofferError(
                 .invalidInput,
                 "\(option) takes a date from 1970 to 2261 such as 2027-01-31T12:00:00Z.")
@@ -20,10 +19,17 @@ enum ISODate {
         return date
     }
 
+    /// The date; `nil` if the text is none, or one before 1970 or after 2261.
+    static func date(_ text: String) -> Date? {
+        guard let date = try? Date(text, strategy: .iso8601), isInCalendar(text), storable.contains(date)
+        else { return nil }
+        return date
+    }
+
     /// The dates that nanoseconds since 1970 can represent.
     private static let storable = Date(timeIntervalSince1970: 0)..<Date(timeIntervalSince1970: 9_214_646_400)
 
-    /// Whether the day exists: the parser reads 31 February as 3 March.
+    /// Reports whether the day exists, because the parser reads 31 February as 3 March.
     private static func isInCalendar(_ text: String) -> Bool {
         let day = String(Substring(text.utf8.prefix { $0 != UInt8(ascii: "T") }))
         return (try? Date(day + "T00:00:00Z", strategy: .iso8601))?.iso8601.utf8.hasPrefix(day) ?? false

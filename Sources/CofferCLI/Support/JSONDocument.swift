@@ -1,40 +1,31 @@
-/// A JSON document to print; its members keep their order.
+import CofferBase
+
+/// A JSON document to print: a value, or documents in a list or an object, whose members keep their order.
 enum JSONDocument {
-    case text(String)
-    case number(Int)
-    case decimal(Double)
-    case flag(Bool)
-    case none
+    case value(JSONValue)
     case list([JSONDocument])
     case object([(String, JSONDocument)])
 
-    /// The document on one line.
-    var encoded: String {
-        switch self {
-        case .text(let value): Self.quoted(value)
-        case .number(let value): String(value)
-        case .decimal(let value): String(value)
-        case .flag(let value): value ? "true" : "false"
-        case .none: "null"
-        case .list(let elements): "[" + elements.map(\.encoded).joined(separator: ",") + "]"
-        case .object(let members):
-            "{" + members.map { Self.quoted($0) + ":" + $1.encoded }.joined(separator: ",") + "}"
-        }
-    }
+    static func text(_ text: String) -> JSONDocument { .value(.string(text)) }
+    static func number(_ number: Int) -> JSONDocument { .value(.integer(Int64(number))) }
+    static func decimal(_ number: Double) -> JSONDocument { .value(.number(number)) }
+    static func flag(_ flag: Bool) -> JSONDocument { .value(.bool(flag)) }
+    static var none: JSONDocument { .value(.null) }
 
-    private static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": result += "\\\""
-            case "\\": result += "\\\\"
-            case "\n": result += "\\n"
-            case "\u{0}"..."\u{1F}", "\u{7F}":
-                let digits = String(scalar.value, radix: 16)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
+    /// Returns the document on one line.
+    ///
+    /// - Throws: `invalidInput` for infinity and not-a-number.
+    func encoded() throws(CofferError) -> String {
+        switch self {
+        case .value(let value): return try value.jsonText()
+        case .list(let elements):
+            let texts = try elements.map { (element) throws(CofferError) in try element.encoded() }
+            return "[" + texts.joined(separator: ",") + "]"
+        case .object(let members):
+            let texts = try members.map { (member) throws(CofferError) in
+                try JSONValue.string(member.0).jsonText() + ":" + member.1.encoded()
             }
+            return "{" + texts.joined(separator: ",") + "}"
         }
-        return result + "\""
     }
 }

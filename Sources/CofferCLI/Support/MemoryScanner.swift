@@ -2,13 +2,13 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Searches for secrets in everything below a directory, in contents and names, and in other places that
-/// could hold them.
+/// Searches for secrets in the contents and the names of everything below a directory, and in other places
+/// that could contain them.
 struct MemoryScanner {
     private var needles = SecretPatterns()
 
     private static let chunkSize = 1 << 20
-    /// Of a longer file, only this many bytes are searched.
+    /// The number of bytes after which the search of a file ends.
     private static let maxFileByteCount: Int64 = 256 << 20
 
     /// Adds a secret; one shorter than 8 bytes is ignored. With `isWhole`, only the whole secret matches, not
@@ -20,18 +20,18 @@ struct MemoryScanner {
     /// The names of the secrets.
     var names: [String] { needles.names }
 
-    /// The places of matches below `root`. A missing root has none.
+    /// Returns the places of matches below `root`; none if `root` cannot be opened.
     func matches(below root: FilePath) throws(CofferError) -> [String] {
         guard let directory = try? Descriptor.open(root, [.read, .directory]) else { return [] }
         return try matches(in: directory)
     }
 
-    /// The matches in bytes from `place`.
-    func matches(in bytes: Span<UInt8>, of place: String) -> [String] {
-        needles.found(in: bytes).sorted().map { "\($0) in \(place)" }
+    /// Returns the matches in bytes from `source`.
+    func matches(in bytes: Span<UInt8>, of source: String) -> [String] {
+        needles.found(in: bytes).sorted().map { "\($0) in \(source)" }
     }
 
-    /// The matches in this process's own memory.
+    /// Returns the matches in this process's own memory.
     func matchesInMemory() throws(CofferError) -> [String] {
         var found: Set<String> = []
         try ProcessMemory.withSelfMemory { () throws(CofferError) in
@@ -57,14 +57,14 @@ struct MemoryScanner {
                 default: continue
                 }
             } catch {
-                // Removed meanwhile, or owned by another user.
+                // The entry has been removed meanwhile, or belongs to another user.
                 guard error.code == .absent || error.code == .permissionDenied else { throw error }
             }
         }
         return found
     }
 
-    /// Reads in chunks, each together with the end of the one before.
+    /// Searches a file in chunks, each of which overlaps the previous one.
     private func matches(in file: borrowing Descriptor, named name: FilePath) throws(CofferError) -> [String]
     {
         var buffer = [UInt8](repeating: 0, count: Self.chunkSize + needles.maxPatternLength)

@@ -13,7 +13,7 @@ extension RemoteCommand.Action {
         }
     }
 
-    /// The part of a vault that the order erases, the user whose namespace it is, and the key that it
+    /// The part of a vault that the command erases, the user whose namespace it erases, and the key that it
     /// concerns.
     fileprivate var details: (scope: String?, user: String?, key: String?) {
         switch self {
@@ -26,7 +26,7 @@ extension RemoteCommand.Action {
 }
 
 extension SignedCommand {
-    /// The contents of the order as members of a JSON document. The counter is text because it has 64 bits.
+    /// The contents of the command as members of a JSON document. The counter is text because it has 64 bits.
     var members: [(String, JSONDocument)] {
         let (scope, user, key) = content.action.details
         let (vault, device): (String?, String?) =
@@ -49,7 +49,7 @@ extension SignedCommand {
     /// The same contents for display to the user, without absent fields.
     var lines: [String] {
         members.compactMap { name, value in
-            guard case .text(let text) = value, !text.isEmpty else { return nil }
+            guard case .value(.string(let text)) = value, !text.isEmpty else { return nil }
             return "\(name): \(text.printable)"
         }
     }

@@ -4,14 +4,14 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// Reads and writes orders, receipts and private keys as files.
+/// Reads and writes signed commands, receipts and private keys as files.
 enum OrderFile {
-    /// Reads an order from a file, or with `-` from standard input.
+    /// Reads a signed command from a file, or from standard input if the path is `-`.
     static func read(_ path: String) throws(CofferError) -> SignedCommand {
         try SignedCommand.read(bytes(path, limit: SignedCommand.maxByteCount + 1))
     }
 
-    /// Reads a receipt from a file.
+    /// Reads a receipt from a file, or from standard input if the path is `-`.
     static func receipt(_ path: String) throws(CofferError) -> [UInt8] { try bytes(path, limit: 1 << 20) }
 
     /// Reads at most `limit` bytes, so that an oversized file is not read to its end.
@@ -40,7 +40,7 @@ enum OrderFile {
         return Array(buffer.prefix(count))
     }
 
-    /// Reads the private key from a file that only this user can access: 64 hexadecimal digits.
+    /// Reads the private key, which is 64 hexadecimal digits, from a file that only this user can access.
     static func privateKey(_ path: String) throws(CofferError) -> SymmetricKey {
         let file = try Descriptor.open(FilePathArgument.path(path), [.read, .nonBlocking])
         let status = try file.status()

@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
 
-/// All output of the command: results go to standard output, messages to standard error.
+/// The output of the program: results go to standard output, messages to standard error.
 ///
 /// Results are written to the descriptor without a buffer, so a full disk or a closed pipe is an error.
 enum Output {
@@ -9,7 +9,7 @@ enum Output {
     static func line(_ text: String) throws(CofferError) { try bytes(Array((text + "\n").utf8).span) }
 
     /// Prints the one JSON document of a command.
-    static func json(_ document: JSONDocument) throws(CofferError) { try line(document.encoded) }
+    static func json(_ document: JSONDocument) throws(CofferError) { try line(document.encoded()) }
 
     /// Prints one line for the user on standard error. Ignores write errors.
     static func message(_ text: String) { part(text + "\n") }
@@ -25,21 +25,30 @@ enum Output {
         try Descriptor.standardOutput().append(bytes)
     }
 
-    /// Prints a requested secret whose characters need no JSON escapes: alone on a line, or as JSON.
-    static func secret(_ name: String, _ value: Span<UInt8>, asJSON: Bool) throws(CofferError) {
+    /// Prints a requested secret whose characters need no JSON escapes: alone on a line, or as JSON with
+    /// other members after it.
+    static func secret(
+        _ name: String, _ value: Span<UInt8>, asJSON: Bool, with others: [(String, JSONDocument)] = []
+    ) throws(CofferError) {
+        // Without the brace that begins the object of the other members.
+        let rest = String(try JSONDocument.object(others).encoded().dropFirst())
         if asJSON { try text("{") }
         try member(name, value, named: asJSON, asJSON: asJSON)
-        try text(asJSON ? "}\n" : "\n")
+        guard asJSON else { return try text("\n") }
+        try text((others.isEmpty ? "" : ",") + rest + "\n")
     }
 
-    /// Writes bytes unchanged, or as Base64 in a JSON document.
-    static func content(_ name: String, _ value: Span<UInt8>, asJSON: Bool) throws(CofferError) {
+    /// Writes bytes unchanged, or as Base64 in a JSON document with other members after it.
+    static func content(
+        _ name: String, _ value: Span<UInt8>, asJSON: Bool, with others: [(String, JSONDocument)] = []
+    ) throws(CofferError) {
         guard asJSON else { return try bytes(value) }
         let text = try Encoding.base64(value)
-        try secret(name, text.span, asJSON: true)
+        try secret(name, text.span, asJSON: true, with: others)
     }
 
-    /// Prints two such secrets, each on a line with its name, or as one JSON document.
+    /// Prints two secrets whose characters need no JSON escapes: each on a line with its name, or as one JSON
+    /// document.
     static func secrets(
         _ firstName: String, _ first: Span<UInt8>, _ secondName: String, _ second: Span<UInt8>, asJSON: Bool
     ) throws(CofferError) {
@@ -50,7 +59,7 @@ enum Output {
         try text(asJSON ? "}\n" : "\n")
     }
 
-    /// Written in parts, so that the secret never becomes a string.
+    /// Prints a secret and its name in parts, so that the secret never becomes a string.
     private static func member(
         _ name: String, _ value: Span<UInt8>, named: Bool, asJSON: Bool
     ) throws(CofferError) {

@@ -6,14 +6,14 @@ import SystemPackage
 
 /// Reads passcodes and keys from a descriptor or a terminal, never from an argument or the environment.
 enum PasscodeInput {
-    /// Reads the first line of the given descriptor; returns `nil` if there is none.
+    /// Reads the first line of the given descriptor; returns `nil` if no descriptor is given.
     static func read(_ number: Int32?) throws(CofferError) -> SecretBytes? {
         guard let number else { return nil }
         return SecretBytes(try line(of: number))
     }
 
-    /// Reads from the descriptor, or from a terminal without echo; returns `nil` if there is no terminal
-    /// either.
+    /// Reads a secret from the given descriptor, or without echo from a terminal; returns `nil` if there is
+    /// neither.
     static func readOrPrompt(
         _ number: Int32?, prompt: String = "Passcode: "
     ) throws(CofferError) -> SecretBytes? {
@@ -42,9 +42,17 @@ enum PasscodeInput {
     /// The descriptors from which a line has been read.
     private static let taken = Mutex<Set<Int32>>([])
 
+    /// Reads the passcode of a vault from the first line of a descriptor. A carriage return before the
+    /// newline does not belong to it: in a file written on Windows it would cost an attempt.
+    static func passcode(on number: Int32) throws(CofferError) -> SecretBytes {
+        SecretBytes(try line(of: number, droppingReturn: true))
+    }
+
     /// Reads one line and closes the descriptor, so that no child process inherits it. The standard streams
     /// stay open: the message follows the line on standard input.
-    static func line(of number: Int32) throws(CofferError) -> GuardedBytes {
+    static func line(
+        of number: Int32, droppingReturn: Bool = false
+    ) throws(CofferError) -> GuardedBytes {
         // A standard stream can hold the next secret after this line; other descriptors end with their first
         // line.
         guard number <= 2 || taken.withLock({ $0.insert(number).inserted }) else {
@@ -53,6 +61,6 @@ enum PasscodeInput {
                 "Descriptor \(number) is specified for two secrets. Use a separate one for each.")
         }
         let descriptor = try Descriptor.inherited(number)
-        return try SecretInput.line(from: descriptor)
+        return try SecretInput.line(from: descriptor, droppingReturn: droppingReturn)
     }
 }

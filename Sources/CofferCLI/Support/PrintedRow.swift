@@ -2,9 +2,9 @@ import CofferBase
 import FoundationEssentials
 import GRDB
 
-/// Formats the values of a row for printing. Each text is printed completely, or an error is thrown.
+/// Formats the values of a row for printing. Every text is either printed completely or causes an error.
 enum PrintedRow {
-    /// One line, with tabs between the columns.
+    /// Returns the row as one line, with tabs between the columns.
     static func line(_ row: Row) throws(CofferError) -> String {
         var columns: [String] = []
         for (index, column) in row.enumerated() {
@@ -13,7 +13,7 @@ enum PrintedRow {
         return columns.joined(separator: "\t")
     }
 
-    /// An object with a member for each column.
+    /// Returns the row as an object with a member for each column.
     static func document(_ row: Row) throws(CofferError) -> JSONDocument {
         var members: [(String, JSONDocument)] = []
         for (index, column) in row.enumerated() {
@@ -77,8 +77,8 @@ enum PrintedRow {
         return String(result)
     }
 
-    /// Whether the character controls a terminal, ends a line or changes the text direction. All of these
-    /// have four digits.
+    /// Reports whether the character controls a terminal, ends a line or changes the text direction. The code
+    /// points of all these characters have at most four hexadecimal digits.
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true

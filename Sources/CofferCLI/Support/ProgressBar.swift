@@ -5,7 +5,8 @@ import Synchronization
 /// A progress bar on standard error for long files; does nothing if standard error is not a terminal.
 final class ProgressBar: Sendable {
     private static let width = 40
-    /// Shorter work ends before the bar could be read.
+    /// The size in bytes of the smallest file for which the bar appears. Shorter work ends before a user
+    /// could read the bar.
     private static let shortest: Int64 = 32 << 20
 
     private let title: String
@@ -17,7 +18,7 @@ final class ProgressBar: Sendable {
         isTerminal = (try? Descriptor.standardError().isTerminal) ?? false
     }
 
-    /// The progress handler for stores; `nil` if there is no terminal.
+    /// The progress handler to pass to the file store, or `nil` if standard error is not a terminal.
     var report: (@Sendable (FileProgress) -> Void)? {
         guard isTerminal else { return nil }
         return { [self] in show($0) }

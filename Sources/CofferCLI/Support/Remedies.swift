@@ -1,10 +1,10 @@
 import CofferBase
 
 extension CofferError.Remedy {
-    /// The remedy as one or more sentences, with the command that carries it out.
+    /// The remedy as one or more sentences, with the command that carries out the remedy.
     var sentence: String { Self.sentences[self] ?? "" }
 
-    /// The words of the command for every remedy of the library; a house rule finds one that is missing.
+    /// The sentences for every remedy of the library. A house rule finds a remedy without a sentence.
     private static let sentences = vaultSentences.merging(fileSentences) { $1 }
         .merging(protectionSentences) { $1 }
 
@@ -53,7 +53,7 @@ extension CofferError.Remedy {
     ]
 
     private static let fileSentences: [CofferError.Remedy: String] = [
-        .listFiles: "Run coffer file list to see the ids of all files.",
+        .listFiles: "Run coffer file list to see the names and ids of all files.",
         .removeUnfinishedFiles: "Run coffer file list to remove them now.",
         .restoreOrRemoveFile: """
         Restore the container from a backup of the vault directory, or remove the file with coffer file \
@@ -101,12 +101,12 @@ extension CofferError.Remedy {
 }
 
 extension CofferError {
-    /// The message on one line, with the words of the command for the remedy after it.
+    /// The message on one line, followed by the sentences for the remedy.
     var advice: String { (message + (remedy.map { " " + $0.sentence } ?? "")).printable }
 }
 
 extension JSONDocument {
-    /// The name of a remedy and its sentence, as members of an object.
+    /// Returns the name of a remedy and its sentences, as members of an object.
     static func members(of remedy: CofferError.Remedy?) -> [(String, JSONDocument)] {
         [
             ("remedy", remedy.map { .text($0.name) } ?? .none),

@@ -1,7 +1,7 @@
-/// Counts the placeholders of a SQL text.
+/// Counts the placeholders in SQL statements.
 enum SQLPlaceholders {
-    /// The number of plain `?` outside of strings, quoted names and comments; `nil` if there is a numbered or
-    /// named placeholder, which values in order cannot fill.
+    /// Returns the number of plain `?` outside of strings, quoted names and comments, or `nil` if there is a
+    /// numbered or named placeholder, which a list of values cannot fill.
     static func count(_ sql: String) -> Int? {
         let bytes = Array(sql.utf8)
         var (index, count) = (0, 0)
@@ -18,7 +18,7 @@ enum SQLPlaceholders {
                 guard !isDigit(next) else { return nil }
                 count += 1
             } else if isName(bytes[index]) {
-                // A word may contain a $, which does not begin a parameter there.
+                // A word may contain `$`, which does not begin a parameter there.
                 while index + 1 < bytes.count,
                     isName(bytes[index + 1]) || isDigit(bytes[index + 1])
                         || bytes[index + 1] == UInt8(ascii: "$")
@@ -35,7 +35,8 @@ enum SQLPlaceholders {
         return count
     }
 
-    /// The byte that ends a string or quoted name which `byte` begins.
+    /// Returns the byte that ends the string or the quoted name that `byte` begins, or `nil` if it begins
+    /// neither.
     private static func closing(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"): byte
@@ -44,8 +45,8 @@ enum SQLPlaceholders {
         }
     }
 
-    /// The index of the closing quote. A doubled quote ends one part and begins the next, with the same
-    /// result here.
+    /// Returns the index of the closing quote. A doubled quote counts as the end of one string and the
+    /// beginning of the next, which leads to the same result.
     private static func end(of bytes: [UInt8], after start: Int, _ quote: UInt8) -> Int {
         bytes[(start + 1)...].firstIndex(of: quote) ?? bytes.count
     }

@@ -9,7 +9,7 @@ enum SecretJSON {
 
     // MARK: Writing
 
-    /// Writes one object on a line; its members keep their order.
+    /// Returns one object on a line; its members keep their order.
     ///
     /// - Throws: `refused` for a secret that is not text.
     static func line(_ members: [(name: String, value: Token)], before: String = "") throws(CofferError)
@@ -49,8 +49,8 @@ enum SecretJSON {
 
     // MARK: Reading
 
-    /// Returns the members of an object whose values are texts, numbers or words; other values are refused.
-    /// Only texts are returned, by the bytes of their names.
+    /// Returns the members of an object that are texts, by the bytes of their names. Ignores numbers, `true`,
+    /// `false` and `null`, and throws `invalidInput` for any other value.
     static func members(of document: Span<UInt8>) throws(CofferError) -> [[UInt8]: Token] {
         var reader = Reader(document)
         return try reader.object()
@@ -104,7 +104,7 @@ enum SecretJSON {
             while let byte = peek(), [0x20, 0x09, 0x0A, 0x0D].contains(byte) { position += 1 }
         }
 
-        /// A number, true, false or null.
+        /// Skips a number, `true`, `false` or `null`.
         private mutating func skipWord() throws(CofferError) {
             let start = position
             while let byte = peek(), (0x30...0x7A).contains(byte) || [0x2B, 0x2D, 0x2E].contains(byte) {
@@ -145,7 +145,8 @@ enum SecretJSON {
             }
         }
 
-        /// Half a surrogate pair represents no character.
+        /// Reads the digits of an escape, and the second escape of a surrogate pair. Half a surrogate pair
+        /// represents no character and becomes U+FFFD.
         private mutating func unicode() throws(CofferError) -> Unicode.Scalar {
             let first = try hex()
             guard (0xD800..<0xDC00).contains(first), position + 1 < bytes.count,

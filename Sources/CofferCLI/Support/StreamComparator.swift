@@ -11,10 +11,10 @@ final class StreamComparator: Sendable {
 
     func add(_ bytes: Span<UInt8>) throws(CofferError) {
         let offset = state.withLock { $0.offset }
-        var piece = [UInt8](repeating: 0, count: bytes.count)
-        var span = piece.mutableSpan
+        var chunk = [UInt8](repeating: 0, count: bytes.count)
+        var span = chunk.mutableSpan
         let count = try original.read(at: offset, into: &span)
-        let same = count == bytes.count && ConstantTime.equal(piece.span, bytes)
+        let same = count == bytes.count && ConstantTime.equal(chunk.span, bytes)
         state.withLock { state in
             state.offset += Int64(bytes.count)
             state.isEqual = state.isEqual && same

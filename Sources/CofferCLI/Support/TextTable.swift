@@ -1,15 +1,16 @@
 import CofferBase
 
 extension String {
-    /// The text without characters that disturb a terminal or a line, or are invisible: one name on the
-    /// screen must not look like another.
+    /// The text with `?` in place of characters that disturb a terminal or a line, or that are invisible: no
+    /// name on the screen may look like another one.
     var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.isPrintable ? $0 : "?" }))
     }
 }
 
 extension Unicode.Scalar {
-    /// Combining marks are kept because they belong to the letter before, as are variation selectors.
+    /// Whether the character is printed unchanged. Combining marks and variation selectors are, because they
+    /// belong to the preceding letter.
     fileprivate var isPrintable: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: false
@@ -21,7 +22,8 @@ extension Unicode.Scalar {
 
 /// A table of text in columns.
 enum TextTable {
-    /// A heading and rows; the first `textColumns` columns are flush left, the others, numbers, flush right.
+    /// Returns the lines of a table. The first `textColumns` columns are flush left; the others contain
+    /// numbers and are flush right.
     static func lines(_ heading: [String], _ rows: [[String]], textColumns: Int) -> [String] {
         let all = [heading] + rows
         let widths = heading.indices.map { column in all.map { $0[column].count }.max() ?? 0 }

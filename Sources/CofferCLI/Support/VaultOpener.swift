@@ -2,31 +2,53 @@ import Coffer
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import SystemPackage
 
 /// Opens and unlocks the vault for commands.
 enum VaultOpener {
-    /// Opens the vault, locked.
+    /// Opens the vault and leaves it locked.
     static func vault(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         let vault = try await Vault(at: location(global), interaction: global.interaction)
         vault.shareEphemeralTokens()
         return vault
     }
 
+    /// The vault that the options name: the user's, if they name one.
     static func location(_ global: GlobalOptions) throws(CofferError) -> VaultLocation {
+        let home = try homeLocation(global)
+        guard let user = global.user else { return home }
+        guard ProgramArguments.isText(user) else {
+            throw CofferError(.invalidInput, "The user's name must be UTF-8.")
+        }
+        return try home.namespace(of: user)
+    }
+
+    /// The vault in the vault directory, whatever user is named.
+    static func homeLocation(_ global: GlobalOptions) throws(CofferError) -> VaultLocation {
         VaultLocation(path: try global.homePath())
     }
 
     /// Opens and unlocks the vault: with the given passcode, with keys that `unlock` cached in the kernel
     /// keyring, without a passcode if none is set, or by asking on the terminal. If there is no terminal,
-    /// keys that outlast a lock still open items of their class.
-    static func unlocked(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+    /// keys that outlast a lock still open items of their class. `given` is the passcode on `--passcode-fd`
+    /// if the caller has read it already.
+    static func unlocked(
+        _ global: GlobalOptions, with given: Passcode? = nil
+    ) async throws(CofferError) -> Vault {
         let vault = try await vault(global)
-        try await unlock(vault, global, isHolding: false) { _ in true }
+        try await unlock(vault, global, with: given, isHolding: false) { _ in true }
         return vault
     }
 
-    /// Runs an operation that requires an unlocked vault. Keys that outlast a lock are not enough for it; the
-    /// error then names the option for the passcode.
+    /// Opens the vault, and unlocks it if that needs no passcode. Never asks for one.
+    static func unlockedSilently(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+        let vault = try await vault(global)
+        if try await !vault.restoreCachedKeys() { try await vault.unlock() }
+        return vault
+    }
+
+    /// Runs an operation that requires an unlocked vault, for which keys that outlast a lock are not
+    /// sufficient. If only such keys are available, the error names the option for the passcode.
     static func withPasscode<Result>(
         _ global: GlobalOptions, _ body: (Vault) async throws(CofferError) -> Result
     ) async throws(CofferError) -> Result {
@@ -39,8 +61,8 @@ enum VaultOpener {
         }
     }
 
-    /// Unlocks with keys that may be cached for this long: those of every class, none of which is cached
-    /// until an exact earlier time.
+    /// Opens and unlocks the vault with keys that can be cached for `duration`: the keys of every class, none
+    /// of which is already cached until an exact earlier time.
     static func unlockedForHolding(
         _ global: GlobalOptions, for duration: Duration?
     ) async throws(CofferError) -> Vault {
@@ -62,14 +84,15 @@ enum VaultOpener {
         "The vault is locked, and there is no terminal to ask for its passcode. Specify it with "
         + "--passcode-fd, or run coffer unlock first."
 
-    /// Unlocks a vault; cached keys in the kernel keyring suffice if `isEnough` returns true. With
-    /// `isHolding`, a lock by another process is noticed from here on.
+    /// Unlocks a vault; cached keys in the kernel keyring are sufficient if `isEnough` returns `true`. With
+    /// `isHolding`, caching the keys later detects a lock by another process since this call.
     private static func unlock(
-        _ vault: Vault, _ global: GlobalOptions, isHolding: Bool, _ isEnough: (Vault) -> Bool
+        _ vault: Vault, _ global: GlobalOptions, with known: Passcode? = nil, isHolding: Bool,
+        _ isEnough: (Vault) -> Bool
     ) async throws(CofferError) {
-        let given = try passcode(global)
+        let suppliedPasscode: Passcode? = if let known { known } else { try passcode(global) }
         if isHolding { try await vault.announceHolding() }
-        if let passcode = given { return try await unlock(vault, with: passcode) }
+        if let passcode = suppliedPasscode { return try await unlock(vault, with: passcode) }
         if try await vault.restoreCachedKeys(), isEnough(vault) { return }
         do throws(CofferError) {
             try await vault.unlock()
@@ -79,21 +102,21 @@ enum VaultOpener {
                 guard vault.hasKeys else { throw CofferError(.locked, noTerminal) }
                 return
             }
-            // A lock during the passcode prompt precedes this unlock.
+            // A lock that occurred during the passcode prompt precedes this unlock.
             if isHolding { try await vault.announceHolding() }
             try await unlock(vault, with: typed)
         }
     }
 
     /// Unlocks with the given or typed passcode, for a scheme that uses the passcode itself. Cached keys
-    /// unlock the vault but do not reveal its passcode; if `isNeeded`, the passcode is asked for anyway.
+    /// unlock the vault but do not reveal its passcode; with `isNeeded`, asks for the passcode nevertheless.
     static func unlockedKeepingPasscode(
         _ global: GlobalOptions, isNeeded: Bool
     ) async throws(CofferError) -> (vault: Vault, passcode: Token?) {
         let vault = try await vault(global)
         let secret: Token
         if let number = global.passcodeFd {
-            secret = try Token(SecretBytes(PasscodeInput.line(of: number)))
+            secret = try Token(PasscodeInput.passcode(on: number))
         } else {
             let isUnlocked = try await vault.restoreCachedKeys()
             if isUnlocked, !isNeeded { return (vault, nil) }
@@ -117,33 +140,58 @@ enum VaultOpener {
         + "--passcode-fd. If the key has another passcode or none, specify that one with --key-passcode-fd."
     private static let ofVault = "Specify its passcode with --passcode-fd."
 
-    /// Unlocks for the helpers of other programs, whose users see only the message.
-    static func unlockedForHelper(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+    /// Unlocks for the helpers of other programs, whose users see only the message. With `prompt`, asks for
+    /// the passcode on the terminal of this process, although standard input belongs to the other program.
+    static func unlockedForHelper(
+        _ global: GlobalOptions, prompt: String? = nil
+    ) async throws(CofferError) -> Vault {
         do throws(CofferError) {
-            return try await unlocked(global)
+            let vault = try await unlocked(global)
+            // Keys that outlast a lock do not open every token.
+            guard !vault.isUnlocked, let prompt else { return vault }
+            if let opened = try await unlockedOnTerminal(global, prompt) { return opened }
+            return vault
         } catch {
             guard error.code == .locked else { throw error }
-            throw CofferError(.locked, "The vault is locked. Run coffer unlock first.")
+            guard let prompt, let vault = try await unlockedOnTerminal(global, prompt) else {
+                throw CofferError(.locked, "The vault is locked. Run coffer unlock first.")
+            }
+            return vault
         }
+    }
+
+    /// Unlocks with a passcode typed on the controlling terminal; returns `nil` if there is none.
+    private static func unlockedOnTerminal(
+        _ global: GlobalOptions, _ prompt: String
+    ) async throws(CofferError) -> Vault? {
+        guard (try? Descriptor.open("/dev/tty", .readWrite)) != nil else { return nil }
+        let vault = try await vault(global)
+        await warnBeforeLastAttempt(vault)
+        try await unlock(vault, with: Passcode.readFromTerminal(prompt: prompt))
+        return vault
     }
 
     /// Unlocks for storing. If the vault is locked and there is no way to ask for the passcode, returns it
     /// locked; stored tokens then wait for an unlock.
-    static func unlockedForStoring(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+    static func unlockedForStoring(
+        _ global: GlobalOptions, with given: Passcode? = nil
+    ) async throws(CofferError) -> Vault {
         do throws(CofferError) {
-            return try await unlocked(global)
+            return try await unlocked(global, with: given)
         } catch {
             guard error.code == .locked else { throw error }
             return try await vault(global)
         }
     }
 
-    /// The passcode on `--passcode-fd`; `nil` if the option was not given.
+    /// Reads the passcode from `--passcode-fd`; returns `nil` if the option was not given.
     static func passcode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
-        try wrap(PasscodeInput.read(global.passcodeFd))
+        guard let number = global.passcodeFd else { return nil }
+        return try Passcode(PasscodeInput.passcode(on: number))
     }
 
-    /// The current passcode: from `--passcode-fd`, or from the terminal.
+    /// Reads the current passcode from `--passcode-fd` or from the terminal; returns `nil` if there is
+    /// neither.
     static func currentPasscode(
         _ global: GlobalOptions, of vault: Vault
     ) async throws(CofferError) -> Passcode? {
@@ -151,29 +199,33 @@ enum VaultOpener {
         return try await typedPasscode("Current passcode: ", of: vault)
     }
 
-    /// A new passcode: from the given descriptor, or typed twice on the terminal.
+    /// What an owner must know before the first wrong passcode.
+    static let erasureNotice =
+        "The tenth wrong passcode in a row erases the vault with everything in it. Keep a copy of what must "
+        + "not be lost."
+
+    /// A new passcode: from the given descriptor, or typed twice on the terminal. A typed one that `policy`
+    /// refuses is not asked for a second time.
     static func newPasscode(
-        onDescriptor number: Int32?, option: String = "--new-passcode-fd"
+        onDescriptor number: Int32?, option: String = "--new-passcode-fd", policy: PasscodePolicy
     ) throws(CofferError) -> Passcode {
-        if let number { return try Passcode(SecretBytes(PasscodeInput.line(of: number))) }
-        guard let first = try typedPasscode("New passcode: ") else {
+        if let number { return try Passcode(PasscodeInput.passcode(on: number)) }
+        guard try Descriptor.standardInput().isTerminal else {
             throw CofferError(
                 .invalidInput,
                 "A new passcode is required, and there is no terminal to ask for it. Specify it with "
                     + "\(option).")
         }
-        guard let second = try typedPasscode("Confirm passcode: "), first.isEqual(to: second) else {
-            throw CofferError(.invalidInput, "The two passcodes do not match.")
-        }
-        return first
+        return try TypedTwice.read(
+            "New passcode: ", confirmation: "Confirm passcode: ", noun: "passcodes", check: policy.check)
     }
 
-    /// Unlocks. If attempts are delayed after wrong passcodes, waits for the delay.
+    /// Unlocks the vault. If attempts are delayed after wrong passcodes, waits for the delay.
     static func unlock(_ vault: Vault, with passcode: Passcode?) async throws(CofferError) {
         try await waitingForDelay { () async throws(CofferError) in try await vault.unlock(with: passcode) }
     }
 
-    /// Runs an operation that evaluates a passcode; after a reported delay, runs it again.
+    /// Runs an operation that checks a passcode. After a delay that the operation reports, runs it again.
     @discardableResult
     static func waitingForDelay<Result>(
         _ body: () async throws(CofferError) -> Result
@@ -192,10 +244,10 @@ enum VaultOpener {
         }
     }
 
-    /// A longer delay is an error instead of a wait.
+    /// The longest delay to wait for; a longer one is an error.
     private static let maxWait = Duration.seconds(60)
 
-    /// Reads the passcode of a vault. Warns the user before the last attempt.
+    /// Reads the passcode of a vault from the terminal. Warns the user before the last attempt.
     private static func typedPasscode(
         _ prompt: String, of vault: Vault
     ) async throws(CofferError) -> Passcode? {
@@ -205,23 +257,13 @@ enum VaultOpener {
     }
 
     private static func warnBeforeLastAttempt(_ vault: Vault) async {
-        guard let left = (try? await vault.status())?.attemptsLeft, left <= 1 else { return }
+        guard let attemptsLeft = try? await vault.attemptsLeft(), attemptsLeft <= 1 else { return }
         Output.message("coffer: one attempt left: the next wrong passcode erases this vault.")
-    }
-
-    private static func typedPasscode(_ prompt: String) throws(CofferError) -> Passcode? {
-        guard try Descriptor.standardInput().isTerminal else { return nil }
-        return try Passcode.readFromTerminal(prompt: prompt)
-    }
-
-    private static func wrap(_ secret: consuming SecretBytes?) throws(CofferError) -> Passcode? {
-        guard let secret else { return nil }
-        return try Passcode(secret)
     }
 }
 
 extension Token {
-    /// A copy of the bytes in separate guarded memory.
+    /// Returns a copy of the bytes in separate guarded memory.
     func copied() throws(CofferError) -> SecretBytes {
         try exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
     }

@@ -6,7 +6,7 @@ import SystemPackage
 
 /// Finds the vector files under the given paths, and the manifests beside them.
 struct VectorSearch {
-    /// The largest file that is read, in bytes.
+    /// The maximum size of a file to read, in bytes.
     private static let largestFile = 256 << 20
 
     /// The files found, in the order of the paths, and by name within a directory.
@@ -16,7 +16,8 @@ struct VectorSearch {
 
     /// Searches the paths.
     ///
-    /// - Throws: `corrupt` for a damaged manifest. An unreadable path is kept; its report contains the error.
+    /// - Throws: `corrupt` for a damaged manifest. The search keeps an unreadable path, whose report then
+    ///   contains the error.
     static func run(_ paths: [FilePath], manifests: [FilePath]) throws(CofferError) -> VectorSearch {
         var search = VectorSearch()
         var known = manifests
@@ -27,7 +28,7 @@ struct VectorSearch {
                 if (try? Descriptor.open(beside, [.read, .nonBlocking])) != nil { known.append(beside) }
                 continue
             }
-            try search.look(in: folder, path, &known)
+            try search.addFiles(in: folder, path, &known)
         }
         var read: Set<FilePath> = []
         for path in known where read.insert(path).inserted {
@@ -45,20 +46,20 @@ struct VectorSearch {
         return try file.readAll(limit: largestFile)
     }
 
-    /// Adds the files of a directory and those below it. Links to files are followed, links to directories
-    /// are not.
-    private mutating func look(
+    /// Adds the vector files and manifests of a directory and of those below it. Follows links to files, but
+    /// not links to directories.
+    private mutating func addFiles(
         in folder: borrowing Descriptor, _ path: FilePath, _ known: inout [FilePath]
     ) throws(CofferError) {
         for name in try folder.names().sorted(by: { $0.string < $1.string }) {
-            let place = path.pushing(name)
+            let entry = path.pushing(name)
             switch try folder.status(of: name)?.kind {
             case .directory:
-                try look(in: try folder.open(name, [.read, .directory]), place, &known)
+                try addFiles(in: try folder.open(name, [.read, .directory]), entry, &known)
             case .some where name.string == VectorManifest.fileName:
-                known.append(place)
+                known.append(entry)
             case .some where name.extension == "json":
-                files.append(place)
+                files.append(entry)
             default:
                 break
             }

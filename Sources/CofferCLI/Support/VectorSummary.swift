@@ -48,7 +48,7 @@ struct VectorSummary {
         ])
     }
 
-    /// The lines of the table, and the lines after it.
+    /// The lines of the table and those that follow it.
     var lines: [String] {
         var lines = TextTable.lines(
             ["algorithm", "source", "declared", "equal", "refused", "failed", "skipped", "seconds"], rows,
@@ -96,7 +96,8 @@ struct VectorSummary {
         }
     }
 
-    /// The number of algorithms with a negative control, and of those whose controls were all noticed.
+    /// The number of algorithms whose negative controls were all detected, and of all algorithms with a
+    /// negative control.
     private var controls: (detected: Int, total: Int) {
         let run = reports.filter { $0.controlDetected != nil }
         let missed = Set(run.filter { $0.controlDetected == false }.map(\.algorithm))
@@ -132,6 +133,6 @@ struct VectorSummary {
 }
 
 extension Duration {
-    /// Seconds, to the thousandth.
+    /// The duration in seconds, rounded to a thousandth.
     fileprivate var roundedSeconds: Double { ((self / .seconds(1)) * 1000).rounded() / 1000 }
 }

@@ -4,16 +4,17 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// Checks what a wipe leaves behind. Before the wipe, it plants canaries in the vault and verifies that a
-/// search finds them; after the wipe, the same search must find none.
+/// A proof that a wipe leaves no secrets behind. Before the wipe, the proof plants canaries in the vault and
+/// verifies that a search finds them; after the wipe, the same search must find none.
 struct WipeProof {
-    /// The patterns for disks and keyrings, and those for memory, where names and sealed bytes may stay.
+    /// The patterns to search for on disks and in keyrings.
     private var search = MemoryScanner()
+    /// The patterns to search for in memory, where names and sealed bytes may stay.
     private var memory = MemoryScanner()
     private let home: FilePath
     private let vaultID: VaultID
-    /// The number of matches before the wipe, by place.
-    private(set) var control: [(place: String, matches: Int)] = []
+    /// The number of matches before the wipe, by location.
+    private(set) var control: [(location: String, matches: Int)] = []
 
     init(of vaultID: VaultID, at location: VaultLocation) {
         home = location.path
@@ -90,7 +91,7 @@ struct WipeProof {
         control.append(("directories in memory", matches))
     }
 
-    /// Adds the contents of the key files, and records how many matches the search finds in each place now.
+    /// Adds the contents of the key files to the patterns, and records the number of matches in each place.
     mutating func scanBeforeWipe() throws(CofferError) {
         let vault = try Descriptor.open(home.appending("vault"), [.read, .directory])
         for (name, range) in Self.keyRanges {
@@ -115,23 +116,25 @@ struct WipeProof {
         ("attempts", 480..<512),
     ]
 
-    /// Throws unless the planted canaries were found; otherwise finding nothing later would prove nothing.
+    /// Throws if the search found nothing in a place that must contain secrets; otherwise finding nothing
+    /// later would prove nothing.
     func requirePositiveControl() throws(CofferError) {
         func looksFor(_ name: String) -> Bool { names.contains(name) }
         let isPlanted = looksFor("the value of a token")
-        for (place, matches) in control where matches == 0 {
-            if place == "the kernel keyring", !isPlanted || !looksFor("a class key") { continue }
-            if place == "the memory of this process", !isPlanted || !looksFor("a class key") {
+        for (location, matches) in control where matches == 0 {
+            if location == "the kernel keyring", !isPlanted || !looksFor("a class key") { continue }
+            if location == "the memory of this process", !isPlanted || !looksFor("a class key") {
                 continue
             }
             throw CofferError(
-                .internalFailure, "The search misses what is in \(place). Nothing was wiped.")
+                .internalFailure, "The search misses what is in \(location). Nothing was wiped.")
         }
     }
 
     // MARK: After
 
-    /// The matches of the search now. A pattern that was not found before the wipe proves nothing.
+    /// Returns the matches after the wipe. A pattern that the search did not find before the wipe proves
+    /// nothing.
     func scanAfterWipe() throws(CofferError) -> [String] {
         var matches = try search.matches(below: home)
         for directory in Self.memoryDirectories + Self.keyringDirectories {
@@ -148,8 +151,8 @@ struct WipeProof {
     /// The names of the patterns.
     var names: [String] { search.names }
 
-    /// Every place that is searched.
-    var places: [String] {
+    /// Every location that is searched.
+    var locations: [String] {
         let directories = [home] + Self.memoryDirectories + Self.keyringDirectories
         return directories.map(\.string) + ["the kernel keyring", "the memory of this process"]
     }
@@ -171,7 +174,8 @@ struct WipeProof {
         return ["/dev/shm"] + (runtime.map { $0.isAbsolute ? [$0] : [] } ?? [])
     }
 
-    /// Where desktop keyrings such as gnome-keyring keep their files.
+    /// The directory in which desktop keyrings such as gnome-keyring store their files; empty if it is
+    /// unknown.
     private static var keyringDirectories: [FilePath] {
         if let data = Environment.path("XDG_DATA_HOME"), data.isAbsolute {
             return [data.appending("keyrings")]

@@ -1,15 +1,16 @@
 public import CofferBase
 import CofferEngine
 
-/// Authenticated encryption with associated data, with a key schedule reused for many messages.
+/// Authenticated encryption with associated data under one key, prepared once for many messages.
 ///
 /// `seal` draws a random nonce for each message and prepends it: nonce ‖ ciphertext ‖ tag. Tags are always 16
-/// bytes. Every failure to open is the same `notAuthentic`, and no plaintext is released before the tag has
-/// been checked. Only ``UnsafeNonceAEAD`` seals under nonces that the caller chooses.
+/// bytes. Every failure to open a message throws the same `notAuthentic`, and no plaintext is released before
+/// the tag is checked. Only ``UnsafeNonceAEAD`` seals under nonces that the caller chooses.
 ///
 /// Limits: with the 12-byte nonces of AES-GCM and ChaCha20-Poly1305, seal at most 2^32 messages under one key
-/// (NIST SP 800-38D section 8.3); this type counts them and refuses more. XChaCha20-Poly1305 and XAES-256-GCM
-/// have no such limit. For many messages whose nonces share their first half, see ``XAES256GCM``.
+/// (NIST SP 800-38D section 8.3). A value of this type counts its messages and refuses to seal more.
+/// XChaCha20-Poly1305 and XAES-256-GCM have no such limit. For many messages whose nonces share their first
+/// half, see ``XAES256GCM``.
 ///
 /// Sources: NIST SP 800-38D, RFC 8439, draft-irtf-cfrg-xchacha-03, C2SP XAES-256-GCM.
 public struct AEAD: ~Copyable, Sendable {
@@ -35,7 +36,7 @@ public struct AEAD: ~Copyable, Sendable {
         /// The nonce's size in bytes: 24 for the two algorithms whose names begin with X, otherwise 12.
         public var nonceSize: Int { engine == nil ? 24 : AEADCipher.nonceSize }
 
-        /// `nil` if the nonce is longer than the underlying cipher's.
+        /// The engine's algorithm; `nil` for the algorithms with 24-byte nonces.
         var engine: AEADCipher.Algorithm? {
             switch self {
             case .aes128GCM: .aes128GCM
@@ -58,7 +59,7 @@ public struct AEAD: ~Copyable, Sendable {
     /// The algorithm.
     public var algorithm: Algorithm { cipher.algorithm }
 
-    /// Prepares `key` for use.
+    /// Prepares `key` for many messages.
     ///
     /// - Throws: `invalidInput` for a key of the wrong size.
     public static func prepare(_ algorithm: Algorithm, key: borrowing SymmetricKey) throws(CofferError)
@@ -90,9 +91,9 @@ public struct AEAD: ~Copyable, Sendable {
         return sealed
     }
 
-    /// Opens a message sealed by ``seal(_:associatedData:)`` into guarded memory.
+    /// Opens a message that ``seal(_:associatedData:)`` sealed, into guarded memory.
     ///
-    /// - Throws: `notAuthentic` for anything else.
+    /// - Throws: `notAuthentic` unless the message was sealed under this key with this associated data.
     public mutating func open(
         _ sealed: Span<UInt8>, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> SecretBytes {
@@ -113,7 +114,8 @@ public struct AEAD: ~Copyable, Sendable {
     ///   - nonce: Exactly the algorithm's nonce size.
     ///   - associatedData: The bytes that were authenticated with the plaintext.
     ///   - output: Exactly 16 bytes shorter than `sealed`; cleared if opening fails.
-    /// - Throws: `notAuthentic` if the tag is invalid; `invalidInput` for a nonce of the wrong size.
+    /// - Throws: `notAuthentic` if `sealed` is too short or its tag is invalid; `invalidInput` for a nonce or
+    ///   an output of the wrong size.
     public mutating func open(
         _ sealed: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>

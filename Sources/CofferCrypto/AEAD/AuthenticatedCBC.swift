@@ -1,12 +1,12 @@
 public import CofferBase
 import CofferEngine
 
-/// AES-256-CBC with PKCS#5 padding, made safe by encrypt-then-MAC with HMAC-SHA-256.
+/// AES-256-CBC with PKCS#5 padding, authenticated by encrypt-then-MAC with HMAC-SHA-256.
 ///
 /// For systems that must use CBC; otherwise use ``AEAD``. HKDF-SHA256 derives two independent keys from a
 /// 32-byte key. The tag covers the length of the associated data (8 bytes, big-endian), the associated data,
-/// the IV and the ciphertext. It is compared in constant time before anything is decrypted, so there is no
-/// padding oracle. Every failure is the same `notAuthentic`.
+/// the IV and the ciphertext. The tag is compared in constant time before anything is decrypted, so there is
+/// no padding oracle. Every failure to open a message throws the same `notAuthentic`.
 ///
 /// A message is IV (16) ‖ ciphertext ‖ tag (32). Sources: NIST SP 800-38A, RFC 2104, RFC 5869.
 public struct AuthenticatedCBC: ~Copyable, Sendable {
@@ -41,7 +41,7 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
             authentication: try HMACContext.make(key: authenticationKey.secret.span, digest: .sha256))
     }
 
-    /// The message size for `count` bytes of plaintext.
+    /// Returns the size of the message for `count` bytes of plaintext.
     public static func messageSize(_ count: Int) -> Int {
         ivSize + CBCCipher.ciphertextSize(count) + tagSize
     }
@@ -56,7 +56,7 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
         return try seal(plaintext, choosingIV: iv.span, associatedData: associatedData)
     }
 
-    /// Seals under an IV chosen by the caller, for test vectors. IVs must be unpredictable.
+    /// Seals under an IV that the caller chooses, for test vectors. IVs must be unpredictable.
     ///
     /// - Throws: `invalidInput` for an IV that is not 16 bytes.
     public mutating func seal(
@@ -75,7 +75,7 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
     ///   - iv: 16 bytes, unpredictable for each message.
     ///   - associatedData: The bytes to authenticate with the plaintext.
     ///   - output: Exactly ``messageSize(_:)`` bytes.
-    /// - Throws: `invalidInput` for an IV that is not 16 bytes.
+    /// - Throws: `invalidInput` for an IV or an output of another size.
     public mutating func seal(
         _ plaintext: Span<UInt8>, choosingIV iv: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -111,9 +111,10 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
     /// - Parameters:
     ///   - message: IV, ciphertext and tag.
     ///   - associatedData: The bytes that were authenticated with the plaintext.
-    ///   - output: At least as many bytes as the ciphertext has, 48 fewer than the message.
-    /// - Returns: How many bytes of `output` are the plaintext; the rest of the padding's space follows them.
-    /// - Throws: `notAuthentic` for a bad tag, a bad length and bad padding alike.
+    ///   - output: At least as many bytes as the ciphertext: 48 fewer than the message.
+    /// - Returns: The number of bytes of plaintext at the start of `output`.
+    /// - Throws: `notAuthentic` for a bad tag, a bad length and bad padding alike; `invalidInput` for an
+    ///   output that is too short.
     public mutating func open(
         _ message: Span<UInt8>, associatedData: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) -> Int {

@@ -1,11 +1,11 @@
 public import CofferBase
 import CofferEngine
 
-/// Bare AES in CBC mode with PKCS#5 padding, for reading and writing documented formats.
+/// AES in CBC mode with PKCS#5 padding, without authentication, for reading and writing documented formats.
 ///
 /// **Not authenticated**: an attacker who can change the ciphertext can change the plaintext, and an attacker
-/// who can observe whether the padding was valid can decrypt. Use ``AuthenticatedCBC`` or ``AEAD`` for new
-/// data. Sources: NIST SP 800-38A section 6.2, RFC 8018 section 6.1.1.
+/// who can observe whether the padding was valid can decrypt the ciphertext. Use ``AuthenticatedCBC`` or
+/// ``AEAD`` for new data. Sources: NIST SP 800-38A section 6.2, RFC 8018 section 6.1.1.
 public enum CBC {
     /// Encrypts `plaintext` under a key of 16, 24 or 32 bytes and an IV of 16 bytes; returns only the
     /// ciphertext.

@@ -1,7 +1,7 @@
 public import CofferBase
 import CofferEngine
 
-/// An AES key prepared for CBC with PKCS#5 padding, for many messages and with output into the caller's
+/// An AES key prepared for many messages in CBC mode with PKCS#5 padding, with output into the caller's
 /// memory.
 ///
 /// ``CBC`` expands the key and allocates memory for each message; this type expands the key once and
@@ -24,7 +24,7 @@ public struct CBCKey: ~Copyable, Sendable {
             decryption: try CBCCipher.make(key: key.secret.span, encrypting: false))
     }
 
-    /// The size of the ciphertext of `count` bytes: padding adds 1 to 16.
+    /// Returns the size of the ciphertext for `count` bytes of plaintext: padding adds 1 to 16 bytes.
     public static func sealedSize(_ count: Int) -> Int { CBCCipher.ciphertextSize(count) }
 
     /// Encrypts `plaintext`.
@@ -33,8 +33,8 @@ public struct CBCKey: ~Copyable, Sendable {
     ///   - plaintext: The bytes to encrypt; may be empty.
     ///   - iv: 16 bytes, unpredictable for each message.
     ///   - output: At least ``sealedSize(_:)`` bytes.
-    /// - Returns: How many bytes of `output` were written.
-    /// - Throws: `invalidInput` for an IV of another size.
+    /// - Returns: The number of bytes written to `output`.
+    /// - Throws: `invalidInput` for an IV of another size or an output that is too short.
     public mutating func seal(
         _ plaintext: Span<UInt8>, iv: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) -> Int {
@@ -46,10 +46,10 @@ public struct CBCKey: ~Copyable, Sendable {
     /// - Parameters:
     ///   - ciphertext: A multiple of 16 bytes, at least 16.
     ///   - iv: The 16 bytes that the message was encrypted with.
-    ///   - output: At least as many bytes as the ciphertext has; cleared if decryption fails.
-    /// - Returns: How many bytes of `output` are the plaintext; the rest of the padding's space follows them.
+    ///   - output: At least as many bytes as the ciphertext; cleared if decryption fails.
+    /// - Returns: The number of bytes of plaintext at the start of `output`.
     /// - Throws: `notAuthentic` for a bad length and bad padding alike; `invalidInput` for an IV of another
-    ///   size.
+    ///   size or an output that is too short.
     public mutating func open(
         _ ciphertext: Span<UInt8>, iv: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) -> Int {

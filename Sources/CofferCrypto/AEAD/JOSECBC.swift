@@ -7,18 +7,18 @@ import CofferEngine
 /// authenticates, the second half encrypts. The tag is the first half of an HMAC over the associated data,
 /// the IV, the ciphertext and the length of the associated data in bits (8 bytes, big-endian). The tag is
 /// compared in constant time before anything is decrypted, so there is no padding oracle, and every failure
-/// is the same `notAuthentic`.
+/// to open a message throws the same `notAuthentic`.
 ///
-/// IVs are 16 bytes and must be unpredictable for each message. Not guaranteed: A128CBC-HS256 and
-/// A192CBC-HS384 encrypt under keys of only 16 and 24 bytes.
+/// IVs are 16 bytes and must be unpredictable for each message. Not guaranteed: 256-bit encryption, because
+/// A128CBC-HS256 and A192CBC-HS384 encrypt under keys of only 16 and 24 bytes.
 public struct JOSECBC: ~Copyable, Sendable {
     /// The three algorithms.
     public enum Algorithm: Sendable, CaseIterable {
-        /// A128CBC-HS256: a key of 32 bytes, a tag of 16.
+        /// A128CBC-HS256: a 32-byte key and a 16-byte tag.
         case a128CBCHS256
-        /// A192CBC-HS384: a key of 48 bytes, a tag of 24.
+        /// A192CBC-HS384: a 48-byte key and a 24-byte tag.
         case a192CBCHS384
-        /// A256CBC-HS512: a key of 64 bytes, a tag of 32.
+        /// A256CBC-HS512: a 64-byte key and a 32-byte tag.
         case a256CBCHS512
 
         /// The size of the combined key in bytes.
@@ -62,7 +62,7 @@ public struct JOSECBC: ~Copyable, Sendable {
 
     /// Prepares a key for many messages.
     ///
-    /// - Throws: `invalidInput` for a key of another size than the algorithm's.
+    /// - Throws: `invalidInput` for a key whose size is not the algorithm's.
     public static func prepare(
         _ algorithm: Algorithm, key: borrowing SymmetricKey
     ) throws(CofferError) -> JOSECBC {
@@ -88,7 +88,7 @@ public struct JOSECBC: ~Copyable, Sendable {
         return (iv, sealed.ciphertext, sealed.tag)
     }
 
-    /// Seals under an IV chosen by the caller, for test vectors. IVs must be unpredictable.
+    /// Seals under an IV that the caller chooses, for test vectors. IVs must be unpredictable.
     ///
     /// - Throws: `invalidInput` for an IV that is not 16 bytes.
     public mutating func seal(
@@ -124,7 +124,7 @@ public struct JOSECBC: ~Copyable, Sendable {
         return SecretBytes(padded)
     }
 
-    /// Finishes the HMAC with the length of the associated data, and truncates it.
+    /// Adds the length of the associated data to the HMAC, and returns the first half of the result.
     private mutating func tag(_ associatedCount: Int) throws(CofferError) -> [UInt8] {
         let bits = UInt64(associatedCount) * 8
         let length = InlineArray<8, UInt8> { UInt8(truncatingIfNeeded: bits >> (56 - 8 * UInt64($0))) }

@@ -5,8 +5,8 @@ import CofferEngine
 ///
 /// The same message with the same associated data always encrypts to the same bytes; the ciphertext reveals
 /// nothing else. If the last string of associated data is a nonce, equal messages encrypt differently, and a
-/// reused nonce reveals only that two messages are equal. The key has 32, 48 or 64 bytes: one half
-/// authenticates, the other encrypts. The output is the synthetic IV (16 bytes) ‖ ciphertext.
+/// reused nonce reveals only that two messages are equal. The key has 32, 48 or 64 bytes: the first half
+/// authenticates, the second half encrypts. The output is the synthetic IV (16 bytes) ‖ ciphertext.
 ///
 /// Not guaranteed: the ciphertext does not commit to its key. The whole message must be in memory.
 public struct SIV: ~Copyable, Sendable {
@@ -31,8 +31,8 @@ public struct SIV: ~Copyable, Sendable {
     /// - Parameters:
     ///   - plaintext: The bytes to encrypt; may be empty.
     ///   - associatedData: Strings that are authenticated with the plaintext, separately and in order. An
-    ///     empty string differs from no string.
-    /// - Returns: 16 bytes more than the plaintext.
+    ///     empty string and no string differ.
+    /// - Returns: The synthetic IV and the ciphertext, 16 bytes more than the plaintext.
     /// - Throws: `invalidInput` for more than 126 strings.
     public mutating func seal(
         _ plaintext: Span<UInt8>, associatedData: [[UInt8]] = []

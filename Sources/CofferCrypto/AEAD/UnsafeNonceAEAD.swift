@@ -3,11 +3,11 @@ import CofferEngine
 
 /// The ciphers of ``AEAD`` under nonces that the caller chooses.
 ///
-/// **Dangerous**: reusing a nonce under one key compromises both messages and the key's authentication. For
-/// protocols that prescribe the nonce, and for test vectors; everything else uses ``AEAD``, which draws its
-/// nonces itself. This type counts no messages.
+/// **Dangerous**: reusing a nonce under one key compromises both messages and the key's authentication. Use
+/// this type only for protocols that prescribe the nonce and for test vectors; otherwise use ``AEAD``, which
+/// draws its nonces itself. This type does not count messages.
 public struct UnsafeNonceAEAD: ~Copyable, Sendable {
-    /// libsodium has no reusable key schedule, so the key itself is kept.
+    /// The key of XChaCha20-Poly1305, for which libsodium has no reusable key schedule.
     private final class ExtendedKey: Sendable {
         let key: SymmetricKey
         init(_ key: consuming SymmetricKey) { self.key = key }
@@ -29,7 +29,7 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
         self.extended = extended
     }
 
-    /// Prepares `key` for use.
+    /// Prepares `key` for many messages.
     ///
     /// - Throws: `invalidInput` for a key of the wrong size.
     public static func prepare(_ algorithm: AEAD.Algorithm, key: borrowing SymmetricKey) throws(CofferError)
@@ -45,14 +45,14 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
         return UnsafeNonceAEAD(algorithm, extended: ExtendedKey(try SymmetricKey.copying(key.secret.span)))
     }
 
-    /// Seals under a nonce chosen by the caller, never used before under this key: ciphertext ‖ tag.
+    /// Seals under a nonce that the caller chooses and has never used under this key: ciphertext ‖ tag.
     ///
     /// - Parameters:
     ///   - plaintext: The bytes to encrypt; may be empty.
     ///   - nonce: Exactly the algorithm's nonce size.
     ///   - associatedData: The bytes to authenticate with the plaintext.
     ///   - output: Exactly 16 bytes longer than the plaintext.
-    /// - Throws: `invalidInput` for a nonce of the wrong size.
+    /// - Throws: `invalidInput` for a nonce or an output of the wrong size.
     public mutating func seal(
         _ plaintext: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -75,7 +75,8 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
     ///   - nonce: Exactly the algorithm's nonce size.
     ///   - associatedData: The bytes that were authenticated with the plaintext.
     ///   - output: Exactly 16 bytes shorter than `sealed`; cleared if opening fails.
-    /// - Throws: `notAuthentic` if the tag is invalid; `invalidInput` for a nonce of the wrong size.
+    /// - Throws: `notAuthentic` if `sealed` is too short or its tag is invalid; `invalidInput` for a nonce or
+    ///   an output of the wrong size.
     public mutating func open(
         _ sealed: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -92,7 +93,7 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
     }
 
     /// Replaces the plaintext, which is all of `buffer` except its last 16 bytes, with ciphertext and tag.
-    /// For bulk data; not for XChaCha20-Poly1305. The caller is responsible for the nonce.
+    /// The caller must never reuse the nonce. Throws `unsupported` for XChaCha20-Poly1305.
     package mutating func sealInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>
     ) throws(CofferError) {
@@ -101,7 +102,7 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
         try cipher?.sealInPlace(&buffer, nonce: nonce, associatedData: Span())
     }
 
-    /// Replaces ciphertext and tag with the plaintext, 16 bytes shorter. For bulk data; not for
+    /// Replaces ciphertext and tag with the plaintext, which is 16 bytes shorter. Throws `unsupported` for
     /// XChaCha20-Poly1305.
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>

@@ -3,14 +3,15 @@ import CofferEngine
 
 /// XAES-256-GCM for many messages whose nonces share their first half.
 ///
-/// The first 12 bytes of the 24-byte nonce derive a key; the last 12 are the nonce of AES-256-GCM under that
-/// key. ``derived(noncePrefix:)`` derives once for all messages that share a prefix, such as the pages
-/// written while a database is open. Each message then costs one plain AES-256-GCM operation and allocates
-/// nothing. Messages are interchangeable with those of ``AEAD`` with `xaes256GCM` under the whole nonce.
+/// A key is derived from the first 12 bytes of the 24-byte nonce; the last 12 bytes are the nonce of
+/// AES-256-GCM under the derived key. ``derived(noncePrefix:)`` derives the key once for all messages that
+/// share a prefix, such as the pages written while a database is open. Each message then takes one plain
+/// AES-256-GCM operation and allocates no memory. The messages are those of ``AEAD`` with `xaes256GCM` under
+/// the whole nonce.
 ///
 /// Generate the prefix at random, and the suffix for each message: up to 2^32 messages under one prefix, and
-/// any number of prefixes under one key. Not guaranteed: like every GCM mode it is broken by a reused nonce,
-/// and it does not commit to its key.
+/// any number of prefixes under one key. Not guaranteed: as with every GCM mode, a reused nonce breaks
+/// confidentiality and authentication, and the ciphertext does not commit to its key.
 ///
 /// Sources: C2SP XAES-256-GCM, NIST SP 800-108r1, SP 800-38B, SP 800-38D.
 public struct XAES256GCM: ~Copyable, Sendable {
@@ -18,7 +19,7 @@ public struct XAES256GCM: ~Copyable, Sendable {
     public static let keySize = XAESCipher.keySize
     /// The nonce's size in bytes.
     public static let nonceSize = XAESCipher.nonceSize
-    /// The size of the part of the nonce from which a key is derived.
+    /// The size in bytes of the part of the nonce from which a key is derived.
     public static let noncePrefixSize = XAESCipher.prefixSize
     /// The tag's size in bytes.
     public static let tagSize = XAESCipher.tagSize
@@ -65,7 +66,7 @@ public struct XAES256GCM: ~Copyable, Sendable {
         /// Replaces the plaintext, which is all of `buffer` except its last 16 bytes, with ciphertext and
         /// tag.
         ///
-        /// - Throws: `invalidInput` for a suffix that is not 12 bytes or a buffer under 16.
+        /// - Throws: `invalidInput` for a suffix that is not 12 bytes or a buffer of fewer than 16.
         public mutating func sealInPlace(
             _ buffer: inout MutableSpan<UInt8>, choosingNonceSuffix nonceSuffix: Span<UInt8>,
             associatedData: Span<UInt8>
@@ -80,7 +81,8 @@ public struct XAES256GCM: ~Copyable, Sendable {
         ///   - nonceSuffix: The nonce's last 12 bytes.
         ///   - associatedData: The bytes that were authenticated with the plaintext.
         ///   - output: Exactly 16 bytes shorter than `sealed`; cleared if opening fails.
-        /// - Throws: `notAuthentic` if the tag is invalid; `invalidInput` for impossible sizes.
+        /// - Throws: `notAuthentic` if `sealed` is too short or its tag is invalid; `invalidInput` for a
+        ///   suffix or an output of another size.
         public mutating func open(
             _ sealed: Span<UInt8>, nonceSuffix: Span<UInt8>, associatedData: Span<UInt8>,
             into output: inout MutableSpan<UInt8>
@@ -88,10 +90,11 @@ public struct XAES256GCM: ~Copyable, Sendable {
             try cipher.open(sealed, nonce: nonceSuffix, associatedData: associatedData, into: &output)
         }
 
-        /// Replaces ciphertext and tag with the plaintext, 16 bytes shorter; clears `buffer` if the tag is
-        /// invalid.
+        /// Replaces ciphertext and tag with the plaintext, which is 16 bytes shorter; clears `buffer` if the
+        /// tag is invalid.
         ///
-        /// - Throws: `notAuthentic` if the tag is invalid; `invalidInput` for a suffix that is not 12 bytes.
+        /// - Throws: `notAuthentic` if `buffer` is too short or the tag is invalid; `invalidInput` for a
+        ///   suffix that is not 12 bytes.
         public mutating func openInPlace(
             _ buffer: inout MutableSpan<UInt8>, nonceSuffix: Span<UInt8>, associatedData: Span<UInt8>
         ) throws(CofferError) {

@@ -1,11 +1,11 @@
 public import CofferBase
 import CofferEngine
 
-/// XChaCha20-Poly1305 for single messages, with a random 24-byte nonce generated for each and prepended.
+/// XChaCha20-Poly1305 for single messages, each under a new random 24-byte nonce.
 ///
-/// Format: nonce (24) ‖ ciphertext ‖ tag (16). Nonces of this size may be generated at random without a limit
-/// on messages. Source: draft-irtf-cfrg-xchacha-03. For many messages under one key, and for other
-/// algorithms, see ``AEAD``.
+/// Format: nonce (24) ‖ ciphertext ‖ tag (16). Nonces of this size can be generated at random without a limit
+/// on the number of messages. Source: draft-irtf-cfrg-xchacha-03. For many messages under one key, and for
+/// other algorithms, see ``AEAD``.
 public enum XChaCha20Poly1305 {
     /// The number of bytes by which a sealed message is longer than the plaintext.
     public static let overhead = XChaChaBinding.nonceSize + XChaChaBinding.tagSize
@@ -28,7 +28,7 @@ public enum XChaCha20Poly1305 {
 
     /// Opens a sealed message into guarded memory.
     ///
-    /// - Throws: `notAuthentic` unless it was sealed under this key with this associated data.
+    /// - Throws: `notAuthentic` unless the message was sealed under this key with this associated data.
     public static func open(
         _ sealed: Span<UInt8>, key: borrowing SymmetricKey, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> SecretBytes {
@@ -39,9 +39,10 @@ public enum XChaCha20Poly1305 {
         return SecretBytes(plaintext)
     }
 
-    /// Opens a sealed message whose content does not require guarded memory, such as a list of names.
+    /// Opens a sealed message whose content does not require guarded memory, such as a list of names, into an
+    /// array.
     ///
-    /// - Throws: `notAuthentic` unless it was sealed under this key with this associated data.
+    /// - Throws: `notAuthentic` unless the message was sealed under this key with this associated data.
     public static func openToArray(
         _ sealed: Span<UInt8>, key: borrowing SymmetricKey, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> [UInt8] {

@@ -2,11 +2,11 @@ public import CofferBase
 import CofferEngine
 
 extension Insecure.DocumentedCBC {
-    /// The documented encryption: IV (16 random bytes) ‖ AES-CBC with PKCS#5 padding, under a key of 16 or 32
-    /// bytes.
+    /// Encrypts `plaintext` by the documented scheme: IV (16 random bytes) ‖ AES-CBC with PKCS#5 padding,
+    /// under a key of 16 or 32 bytes.
     ///
-    /// "AES-128 with a 256-bit key" in the documents means AES-256: 128 is the block size in bits. Not
-    /// authenticated: see ``CBC``.
+    /// "AES-128 with a 256-bit key" in the documents means AES-256: 128 is the block size in bits. The
+    /// message is not authenticated: see ``CBC``.
     ///
     /// - Throws: `invalidInput` for a key of another size.
     public static func encrypt(
@@ -17,7 +17,7 @@ extension Insecure.DocumentedCBC {
         return iv + (try CBC.seal(plaintext, iv: iv.span, key: key))
     }
 
-    /// Decrypts a message encrypted by ``encrypt(_:key:)``.
+    /// Decrypts a message that ``encrypt(_:key:)`` encrypted.
     ///
     /// - Throws: `notAuthentic` for a bad length and bad padding alike; `invalidInput` for a key of another
     ///   size.

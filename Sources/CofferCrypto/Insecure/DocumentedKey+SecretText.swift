@@ -1,9 +1,9 @@
 public import CofferBase
 import CofferEngine
 
-/// The same scheme for a UUID that is never a `String`: its secrecy is the scheme's only strength.
+/// The documented scheme for a UUID in guarded memory. The scheme is only as strong as the UUID is secret.
 extension Insecure.DocumentedKey {
-    /// A new random UUID of version 4 in the documented form: upper case with dashes, 36 bytes.
+    /// Returns a new random version 4 UUID in the documented form: upper case with dashes, 36 bytes.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func newUUID() throws(CofferError) -> SecretBytes {
@@ -30,16 +30,16 @@ extension Insecure.DocumentedKey {
         }
     }
 
-    /// Upper-case hexadecimal without a table look-up or a branch.
+    /// Returns an upper-case hexadecimal digit without a table look-up or a branch.
     private static func digit(_ value: UInt8) -> UInt8 { 48 &+ value &+ ((9 &- value) >> 7) &* 7 }
 
-    /// The documented key of a UUID in guarded memory, as ``key(uuid:label:passcode:)`` computes it for a
-    /// text.
+    /// Returns the documented key for a UUID in guarded memory, as the overload of this function does for a
+    /// `String`.
     ///
     /// - Parameters:
-    ///   - uuid: UTF-8, hashed as given.
+    ///   - uuid: UTF-8, hashed unchanged.
     ///   - label: Empty in the documented case.
-    ///   - passcode: `nil` if there is none; then nothing is appended.
+    ///   - passcode: The passcode, whose hash is appended; `nil` appends nothing.
     /// - Returns: The key.
     /// - Throws: `invalidInput` for an empty UUID.
     public static func key(
@@ -48,10 +48,10 @@ extension Insecure.DocumentedKey {
         SymmetricKey.adopting(try exposingKey(uuid: uuid, label: label, passcode: passcode))
     }
 
-    /// Returns the same key as readable bytes, to pass it to another program that implements the scheme.
+    /// Returns the documented key as readable bytes, for another program that implements the scheme.
     ///
     /// - Parameters:
-    ///   - uuid: UTF-8, hashed as given.
+    ///   - uuid: UTF-8, hashed unchanged.
     ///   - label: Empty in the documented case.
     ///   - passcode: `nil` if there is none.
     /// - Returns: The key's 32 bytes.
@@ -68,7 +68,7 @@ extension Insecure.DocumentedKey {
         }
     }
 
-    /// Returns the same bytes when a passcode is known to be set.
+    /// Returns the documented key as readable bytes when a passcode is set.
     ///
     /// - Throws: `invalidInput` for an empty UUID.
     public static func exposingKey(
@@ -87,16 +87,15 @@ extension Insecure.DocumentedKey {
         return try GuardedBytes.concatenating(uuid.guarded.span, label.span)
     }
 
-    /// The passphrase of a documented SQLCipher database, from the passcode if one is set, otherwise from the
-    /// UUID. Either is hashed like a passcode: Base64(SHA-256(its UTF-8)), 44 ASCII bytes, from which
-    /// SQLCipher's own PBKDF2 derives the key.
+    /// Returns the passphrase of a documented SQLCipher database, from the passcode if one is set, otherwise
+    /// from the UUID. Both are hashed like a passcode: Base64(SHA-256(UTF-8)), 44 ASCII bytes. SQLCipher
+    /// derives the key from the passphrase with PBKDF2.
     ///
-    /// If a passcode is set, the UUID plays no part: an attacker who has the database can guess a passcode of
-    /// a few digits. For existing databases; use a random key for new ones.
+    /// If a passcode is set, the UUID is not used: an attacker who has the database can guess a passcode of a
+    /// few digits. Use this function only for existing databases, and a random key for new ones.
     ///
     /// - Parameters:
-    ///   - uuid: UTF-8, hashed as given; required even if a passcode is set, so that callers do not forget
-    ///     it.
+    ///   - uuid: UTF-8, hashed unchanged; required even if a passcode is set, so that no caller omits it.
     ///   - passcode: `nil` or empty if there is none.
     /// - Returns: The passphrase as text.
     /// - Throws: `invalidInput` for an empty UUID.

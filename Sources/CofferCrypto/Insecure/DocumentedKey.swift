@@ -2,7 +2,7 @@ public import CofferBase
 import CofferEngine
 
 extension Insecure.DocumentedKey {
-    /// The documented passcode hash: Base64(SHA-256(UTF-8 of the passcode)), 44 ASCII bytes.
+    /// Returns the documented passcode hash: Base64(SHA-256(UTF-8 of the passcode)), 44 ASCII bytes.
     ///
     /// The passcode's bytes are hashed unchanged, without Unicode normalisation.
     ///
@@ -12,14 +12,14 @@ extension Insecure.DocumentedKey {
         return SecretBytes(try Encoding.base64(hash.span))
     }
 
-    /// The documented key, an AES-256 key: SHA-256(UTF-8 of the UUID ‖ UTF-8 of the label ‖ passcode hash),
-    /// 32 bytes.
+    /// Returns the documented key, an AES-256 key: SHA-256(UTF-8 of the UUID ‖ UTF-8 of the label ‖ passcode
+    /// hash), 32 bytes.
     ///
     /// - Parameters:
-    ///   - uuid: An RFC 4122 version 4 UUID as text, hashed as given; the documented form is upper case with
+    ///   - uuid: An RFC 4122 version 4 UUID as text, hashed unchanged. The documented form is upper case with
     ///     dashes, 36 bytes.
     ///   - label: Empty in the documented case.
-    ///   - passcode: `nil` if there is none; then nothing is appended.
+    ///   - passcode: The passcode, whose hash is appended; `nil` appends nothing.
     /// - Returns: The key.
     /// - Throws: `invalidInput` for an empty UUID.
     public static func key(
@@ -28,7 +28,7 @@ extension Insecure.DocumentedKey {
         SymmetricKey.adopting(try exposingKey(uuid: uuid, label: label, passcode: passcode))
     }
 
-    /// The documented key when a passcode is known to be set.
+    /// Returns the documented key when a passcode is set.
     ///
     /// - Throws: `invalidInput` for an empty UUID.
     public static func key(
@@ -37,7 +37,7 @@ extension Insecure.DocumentedKey {
         SymmetricKey.adopting(try exposingKey(uuid: uuid, label: label, passcode: passcode))
     }
 
-    /// Returns the same key as readable bytes, to pass it to another program that implements the scheme.
+    /// Returns the documented key as readable bytes, for another program that implements the scheme.
     ///
     /// - Parameters:
     ///   - uuid: As for ``key(uuid:label:passcode:)``.

@@ -1,9 +1,11 @@
-/// Schemes that exist because apps and data depend on them, not because they are strong.
+/// Weak schemes for apps and data that already depend on them.
 ///
-/// A passcode of 4 to 8 digits has at most 1.1 × 10^8 values, and the documented key costs one SHA-256 per
-/// guess, so its strength is the secrecy of the UUID. Protect new data with ``Argon2id`` and ``AEAD``.
+/// There are at most 1.1 × 10^8 passcodes of 4 to 8 digits, and each guess of the documented key takes at
+/// most two SHA-256 computations, so the key is only as strong as the UUID is secret. Protect new data with
+/// ``Argon2id`` and ``AEAD``.
 ///
-/// swift-crypto has an enumeration of this name too: a file that imports both writes `CofferCrypto.Insecure`.
+/// swift-crypto also declares an enumeration of this name: a file that imports both must write
+/// `CofferCrypto.Insecure`.
 public enum Insecure {
     /// The documented key, byte for byte: SHA-256 of a UUID and a passcode hash.
     public enum DocumentedKey {}

@@ -13,9 +13,9 @@ extension Insecure.PBKDF2CBC {
         /// The AES key's size in bytes, 16 or 32.
         public let keySize: Int
 
-        /// Checks and stores the parameters.
+        /// Creates parameters and checks them.
         ///
-        /// - Throws: `invalidInput` for another digest, key size or number of rounds.
+        /// - Throws: `invalidInput` for another digest or key size, or for fewer than 1 round.
         public init(digest: Digest, salt: [UInt8], rounds: Int, keySize: Int) throws(CofferError) {
             guard [.sha1, .sha256, .sha512].contains(digest) else {
                 throw CofferError(.invalidInput, "PBKDF2-CBC takes SHA-1, SHA-256 or SHA-512.")
@@ -45,7 +45,7 @@ extension Insecure.PBKDF2CBC {
                 digest: parameters.digest, count: parameters.keySize))
     }
 
-    /// A new random string for the device scheme: 32 random bytes in Base64, 44 bytes.
+    /// Returns a new random string for the device scheme: 32 random bytes in Base64, 44 bytes.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func newRandomString() throws(CofferError) -> SecretBytes {
@@ -53,7 +53,7 @@ extension Insecure.PBKDF2CBC {
         return SecretBytes(try Encoding.base64(random.span))
     }
 
-    /// The secret of the device scheme: device identifier ‖ random string, both UTF-8.
+    /// Returns the secret of the device scheme: device identifier ‖ random string, both UTF-8.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func deviceSecret(deviceID: String, randomString: String) throws(CofferError) -> SecretBytes
@@ -61,7 +61,7 @@ extension Insecure.PBKDF2CBC {
         try SecretBytes.copying(deviceID + randomString)
     }
 
-    /// The secret of the device scheme: device identifier ‖ random string, both UTF-8.
+    /// Returns the secret of the device scheme: device identifier ‖ random string, both UTF-8.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func deviceSecret(

@@ -3,15 +3,15 @@ import CofferEngine
 
 /// Argon2id (RFC 9106): derives a key from a passcode at a cost in memory and time that slows guessing.
 public enum Argon2id {
-    /// The cost of one derivation. Stored beside the salt; checked against bounds because it is read from a
-    /// file.
+    /// The cost of one derivation. It is stored beside the salt and checked against bounds because an
+    /// attacker may have changed the file.
     public struct Cost: Sendable, Equatable {
-        /// Memory in KiB.
+        /// The memory in KiB.
         public let memoryKiB: Int
-        /// Passes over the memory.
+        /// The number of passes over the memory.
         public let passes: Int
 
-        /// 64 MiB and 3 passes: about a tenth of a second on one core of 2024.
+        /// 64 MiB and 3 passes: about a tenth of a second on one processor core of 2024.
         public static let standard = Cost(uncheckedMemoryKiB: 64 * 1024, passes: 3)
         /// The minimum accepted cost: 8 MiB and 2 passes.
         public static let floor = Cost(uncheckedMemoryKiB: 8 * 1024, passes: 2)
@@ -24,7 +24,7 @@ public enum Argon2id {
             self.passes = passes
         }
 
-        /// A cost between ``floor`` and ``ceiling``.
+        /// Creates a cost between ``floor`` and ``ceiling``.
         ///
         /// - Throws: `refused` for a cost outside these bounds.
         public init(memoryKiB: Int, passes: Int) throws(CofferError) {
@@ -49,7 +49,7 @@ public enum Argon2id {
     /// - Parameters:
     ///   - secret: The passcode's bytes, used unchanged.
     ///   - salt: Exactly 16 random bytes.
-    ///   - cost: Memory and passes.
+    ///   - cost: The memory and the number of passes.
     /// - Returns: The derived key.
     /// - Throws: `invalidInput` for another salt size; `outOfMemory` if the memory cannot be allocated.
     public static func deriveKey(

@@ -3,7 +3,7 @@ import CofferEngine
 
 /// AES-CMAC (NIST SP 800-38B, RFC 4493): message authentication with AES alone.
 ///
-/// For protocols that prescribe it; otherwise use ``HMAC``. The key has 16, 24 or 32 bytes, the tag 16. Not
+/// For protocols that prescribe CMAC; otherwise use ``HMAC``. The key has 16, 24 or 32 bytes, the tag 16. Not
 /// guaranteed: the tag does not commit to its key. SP 800-38B requires a new key after 2^48 messages.
 public enum CMAC {
     /// The tag's size in bytes.

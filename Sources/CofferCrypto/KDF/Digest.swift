@@ -27,7 +27,7 @@ public enum Digest: Sendable, CaseIterable {
         }
     }
 
-    /// The hash of `bytes`.
+    /// Returns the hash of `bytes`.
     ///
     /// - Throws: `internalFailure` if the library fails.
     public func hash(_ bytes: Span<UInt8>) throws(CofferError) -> [UInt8] {
@@ -41,7 +41,8 @@ public enum Digest: Sendable, CaseIterable {
 }
 
 extension Digest {
-    /// The digest that `name` denotes in vector files, in a vault and on the command line; `nil` if unknown.
+    /// Returns the digest with the name that test vector files, vaults and the command line use; `nil` for an
+    /// unknown name.
     package static func named(_ name: String) -> Digest? {
         switch name {
         case "sha1": .sha1

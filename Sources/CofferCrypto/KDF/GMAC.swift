@@ -1,11 +1,11 @@
 public import CofferBase
 import CofferEngine
 
-/// AES-GMAC (NIST SP 800-38D): message authentication by AES-GCM without a plaintext.
+/// AES-GMAC (NIST SP 800-38D): message authentication with AES-GCM and an empty plaintext.
 ///
-/// For protocols that prescribe it; otherwise use ``HMAC``. The key has 16, 24 or 32 bytes, the nonce 12, the
-/// tag 16. Never reuse a nonce under one key, neither here nor in GCM: two tags under one nonce reveal enough
-/// to forge others.
+/// For protocols that prescribe GMAC; otherwise use ``HMAC``. The key has 16, 24 or 32 bytes, the nonce 12,
+/// the tag 16. Never reuse a nonce under one key, in GMAC or in GCM: two tags under one nonce reveal enough
+/// to forge other tags.
 public enum GMAC {
     /// The tag's size in bytes.
     public static let tagSize = AEADCipher.tagSize

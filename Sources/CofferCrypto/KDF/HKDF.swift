@@ -1,17 +1,17 @@
 public import CofferBase
 import CofferEngine
 
-/// HKDF (RFC 5869): derives independent keys from one strong key. Not for passcodes: see ``Argon2id`` and
+/// HKDF (RFC 5869): derives independent keys from one strong key. For passcodes, use ``Argon2id`` or
 /// ``PBKDF2``.
 public enum HKDF {
-    /// Extracts and expands to `count` bytes, 1 to 255 times the digest's size.
+    /// Derives `count` bytes by extract and expand, at most 255 times the digest's size.
     ///
     /// - Parameters:
-    ///   - key: The input keying material, already strong.
-    ///   - salt: May be empty.
+    ///   - key: The input keying material, a strong key.
+    ///   - salt: The salt; may be empty.
     ///   - info: The purpose of the result.
     ///   - digest: The hash function.
-    ///   - count: The size of the result in bytes.
+    ///   - count: The size of the result in bytes, at least 1.
     /// - Returns: The derived bytes.
     /// - Throws: `invalidInput` for a size out of bounds.
     public static func derive(
@@ -36,8 +36,8 @@ public enum HKDF {
                 key, salt: none.span, info: info.span, digest: .sha256, mode: .extractAndExpand, count: 32))
     }
 
-    /// Derives a 32-byte key from two required secrets: `salt` is the salt of the extract step, `key` is the
-    /// keying material.
+    /// Derives a 32-byte key from two required secrets: `salt` is the salt of the extract step, and `key` is
+    /// the keying material.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func deriveKey(
@@ -51,7 +51,7 @@ public enum HKDF {
                 count: 32))
     }
 
-    /// Expands a key that is already uniform to a block that is cut into several keys.
+    /// Expands a uniformly random key to a block that the caller divides into several keys.
     ///
     /// - Throws: `invalidInput` for a size out of bounds.
     public static func expand(

@@ -11,12 +11,12 @@ public enum PBKDF2 {
     ///
     /// - Parameters:
     ///   - secret: The passcode's bytes, used unchanged.
-    ///   - salt: Any length.
-    ///   - rounds: 1 to 2^31 − 1.
+    ///   - salt: The salt, of any length.
+    ///   - rounds: The number of rounds, 1 to 2^31 − 1.
     ///   - digest: The hash function of the HMAC.
     ///   - count: The size of the result in bytes, 1 to 2^31 − 1.
     /// - Returns: The derived bytes.
-    /// - Throws: `invalidInput` for rounds or a size out of bounds.
+    /// - Throws: `invalidInput` for a number of rounds or a size out of bounds.
     public static func derive(
         secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: Digest = .sha256, count: Int
     ) throws(CofferError) -> SecretBytes {

@@ -1,5 +1,5 @@
 extension FixedWidthInteger where Self: Sendable {
-    /// The big-endian bytes. Every format of this package stores numbers this way.
+    /// The big-endian bytes. Every format of this package stores numbers in this order.
     package var bigEndianBytes: [UInt8] {
         stride(from: Self.bitWidth - 8, through: 0, by: -8).map {
             UInt8(truncatingIfNeeded: self >> Self($0))
@@ -8,7 +8,7 @@ extension FixedWidthInteger where Self: Sendable {
 }
 
 extension Span<UInt8> {
-    /// The big-endian number at `offset`; traps if it does not fit.
+    /// Returns the big-endian number at `offset`; traps if the span ends before the number does.
     @inlinable
     package func bigEndian<Number: FixedWidthInteger>(_ type: Number.Type, at offset: Int) -> Number {
         var value: Number = 0

@@ -1,6 +1,6 @@
-/// Every key-derivation label of the package, each written once.
+/// The key-derivation labels of the package.
 ///
-/// A label separates the keys of one purpose from those of every other. Changing one makes stored data
+/// A label separates the keys of one purpose from those of every other. Changing a label makes stored data
 /// unreadable.
 package enum KDFLabel {
     package static let deviceMAC = "coffer/device-mac/v1"

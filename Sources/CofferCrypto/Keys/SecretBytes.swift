@@ -1,13 +1,15 @@
-@_exported public import CofferBase
+public import CofferBase
+@_exported public import struct CofferBase.CofferError
 package import CofferEngine
 
 /// Secret bytes in guarded memory: a passcode, a derived value, an opened message.
 ///
-/// The bytes lie between guard pages, are locked in memory if the limit allows it, are excluded from core
-/// dumps and are cleared when the value is destroyed. The value cannot be copied, compared with `==`, printed
-/// or encoded. About 2 000 such values fit the usual lock limit of 8 MiB, so keep file contents elsewhere.
+/// The bytes are surrounded by guard pages, locked in memory if the limit allows it, excluded from core
+/// dumps, and cleared when the value is destroyed. The value cannot be copied, compared with `==`, printed or
+/// encoded. About 2 000 such values fit within the usual lock limit of 8 MiB, so keep file contents
+/// elsewhere.
 ///
-/// Not guaranteed: clearing copies that you make while the bytes are exposed is your responsibility.
+/// Not guaranteed: copies that you make while the bytes are exposed are not cleared.
 public struct SecretBytes: ~Copyable, Sendable {
     package let guarded: GuardedBytes
 
@@ -27,7 +29,7 @@ public struct SecretBytes: ~Copyable, Sendable {
         try copying(Array(text.utf8).span)
     }
 
-    /// `count` random bytes from the kernel's generator.
+    /// Returns `count` random bytes from the kernel's generator.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func random(count: Int) throws(CofferError) -> SecretBytes {
@@ -44,7 +46,7 @@ public struct SecretBytes: ~Copyable, Sendable {
         try body(guarded.span)
     }
 
-    /// Whether both hold the same bytes, in time that depends only on the lengths.
+    /// Returns whether both values have the same bytes, in time that depends only on the lengths.
     public func isEqual(to other: borrowing SecretBytes) -> Bool {
         ConstantTime.equal(guarded.span, other.guarded.span)
     }

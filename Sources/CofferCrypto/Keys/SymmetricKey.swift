@@ -3,8 +3,8 @@ import CofferEngine
 
 /// A key for a symmetric algorithm, in guarded memory. Code outside this module cannot read its bytes.
 ///
-/// Borrow it to use it. The key is cleared when its owner is destroyed; it cannot be copied, compared,
-/// printed or encoded.
+/// Operations borrow the key. The key is cleared when its owner is destroyed; it cannot be copied, compared
+/// with `==`, printed or encoded.
 public struct SymmetricKey: ~Copyable, Sendable {
     let secret: GuardedBytes
 
@@ -32,14 +32,15 @@ public struct SymmetricKey: ~Copyable, Sendable {
         SymmetricKey(bytes.guarded)
     }
 
-    /// Calls `body` with the key's bytes, for keys stored in a class, whose spans cannot be named directly.
+    /// Calls `body` with the key's bytes. Use this function for a key stored in a class: a caller cannot
+    /// access the span of such a key directly.
     package func withSpan<Result: ~Copyable>(
         _ body: (Span<UInt8>) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         try body(secret.span)
     }
 
-    /// Whether both are the same key, in time that depends only on the sizes.
+    /// Returns whether both keys are the same, in time that depends only on the sizes.
     public func isEqual(to other: borrowing SymmetricKey) -> Bool {
         ConstantTime.equal(secret.span, other.secret.span)
     }

@@ -1,7 +1,7 @@
 public import CofferBase
 import CofferEngine
 
-/// A 32-byte key at rest, sealed under another key, with its identifying header.
+/// A 32-byte key sealed under another key for storage, with a header that identifies it.
 ///
 /// The encoded form has exactly ``encodedSize`` bytes: algorithm (1: XChaCha20-Poly1305), 3 zero bytes,
 /// generation (4 bytes, big-endian), id (16), nonce ‖ ciphertext ‖ tag (72). The seal covers the algorithm,
@@ -14,7 +14,7 @@ public struct WrappedKey: Sendable, Equatable {
 
     /// A random identifier of 16 bytes.
     public let id: [UInt8]
-    /// Increases when the key is replaced.
+    /// The generation, which increases when the key is replaced.
     public let generation: UInt32
     private let sealed: [UInt8]
 
@@ -29,11 +29,11 @@ public struct WrappedKey: Sendable, Equatable {
     /// - Parameters:
     ///   - key: A key of 32 bytes.
     ///   - kek: The key-encryption key, 32 bytes.
-    ///   - id: The identifier; by default a new random one.
+    ///   - id: The identifier, 16 bytes; `nil` for a new random one.
     ///   - generation: The generation, at least 1.
-    ///   - context: The owner and purpose of the key: vault, class, purpose.
+    ///   - context: The owner and the purpose of the key, such as a vault and a protection class.
     /// - Returns: The wrapped key.
-    /// - Throws: `invalidInput` for keys of another size.
+    /// - Throws: `invalidInput` for a key or an identifier of another size, or for generation 0.
     public static func wrap(
         _ key: borrowing SymmetricKey, under kek: borrowing SymmetricKey, id: [UInt8]? = nil,
         generation: UInt32 = 1,
@@ -55,7 +55,7 @@ public struct WrappedKey: Sendable, Equatable {
 
     /// Unwraps the key.
     ///
-    /// - Throws: `notAuthentic` for another key-encryption key or another context.
+    /// - Throws: `notAuthentic` unless the key was wrapped under `kek` with this context.
     public func unwrap(
         under kek: borrowing SymmetricKey, context: Span<UInt8>
     ) throws(CofferError) -> SymmetricKey {
@@ -67,9 +67,10 @@ public struct WrappedKey: Sendable, Equatable {
     /// The encoded form.
     public var encoded: [UInt8] { Self.header(id: id, generation: generation) + sealed }
 
-    /// Reads the encoded form.
+    /// Decodes the encoded form.
     ///
-    /// - Throws: `corrupt` for a wrong size; `unsupportedVersion` for an unknown algorithm.
+    /// - Throws: `corrupt` for a wrong size or an invalid header; `unsupportedVersion` for an unknown
+    ///   algorithm.
     public static func decode(_ bytes: Span<UInt8>) throws(CofferError) -> WrappedKey {
         guard bytes.count == encodedSize else {
             throw CofferError(

@@ -8,7 +8,7 @@ public enum Ed25519 {
     /// The size of a signature in bytes.
     public static let signatureSize = Ed25519Binding.signatureSize
 
-    /// The public key of `seed`.
+    /// Returns the public key of `seed`.
     ///
     /// - Throws: `invalidInput` for a seed that is not 32 bytes.
     public static func publicKey(seed: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
@@ -24,7 +24,8 @@ public enum Ed25519 {
         try Ed25519Binding.sign(message, seed: seed.secret.span)
     }
 
-    /// Whether `signature` is valid for `message` under `publicKey`. Wrong sizes are not valid.
+    /// Returns whether `signature` is valid for `message` under `publicKey`. A signature or a public key of
+    /// the wrong size is not valid.
     ///
     /// - Throws: `internalFailure` if the library cannot be initialised.
     public static func isValid(

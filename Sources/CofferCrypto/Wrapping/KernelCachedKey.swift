@@ -1,23 +1,24 @@
 public import CofferBase
 import CofferEngine
 
-/// A key cached in the kernel's user keyring, so that the next process of the same user finds it until a
+/// A key cached in the kernel's user keyring, where other processes of the same user can find it until a
 /// timeout.
 ///
-/// The kernel measures timeouts with a clock that can be set back, so the end is also stored beside the key,
-/// in time since boot. The end, the boot and whether use may renew the timeout are authenticated under the
-/// key and its name: an entry that another process changed, or moved to another name, is not found.
+/// The kernel measures timeouts with a clock that can be set back, so the expiry time is also stored beside
+/// the key, as time since boot. A tag under the key and its name authenticates the expiry time, the boot and
+/// whether use may renew the timeout: ``read(name:boot:now:)`` ignores an entry that another process changed
+/// or moved to another name.
 ///
 /// The timeout limits exposure over time. It does not protect against the user's other programs: every
-/// process of the same user can read the key. Any of them can also store a key of its own there, so compare
-/// what you find with what you know of the right key. If the kernel keyring is missing or forbidden (as in
-/// many containers), calls throw `unsupported` or `permissionDenied`.
+/// process of the same user can read the key. Any such process can also store a different key under the same
+/// name, so verify a key that you find. If the kernel keyring is missing or forbidden (as in many
+/// containers), calls throw `unsupported` or `permissionDenied`.
 public struct KernelCachedKey: ~Copyable, Sendable {
     /// The key.
     public let key: SymmetricKey
     /// Whether using the key may renew its timeout.
     public let isRenewable: Bool
-    /// When the key expires, in time since boot; `nil`: never.
+    /// The expiry time, as time since boot; `nil` if the key does not expire.
     public let end: Duration?
 
     /// Returns the key alone.
@@ -25,25 +26,26 @@ public struct KernelCachedKey: ~Copyable, Sendable {
 
     /// The result of ``renew(_:name:timeout:boot:now:)``.
     public enum Renewal: Sendable, Equatable {
-        /// The timeout started again.
+        /// The timeout was restarted.
         case renewed
-        /// The key is cached until this time since boot and no longer.
+        /// The key is not renewable: it stays cached until this time since boot; `nil` if it does not expire.
         case exact(end: Duration?)
-        /// There is no such key, or another key has its name.
+        /// There is no such key, it has expired, or another key has its name.
         case missing
     }
 
-    /// Stores `key` in the kernel. Replaces an existing key of that name; a process that renews the replaced
-    /// key at the same time does not affect this one.
+    /// Stores `key` in the kernel and replaces an existing key of that name. A process that renews the
+    /// replaced key at the same time does not affect the new one.
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - name: The name to find it by.
-    ///   - timeout: Seconds until the kernel removes it; `nil`: until reboot.
-    ///   - isRenewable: Whether using it may renew the timeout.
-    ///   - boot: The identifier of this boot. The key is not found in another boot.
+    ///   - name: The name under which the key is cached.
+    ///   - timeout: The seconds until the kernel removes the key; `nil` to keep the key until reboot.
+    ///   - isRenewable: Whether using the key may renew the timeout.
+    ///   - boot: The identifier of this boot. The key cannot be read in another boot.
     ///   - now: The time since boot.
-    /// - Throws: `unsupported`, `permissionDenied` or `noSpace`.
+    /// - Throws: `invalidInput` for a timeout that is not 1 to 2^31 − 1 seconds; `unsupported`,
+    ///   `permissionDenied` or `noSpace` if the kernel does not store the key.
     public static func store(
         _ key: borrowing SymmetricKey, name: String, timeout: Int?, isRenewable: Bool, boot: String,
         now: Duration
@@ -54,7 +56,8 @@ public struct KernelCachedKey: ~Copyable, Sendable {
 
     /// Renews the timeout if `key` is cached under `name`, has not expired and is renewable.
     ///
-    /// - Throws: `unsupported` or `permissionDenied`.
+    /// - Throws: `invalidInput` for a timeout that is not 1 to 2^31 − 1 seconds; `unsupported` or
+    ///   `permissionDenied` if the kernel keyring cannot be used.
     public static func renew(
         _ key: borrowing SymmetricKey, name: String, timeout: Int, boot: String, now: Duration
     ) throws(CofferError) -> Renewal {
@@ -71,11 +74,11 @@ public struct KernelCachedKey: ~Copyable, Sendable {
     /// authentic, or it belongs to another boot, as can happen on a machine cloned while running.
     ///
     /// - Parameters:
-    ///   - name: The name to find it by.
+    ///   - name: The name under which the key is cached.
     ///   - boot: The identifier of this boot.
     ///   - now: The time since boot.
-    /// - Returns: The key.
-    /// - Throws: `unsupported` or `permissionDenied`.
+    /// - Returns: The key; `nil` if none was found.
+    /// - Throws: `unsupported` or `permissionDenied` if the kernel keyring cannot be used.
     public static func read(
         name: String, boot: String, now: Duration
     ) throws(CofferError) -> KernelCachedKey? {
@@ -91,13 +94,13 @@ public struct KernelCachedKey: ~Copyable, Sendable {
 
     private borrowing func isOver(_ now: Duration) -> Bool { end.map { now >= $0 } ?? false }
 
-    // MARK: What the kernel keeps
+    // MARK: Cached content
 
-    /// Whether the key may be renewed (1 byte), and when it expires (8 bytes).
+    /// The size of the flag that allows renewal (1 byte) and of the expiry time (8 bytes).
     private static let marksSize = 9
     private static let tagSize = 32
 
-    /// The key, its metadata, the boot's identifier, and the tag of the latter two.
+    /// Returns the key, its metadata, the boot's identifier, and a tag over the metadata and the identifier.
     private static func payload(
         _ key: borrowing SymmetricKey, _ name: String, _ end: UInt64, _ isRenewable: Bool, _ boot: String
     ) throws(CofferError) -> GuardedBytes {
@@ -131,8 +134,8 @@ public struct KernelCachedKey: ~Copyable, Sendable {
         return try HKDF.deriveKey(from: key, info: KDFLabel.heldKey, context: context.span)
     }
 
-    /// Returns the time `timeout` seconds after `now`, in nanoseconds since boot; `UInt64.max` stands for
-    /// never.
+    /// Returns the time `timeout` seconds after `now`, in nanoseconds since boot; `UInt64.max` if there is no
+    /// timeout.
     private static func end(_ timeout: Int?, _ now: Duration) -> UInt64 {
         guard let timeout else { return .max }
         let (seconds, attoseconds) = (now + .seconds(timeout)).components

@@ -1,14 +1,15 @@
 public import CofferBase
 import CofferEngine
 
-/// AES key wrap (RFC 3394, NIST SP 800-38F): encrypts one key under another, 8 bytes longer, without a nonce.
+/// AES key wrap (RFC 3394, NIST SP 800-38F): encrypts one key under another without a nonce.
 public enum KeyWrap {
-    /// The number of bytes by which a wrapped key is longer than the key.
+    /// The number of bytes by which a wrapped key is longer than the key: 8.
     public static let overhead = KeyWrapBinding.overhead
 
     /// Wraps `key` under a key of 16, 24 or 32 bytes.
     ///
-    /// - Throws: `invalidInput` if `key` is not a multiple of 8 bytes or is shorter than 16.
+    /// - Throws: `invalidInput` if `key` is not a multiple of 8 bytes from 16 to 4096, or for a `kek` of
+    ///   another size.
     public static func wrap(
         _ key: borrowing SymmetricKey, under kek: borrowing SymmetricKey
     ) throws(CofferError) -> [UInt8] {
@@ -17,7 +18,8 @@ public enum KeyWrap {
 
     /// Unwraps a key.
     ///
-    /// - Throws: `notAuthentic` unless it was wrapped under `kek`.
+    /// - Throws: `notAuthentic` unless the key was wrapped under `kek`; `invalidInput` for a `kek` of another
+    ///   size.
     public static func unwrap(
         _ wrapped: Span<UInt8>, under kek: borrowing SymmetricKey
     ) throws(CofferError) -> SymmetricKey {

@@ -1,10 +1,10 @@
 public import CofferBase
 import CofferEngine
 
-/// AES key wrap with padding (RFC 5649, NIST SP 800-38F): for keys whose size is not a multiple of 8 bytes.
+/// AES key wrap with padding (RFC 5649, NIST SP 800-38F): encrypts a key of any size up to 4096 bytes.
 ///
-/// The wrapped key is 8 bytes longer than the key rounded up to a multiple of 8. Wrapping is deterministic:
-/// the same key under the same wrapping key always produces the same bytes.
+/// The size of the wrapped key is the key's size rounded up to a multiple of 8, plus 8 bytes. Wrapping is
+/// deterministic: the same key under the same wrapping key always produces the same bytes.
 public enum KeyWrapPadded {
     /// Wraps `key`, 1 to 4096 bytes, under a key of 16, 24 or 32 bytes.
     ///
@@ -17,7 +17,7 @@ public enum KeyWrapPadded {
 
     /// Unwraps a key.
     ///
-    /// - Throws: `notAuthentic` unless it was wrapped under `kek`; `invalidInput` for a `kek` of another
+    /// - Throws: `notAuthentic` unless the key was wrapped under `kek`; `invalidInput` for a `kek` of another
     ///   size.
     public static func unwrap(
         _ wrapped: Span<UInt8>, under kek: borrowing SymmetricKey

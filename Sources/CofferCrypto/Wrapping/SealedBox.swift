@@ -1,16 +1,16 @@
 public import CofferBase
 import CofferEngine
 
-/// A message that anyone can seal to a public key and only the holder of the secret key can open (X25519,
-/// XSalsa20-Poly1305; libsodium's sealed box). The sender stays anonymous: the box does not show who sealed
-/// it.
+/// Anonymous public-key encryption: anyone can seal a message to a public key, and only the holder of the
+/// secret key can open it (X25519 and XSalsa20-Poly1305, the sealed box of libsodium). The box does not
+/// identify the sender.
 public enum SealedBox {
     /// The size of public and secret keys in bytes.
     public static let keySize = SealedBoxBinding.keySize
     /// The number of bytes by which a sealed box is longer than its message.
     public static let overhead = SealedBoxBinding.overhead
 
-    /// The public key of a 32-byte secret key.
+    /// Returns the public key of a 32-byte secret key.
     ///
     /// - Throws: `invalidInput` for a key of another size.
     public static func publicKey(of secretKey: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
@@ -27,7 +27,7 @@ public enum SealedBox {
 
     /// Opens `box`.
     ///
-    /// - Throws: `notAuthentic` unless it was sealed to this key.
+    /// - Throws: `notAuthentic` unless the box was sealed to this key.
     public static func open(
         _ box: Span<UInt8>, secretKey: borrowing SymmetricKey
     ) throws(CofferError) -> SecretBytes {

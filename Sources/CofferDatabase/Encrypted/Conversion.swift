@@ -12,13 +12,13 @@ extension EncryptedDatabase {
     ///   - target: The new file.
     ///   - newKey: The new file's key, with its format.
     /// - Throws: `alreadyExists`; `absent`, also for an empty source; `refused` for a read-only format; the
-    ///   errors of ``queue(at:key:configuration:)``.
+    ///   errors of ``queue(at:key:configuration:)-(FilePath,_,_)``.
     public static func convert(
         _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath, newKey: borrowing DatabaseKey
     ) throws(CofferError) {
-        let place = try absolutePath(target)
-        let copy = try open(source, key, for: place)
-        try write(copy, to: place, newKey)
+        let targetPath = try absolutePath(target)
+        let copy = try open(source, key, for: targetPath)
+        try write(copy, to: targetPath, newKey)
     }
 
     /// Opens a database to copy it. Rolls back a transaction that a crash interrupted, in the database itself
@@ -34,10 +34,11 @@ extension EncryptedDatabase {
     /// Writes a plain database to a new, encrypted file.
     ///
     /// - Parameters:
-    /// - source: The plain database; it is not changed.
+    ///   - source: The plain database; it is not changed.
     ///   - target: The new file.
     ///   - key: The new file's key, with its format.
-    /// - Throws: `alreadyExists`; `absent`, also for an empty source; `refused` for a read-only format.
+    /// - Throws: `alreadyExists`; `absent`, also for an empty source; `refused` for a read-only format, and
+    ///   for a format whose pages cannot reserve as many bytes as those of the source.
     public static func encrypt(
         _ source: FilePath, to target: FilePath, key: borrowing DatabaseKey
     ) throws(CofferError) {
@@ -52,13 +53,13 @@ extension EncryptedDatabase {
     ///   - key: Its key.
     ///   - target: The new file.
     /// - Throws: `alreadyExists`; `absent`, also for an empty source; the errors of
-    ///   ``queue(at:key:configuration:)``.
+    ///   ``queue(at:key:configuration:)-(FilePath,_,_)``.
     public static func exportPlain(
         _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath
     ) throws(CofferError) {
-        let place = try absolutePath(target)
-        let copy = try open(source, key, for: place)
-        try copy.write(to: place, nil)
+        let targetPath = try absolutePath(target)
+        let copy = try open(source, key, for: targetPath)
+        try copy.write(to: targetPath, nil)
     }
 
     /// Re-encrypts a database in place under another key.
@@ -66,26 +67,26 @@ extension EncryptedDatabase {
     /// A crash leaves the old database under the old key or the new one under the new key, never a mixture.
     ///
     /// - Parameters:
-    ///   - path: The database; no program may have it open, this one included. A connection that continues to
-    ///     use the old file fails with `conflict` at its next write.
+    ///   - path: The database; no program, including this one, may have it open. A connection that continues
+    ///     to use the old file fails with `conflict` at its next write.
     ///   - key: Its key.
     ///   - newKey: Its new key, which may be for another format.
     /// - Throws: `busy` when another connection reads or writes the database, or has it open with a WAL. An
     ///   idle connection without a WAL holds no lock and is not detected. Also the errors of
-    ///   ``convert(_:key:to:newKey:)``.
+    ///   ``convert(_:key:to:newKey:)-(FilePath,_,_,_)``.
     public static func rekey(
         at path: FilePath, from key: borrowing DatabaseKey, to newKey: borrowing DatabaseKey
     ) throws(CofferError) {
-        let place = try absolutePath(path)
-        guard let name = place.lastComponent else {
+        let databasePath = try absolutePath(path)
+        guard let name = databasePath.lastComponent else {
             throw CofferError(.invalidInput, "\(path) does not name a file.")
         }
-        let folder = try Descriptor.open(place.removingLastComponent(), [.read, .directory])
+        let folder = try Descriptor.open(databasePath.removingLastComponent(), [.read, .directory])
         let unfinished = try suffixed(name)
-        let copy = try DatabaseCopy.open(place, key.handle())
+        let copy = try DatabaseCopy.open(databasePath, key.handle())
         try copy.acquireExclusiveLock()
-        // A file left by a crash is under a key that was not stored. Anything else of that name belongs to
-        // the user.
+        // A regular file of that name was left by a crash and is encrypted under a key that was never stored.
+        // Anything else of that name belongs to the user.
         if let status = try folder.status(of: unfinished) {
             guard status.kind == .regular else {
                 throw CofferError(
@@ -94,12 +95,12 @@ extension EncryptedDatabase {
             }
             try folder.remove(unfinished)
         }
-        try write(copy, to: place.removingLastComponent().pushing(unfinished), newKey)
+        try write(copy, to: databasePath.removingLastComponent().pushing(unfinished), newKey)
         try folder.rename(unfinished, to: FilePath(root: nil, [name]))
         try folder.sync()
     }
 
-    /// The suffix of the name of a database that is being re-encrypted.
+    /// The suffix of the name of the new file while a database is re-encrypted.
     static let unfinishedSuffix = "-rekey"
 
     /// Returns the name of the file that replaces `name` once it is complete.

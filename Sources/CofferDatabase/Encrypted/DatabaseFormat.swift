@@ -1,6 +1,6 @@
 import CofferEngineSQLite
 
-/// How the pages of a database are encrypted.
+/// The format in which the pages of a database are encrypted.
 public enum DatabaseFormat: String, Sendable, CaseIterable {
     /// AES-256-GCM with 24-byte nonces. The fastest format, for new databases.
     case gcm1

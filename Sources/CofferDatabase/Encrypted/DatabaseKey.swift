@@ -7,35 +7,39 @@ import CofferEngineSQLite
 /// Prefer a key of 32 bytes: opening a connection then needs no key derivation. A passphrase goes through the
 /// format's own derivation: Argon2id for `gcm1`, SQLCipher's PBKDF2 for the others.
 public struct DatabaseKey: ~Copyable, Sendable {
-    /// How the pages are encrypted.
+    /// The format in which the pages are encrypted.
     public let format: DatabaseFormat
     let secret: SecretBytes
     /// The costs of deriving a key from a passphrase; `nil` for a raw key.
     let costs: DerivationCosts?
     let salt: [UInt8]?
     private let plaintextHeader: Int
+    /// SQLCipher's settings that are not its defaults.
+    private let settings: SQLCipherSettings
 
     private init(
         _ secret: consuming SecretBytes, format: DatabaseFormat, costs: DerivationCosts? = nil,
-        salt: [UInt8]? = nil, plaintextHeader: Int = 0
+        salt: [UInt8]? = nil, plaintextHeader: Int = 0, settings: SQLCipherSettings = SQLCipherSettings()
     ) {
         self.secret = secret
         self.format = format
         self.costs = costs
         self.salt = salt
         self.plaintextHeader = plaintextHeader
+        self.settings = settings
     }
 
-    /// A key of 32 bytes.
+    /// Creates a key from 32 bytes.
     ///
     /// - Parameters:
     ///   - key: The bytes.
-    ///   - format: How the pages are encrypted.
-    ///   - salt: The 16 random bytes in the plaintext part of the database's first page; 6 with `gcm1` in the
-    ///     first version of its header. With a salt stored beside the key, a database with a torn first page
-    ///     can still be opened. `nil` reads the salt from the file, or draws one for a new file.
+    ///   - format: The format in which the pages are encrypted.
+    ///   - salt: The 16 random bytes in the plaintext part of the database's first page; 6 bytes for a `gcm1`
+    ///     database with the first version of the header. With a salt stored beside the key, a database with
+    ///     a torn first page can still be opened. `nil` reads the salt from the file, or generates one for a
+    ///     new file.
     /// - Returns: The key.
-    /// - Throws: `invalidInput` for another size.
+    /// - Throws: `invalidInput` for a key or a salt of another size.
     public static func raw(
         _ key: consuming SecretBytes, format: DatabaseFormat = .gcm1, salt: [UInt8]? = nil
     ) throws(CofferError) -> DatabaseKey {
@@ -48,7 +52,8 @@ public struct DatabaseKey: ~Copyable, Sendable {
         return DatabaseKey(key, format: format, salt: salt)
     }
 
-    /// A key of 32 bytes for a SQLCipher database with a plaintext header (`cipher_plaintext_header_size`).
+    /// Creates a key from 32 bytes for a SQLCipher database with a plaintext header
+    /// (`cipher_plaintext_header_size`).
     ///
     /// The plaintext bytes are not authenticated; they include the journal mode and the number of pages. Use
     /// this for databases that already have this form, not for new ones.
@@ -56,9 +61,9 @@ public struct DatabaseKey: ~Copyable, Sendable {
     /// - Parameters:
     ///   - key: The bytes.
     ///   - salt: The 16 bytes that SQLCipher reads from outside the file (`cipher_salt`).
-    ///   - plaintextHeader: The number of plaintext bytes, a multiple of 16.
+    ///   - plaintextHeader: The number of plaintext bytes: a multiple of 16, from 16 to 1024.
     /// - Returns: The key, for the format `sqlcipher4`.
-    /// - Throws: `invalidInput` when one of the three has another size.
+    /// - Throws: `invalidInput` when the key, the salt or the plaintext header has another size.
     public static func sqlcipher4(
         _ key: consuming SecretBytes, salt: [UInt8], plaintextHeader: Int
     ) throws(CofferError) -> DatabaseKey {
@@ -73,6 +78,24 @@ public struct DatabaseKey: ~Copyable, Sendable {
             key, format: .sqlcipher4, salt: salt, plaintextHeader: plaintextHeader)
     }
 
+    /// The same key, for a SQLCipher database that was not made with the defaults of its format.
+    ///
+    /// A database does not state its settings. With wrong ones, opening it fails like with a wrong key.
+    ///
+    /// - Parameter settings: The settings.
+    /// - Returns: The key.
+    /// - Throws: `invalidInput` for the format `gcm1`, for a setting out of bounds, and for a plaintext
+    ///   header in another format than `sqlcipher4`.
+    public consuming func with(_ settings: SQLCipherSettings) throws(CofferError) -> DatabaseKey {
+        let (format, costs) = (format, costs)
+        // Read before the secret is taken out.
+        var (salt, header) = (salt, plaintextHeader)
+        try settings.check(for: format)
+        if let other = settings.salt { (salt, header) = (other, settings.plaintextHeader) }
+        return DatabaseKey(
+            secret, format: format, costs: costs, salt: salt, plaintextHeader: header, settings: settings)
+    }
+
     /// A new random key.
     ///
     /// - Throws: `outOfMemory`.
@@ -80,22 +103,23 @@ public struct DatabaseKey: ~Copyable, Sendable {
         try raw(SecretBytes.random(count: 32), format: format)
     }
 
-    /// A passphrase. The format's derivation makes a key of it once, for all connections.
+    /// Creates a key from a passphrase. The format's derivation runs once for each queue or pool.
     ///
     /// In SQLCipher's formats, 64 hexadecimal digits between `x'` and `'` are not a passphrase but the key
     /// itself, and 96 digits are the key and the salt, as in SQLCipher.
     ///
-    /// A `gcm1` database states the cost of its derivation, before anything in it can be authenticated.
-    /// Opening a database that demands more than 1 GiB of memory or 16 passes throws `refused`.
+    /// A `gcm1` database states the cost of its derivation in a header that cannot be authenticated before
+    /// the derivation. Opening a database that demands more than 1 GiB of memory or 16 passes throws
+    /// `refused`, unless `cost` or `allowingExpensive` permits the cost.
     ///
     /// - Parameters:
-    ///   - passphrase: Its bytes, as they are.
-    ///   - format: How the pages are encrypted.
-    ///   - cost: Memory and passes for a new database; `nil` for the standard cost. SQLCipher's formats have
-    ///     fixed costs.
+    ///   - passphrase: The bytes of the passphrase, used unchanged.
+    ///   - format: The format in which the pages are encrypted.
+    ///   - cost: The memory and the passes for a new database; `nil` for the standard cost. SQLCipher's
+    ///     formats have fixed costs.
     ///   - allowingExpensive: Whether a database may demand more, up to 4 GiB and 64 passes.
     /// - Returns: The key.
-    /// - Throws: `invalidInput` when it is empty, or for a cost in SQLCipher's formats.
+    /// - Throws: `invalidInput` for an empty passphrase, and for a cost in SQLCipher's formats.
     public static func passphrase(
         _ passphrase: consuming SecretBytes, format: DatabaseFormat = .gcm1, cost: Argon2id.Cost? = nil,
         allowingExpensive: Bool = false
@@ -136,7 +160,8 @@ public struct DatabaseKey: ~Copyable, Sendable {
     ) throws(CofferError) -> DatabaseKeyHandle {
         try DatabaseKeyHandle.register(
             format.codec, secret: GuardedBytes.copying(secret.guarded.span), costs: costs,
-            salt: salt, reserve: reserve, plaintextHeader: plaintextHeader, recovers: recovers, trace: trace)
+            rounds: settings.iterations, salt: salt, reserve: reserve, pageSize: settings.pageSize,
+            plaintextHeader: plaintextHeader, recovers: recovers, trace: trace)
     }
 }
 

@@ -15,12 +15,12 @@ public import SystemPackage
 /// observation, `vacuum(into:)`, whose copy has the same key, and backup; see <doc:CopiesOfADatabase>. The
 /// database, its journal or WAL, and the unnamed files that SQLite uses for sorting are encrypted; the shared
 /// memory beside a WAL holds page numbers only. Every page is authenticated for its place in its database.
-/// Not detected: an old version of a page, or of the whole file, put back in place of a newer one.
+/// The replacement of a page, or of the whole file, with an older version is not detected.
 ///
-/// Statements that would leave the encryption are denied: attaching a database that is not encrypted, and
+/// Statements that would bypass the encryption are denied: attaching a database that is not encrypted, and
 /// loading extensions. `PRAGMA auto_vacuum` works on a new database, in `prepareDatabase` or before the first
 /// table; `PRAGMA page_size` and `PRAGMA mmap_size` change nothing. See <doc:WhatDiffersFromGRDB> for the
-/// rest.
+/// other differences.
 ///
 /// GRDB's `path` of the queue or pool is an SQLite URI with a token that stands for the key in this process.
 /// Use ``path(of:)`` to get the file.
@@ -30,15 +30,16 @@ public enum EncryptedDatabase {
     /// - Parameters:
     ///   - path: The file.
     ///   - key: Its key.
-    ///   - configuration: GRDB's configuration; its preparation blocks run before the connection is guarded.
+    ///   - configuration: GRDB's configuration; its `prepareDatabase` blocks run before statements are
+    ///     restricted.
     /// - Returns: GRDB's queue.
-    /// - Throws: `CofferError`: `notAuthentic` for a wrong key; `refused` for a plain database;
-    ///   `foreign` for another format; `corrupt` when the first page is damaged, or when a WAL or a journal
-    ///   beside the database does not match it; `readOnly` when a crash interrupted its last transaction and
-    ///   it is opened read-only; `absent` when it is opened read-only and does not exist; `unsupported` for
-    ///   SQLCipher's plaintext header; `invalidInput` for an empty path and `:memory:`; the errors of the
-    ///   system. An error that the program itself throws while it prepares a connection is rethrown
-    ///   unchanged.
+    /// - Throws: `CofferError`: `notAuthentic` for a wrong key; `refused` for a plain database; `foreign` for
+    ///   another format; `corrupt` when the first page is damaged, or when a WAL or a journal beside the
+    ///   database does not match it; `readOnly` when a crash interrupted the last transaction of a database
+    ///   that is opened read-only; `absent` when a database that is opened read-only does not exist;
+    ///   `unsupported` for SQLCipher's plaintext header; `invalidInput` for an empty path and `:memory:`; the
+    ///   errors of the system. An error that the program itself throws while it prepares a connection is
+    ///   rethrown unchanged.
     public static func queue(
         at path: FilePath, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
     ) throws -> DatabaseQueue {
@@ -50,9 +51,10 @@ public enum EncryptedDatabase {
     /// - Parameters:
     ///   - path: The file.
     ///   - key: Its key.
-    ///   - configuration: GRDB's configuration; its preparation blocks run before the connection is guarded.
+    ///   - configuration: GRDB's configuration; its `prepareDatabase` blocks run before statements are
+    ///     restricted.
     /// - Returns: GRDB's pool.
-    /// - Throws: The errors of ``queue(at:key:configuration:)``.
+    /// - Throws: The errors of ``queue(at:key:configuration:)-(FilePath,_,_)``.
     public static func pool(
         at path: FilePath, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
     ) throws -> DatabasePool {
@@ -120,9 +122,9 @@ public enum EncryptedDatabase {
         return folder.pushing(path)
     }
 
-    /// Returns a configuration that prepares every connection before it is used: it proves that the
-    /// connection is encrypted, has freed pages overwritten and installs the guard. It keeps the key's handle
-    /// alive.
+    /// Returns a configuration that prepares every connection before use: the preparation checks that the
+    /// connection is encrypted, makes SQLite overwrite freed pages and installs the guard. The configuration
+    /// keeps the key's handle alive.
     private static func guarded(
         _ configuration: Configuration, _ handle: DatabaseKeyHandle
     ) -> Configuration {
@@ -143,11 +145,11 @@ public enum EncryptedDatabase {
         return configuration
     }
 
-    /// Ends a database whose queue or pool the program may still hold, after the statements that run on it.
-    /// Everything that the program does with it afterwards fails with `locked`.
+    /// Invalidates a database whose queue or pool the program may still hold, once its running statements
+    /// have ended. Every later use of the queue or pool fails with `locked`.
     ///
-    /// GRDB would close the database instead, but using a closed queue or pool ends the process. What remains
-    /// until the program releases it is a connection without key, codec, pages or temporary tables.
+    /// GRDB's own `close()` cannot be used: using a closed queue or pool ends the process. Until the program
+    /// releases the queue or pool, its connections remain, without key, codec, pages or temporary tables.
     static func invalidate(_ writer: any DatabaseWriter, _ handle: DatabaseKeyHandle) {
         let forget = "PRAGMA \(DatabaseKeyHandle.forgetPragma)"
         try? writer.barrierWriteWithoutTransaction { db in
@@ -173,7 +175,7 @@ public enum EncryptedDatabase {
     /// and so on.
     ///
     /// - Parameter error: The error that was thrown.
-    /// - Returns: The error; the same one if it is a `CofferError` already.
+    /// - Returns: The typed error; `error` itself if it is a `CofferError`.
     public static func failure(_ error: any Error) -> CofferError { failure(error, opening: nil, at: nil) }
 
     static func failure(_ error: any Error, opening handle: DatabaseKeyHandle?, at path: FilePath?)

@@ -10,17 +10,23 @@ package enum LinkedSQLite {
     /// The library's version number, such as 3040001 for 3.40.1.
     package static var number: Int32 { SQLiteVersion.number }
 
+    /// The library's version, such as 3.40.1.
+    package static var version: String { text(of: number) }
+
+    private static func text(of number: Int32) -> String {
+        [number / 1_000_000, number / 1000 % 1000, number % 1000].map(String.init).joined(separator: ".")
+    }
+
     /// Returns a warning about the library for a report on the host; none from that release on.
     ///
     /// - Parameter number: The version number.
-    /// - Returns: One warning or none.
+    /// - Returns: One check or none.
     package static func protections(number: Int32 = number) -> [SecurityCheck] {
         guard number < firstWhole else { return [] }
-        let text = [number / 1_000_000, number / 1000 % 1000, number % 1000].map(String.init)
         return [
             SecurityCheck(
                 "sqlite", .ok,
-                "SQLite \(text.joined(separator: ".")): before 3.50.2 a crash can lose what was committed to "
+                "SQLite \(text(of: number)): before 3.50.2 a crash can lose what was committed to "
                     + "a WAL after ROLLBACK TO. Coffer's databases are protected; plain ones are not.")
         ]
     }

@@ -1,10 +1,10 @@
 /// The limits, by age and by number, on the entries that a soup keeps.
 public struct RetentionPolicy: Sendable, Hashable {
-    /// Entries last viewed longer ago than this are purged.
+    /// The maximum time since an entry was last viewed, after which the entry is purged.
     public var maximumAge: Duration
-    /// Nothing is purged when fewer entries than this would remain.
+    /// The minimum number of entries to keep: nothing is purged when fewer would remain.
     public var minimumCount: Int
-    /// When a soup has more entries than this, those viewed longest ago are trimmed.
+    /// The maximum number of entries to keep: when a soup has more, those viewed longest ago are trimmed.
     public var maximumCount: Int
 
     /// Creates a policy.

@@ -1,9 +1,9 @@
 /// The result of one run of a retention policy.
 public struct RetentionReport: Sendable, Hashable {
-    /// The number of entries removed because they were not viewed for too long.
+    /// The number of entries removed because they were last viewed too long ago.
     public let purged: Int
     /// The number of entries removed because there were too many.
     public let trimmed: Int
-    /// The number of entries left.
+    /// The number of remaining entries.
     public let remaining: Int
 }

@@ -10,7 +10,7 @@ extension SoupStore {
     /// - Parameters:
     ///   - policy: The policy.
     ///   - soup: The soup.
-    /// - Returns: How many entries were removed.
+    /// - Returns: The numbers of removed and remaining entries.
     /// - Throws: `absent` when the soup does not exist; `invalidInput` for a negative age or count, and for a
     ///   minimum above the maximum.
     @discardableResult

@@ -1,7 +1,7 @@
 import CofferBase
 import GRDB
 
-/// Writes entries into the tables of one soup, inside one transaction.
+/// A writer of entries into the tables of one soup, for use inside one transaction.
 struct EntryWriter {
     private let db: Database
     private let layout: SoupLayout
@@ -51,7 +51,7 @@ struct EntryWriter {
         try change.execute(arguments: StatementArguments(values))
     }
 
-    /// Returns when the entry under `id` was inserted; `nil` when there is none.
+    /// Returns the date at which the entry under `id` was inserted; `nil` when there is no such entry.
     func created(_ id: Int64) throws -> Int64? {
         let statement = try db.cachedStatement(
             sql: "SELECT \(SoupField.created) FROM \(layout.table) WHERE \(SoupField.entryID) = ?")

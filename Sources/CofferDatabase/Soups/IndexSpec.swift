@@ -1,18 +1,20 @@
 /// An indexed path of a soup's documents, by which they can be found.
 public struct IndexSpec: Sendable, Hashable {
-    /// How the values at a path are stored.
+    /// The form in which the values at a path are stored.
     public enum Kind: String, Sendable, CaseIterable {
-        /// Text, compared byte by byte. Numbers, arrays and objects are stored as their JSON text.
+        /// Text, compared byte by byte. Every other value except `null` is stored as its JSON text.
         case string
-        /// Whole numbers; a fraction is cut off. This index does not find values that are not numbers.
+        /// Whole numbers; fractions are truncated. `true` is stored as 1 and `false` as 0; every other value
+        /// that is not a number is treated as missing.
         case integer
-        /// Floating-point numbers. This index does not find values that are not numbers.
+        /// Floating-point numbers. `true` is stored as 1 and `false` as 0; every other value that is not a
+        /// number is treated as missing.
         case floating
-        /// Words, for ``QuerySpec/match(_:path:orderPath:order:pageSize:)``: the words of every text below
-        /// the path.
+        /// Words, for ``QuerySpec/match(_:path:orderPath:order:pageSize:)``: the words of every text and
+        /// number at or below the path.
         case fullText
-        /// The value that SQLite's JSON functions return. Takes no space in the entry, but does not look into
-        /// arrays.
+        /// The values that SQLite's JSON functions return. Such an index takes no space in the entry, but
+        /// does not look into arrays.
         case json1
     }
 
@@ -20,7 +22,7 @@ public struct IndexSpec: Sendable, Hashable {
     /// Inside a key, `\.` is a dot and `\\` a backslash. An array on the path stands for all its elements.
     public let path: String
 
-    /// How the values are stored.
+    /// The form in which the values are stored.
     public let kind: Kind
 
     /// Creates an index on `path`.

@@ -1,24 +1,16 @@
 public import CofferBase
+@_exported public import enum CofferBase.JSONValue
 import FoundationEssentials
 
 extension JSONValue {
-    /// Parses a JSON text.
-    ///
-    /// - Throws: `invalidInput`, with the position, for a text that RFC 8259 does not allow, a duplicate key
-    ///   and more than 500 levels.
-    public init(parsing text: String) throws(CofferError) {
-        self = try JSONReader.value(of: Array(text.utf8))
+    /// Parses a document that the store itself wrote.
+    init(stored text: String) throws(CofferError) {
+        do throws(CofferError) {
+            self = try JSONValue(parsing: text)
+        } catch {
+            throw CofferError(.corrupt, "A stored document is damaged: \(error.message)")
+        }
     }
-
-    /// Parses the bytes of a JSON text.
-    ///
-    /// - Throws: As ``init(parsing:)-(String)``; also for bytes that are not UTF-8.
-    public init(parsing bytes: [UInt8]) throws(CofferError) { self = try JSONReader.value(of: bytes) }
-
-    /// Returns the JSON text, without spaces and with sorted keys.
-    ///
-    /// - Throws: `invalidInput` for infinity, not-a-number and more than 500 levels.
-    public func jsonText() throws(CofferError) -> String { try JSONWriter.text(of: self) }
 
     /// Encodes `value`. Dates become milliseconds since 1970, like those of a soup.
     ///
@@ -32,7 +24,7 @@ extension JSONValue {
         } catch {
             throw CofferError(.invalidInput, "\(type(of: value)) has no JSON form\(Self.place(of: error)).")
         }
-        self = try JSONReader.value(of: [UInt8](data))
+        self = try JSONValue(parsing: [UInt8](data))
     }
 
     /// Decodes this value as `type`.
@@ -41,7 +33,7 @@ extension JSONValue {
     public func decoded<Value: Decodable>(as type: Value.Type) throws(CofferError) -> Value {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .millisecondsSince1970
-        let data = Data(try JSONWriter.bytes(of: self))
+        let data = Data(try jsonText().utf8)
         do {
             return try decoder.decode(type, from: data)
         } catch {
@@ -49,7 +41,7 @@ extension JSONValue {
         }
     }
 
-    /// Returns where a coder failed: the keys on the path, never a value.
+    /// Returns the place where a coder failed: the keys on the path, never a value.
     private static func place(of error: any Error) -> String {
         let path: [any CodingKey] =
             switch error {

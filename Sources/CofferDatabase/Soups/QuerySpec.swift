@@ -1,4 +1,4 @@
-import CofferBase
+public import CofferBase
 
 /// A query for entries of a soup: one condition on one indexed path, and an order.
 ///
@@ -26,7 +26,7 @@ public struct QuerySpec: Sendable, Hashable {
 
     let condition: Condition
 
-    /// The path to order by; `nil` orders by id, or a match by relevance.
+    /// The path to order by; `nil` orders by id, or by relevance for a match query.
     public let orderPath: String?
     /// The direction.
     public let order: Order
@@ -40,7 +40,7 @@ public struct QuerySpec: Sendable, Hashable {
         self.pageSize = pageSize
     }
 
-    /// Finds every entry.
+    /// Creates a query for every entry.
     ///
     /// - Parameters:
     ///   - orderPath: An index path; `nil` orders by id.
@@ -53,7 +53,7 @@ public struct QuerySpec: Sendable, Hashable {
         QuerySpec(.all, orderPath, order, pageSize)
     }
 
-    /// Finds entries whose value at `path` is `key`.
+    /// Creates a query for entries whose value at `path` is `key`.
     ///
     /// - Parameters:
     ///   - key: The value; `null` finds entries without a value.
@@ -69,7 +69,7 @@ public struct QuerySpec: Sendable, Hashable {
         QuerySpec(.exact(path: path, key: key), orderPath, order, pageSize)
     }
 
-    /// Finds entries whose value at `path` lies between two keys, inclusive.
+    /// Creates a query for entries whose value at `path` lies between two keys, inclusive.
     ///
     /// - Parameters:
     ///   - begin: The smallest value; `nil` for no bound.
@@ -86,9 +86,11 @@ public struct QuerySpec: Sendable, Hashable {
         QuerySpec(.range(path: path, begin: begin, end: end), orderPath ?? path, order, pageSize)
     }
 
-    /// Finds entries whose text at `path` matches a pattern: `%` stands for any text, `_` for one character,
-    /// and a backslash before either makes it literal. ASCII letters match in both cases. This is the slowest
-    /// query: it examines every entry.
+    /// Creates a query for entries whose text at `path` matches a pattern.
+    ///
+    /// In the pattern, `%` stands for any text and `_` for one character; a backslash before `%`, `_` or
+    /// another backslash makes that character literal. The case of ASCII letters is ignored. This query is
+    /// the slowest: it examines every entry.
     ///
     /// - Parameters:
     ///   - pattern: The pattern; see ``literal(_:)``.
@@ -104,13 +106,13 @@ public struct QuerySpec: Sendable, Hashable {
         QuerySpec(.like(path: path, pattern: pattern), orderPath ?? path, order, pageSize)
     }
 
-    /// Finds entries whose words match an SQLite FTS5 expression.
+    /// Creates a query for entries whose words match an SQLite FTS5 expression.
     ///
     /// - Parameters:
-    ///   - expression: Such as `cloud AND sto*`; see ``words(_:)``.
+    ///   - expression: The expression, such as `cloud AND sto*`; see ``words(_:)``.
     ///   - path: A path with a full-text index; `nil` for all of them.
     ///   - orderPath: An index path; `nil` for the best match first.
-    ///   - order: The direction; order by relevance ignores it.
+    ///   - order: The direction; ordering by relevance ignores it.
     ///   - pageSize: At least 1.
     /// - Returns: The query.
     public static func match(
@@ -134,11 +136,11 @@ public struct QuerySpec: Sendable, Hashable {
     }
 
     /// Returns an expression for ``match(_:path:orderPath:order:pageSize:)`` that finds entries with all
-    /// words of a text that a person typed.
+    /// words of a text that a user typed.
     ///
     /// - Parameter text: Any text.
-    /// - Returns: The words, each in quotation marks; empty when there are none, and then the query finds
-    ///   nothing.
+    /// - Returns: The words, each in quotation marks; empty when `text` has none, in which case the query
+    ///   finds nothing.
     public static func words(_ text: String) -> String {
         text.unicodeScalars.split(whereSeparator: \.properties.isWhitespace)
             .map { "\"" + Substring($0).doubling("\"") + "\"" }.joined(separator: " ")

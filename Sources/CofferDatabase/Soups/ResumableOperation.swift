@@ -1,27 +1,27 @@
 import CofferBase
 import GRDB
 
-/// A change of a soup that takes many transactions. It is recorded in the database, so that it resumes after
-/// an interruption.
+/// A change to a soup that takes many transactions and is recorded in the database, so that it can resume
+/// after an interruption.
 ///
 /// Altering creates new tables beside the old ones, which stay in use, records the changes made in the
-/// meantime, and swaps the new tables in within one transaction. Reindexing works in place.
+/// meantime, and replaces the old tables in one transaction. Reindexing works in place.
 struct ResumableOperation: Sendable {
     enum Kind: String { case alter, reindex }
 
     /// The result of one transaction.
     enum Step: Sendable, Equatable { case begun, moved, caughtUp, reindexed, finished }
 
-    /// The number of entries handled in one transaction.
+    /// The maximum number of entries processed in one transaction.
     private static let batch = 200
 
     let soup: Int64
     let kind: Kind
-    /// The number of the new tables.
+    /// The number in the names of the new tables; for reindexing, of the present ones.
     let storage: Int64
     /// The new indexes, or those to rebuild.
     let specs: [IndexSpec]
-    /// The last processed entry.
+    /// The id of the last processed entry.
     let progress: Int64
 
     static func find(soup: Int64, _ db: Database) throws -> ResumableOperation? {
@@ -39,13 +39,14 @@ struct ResumableOperation: Sendable {
         try Int64.fetchAll(db, sql: "SELECT soup FROM coffer_soup_operations ORDER BY soup")
     }
 
-    /// Records the operation and creates what it needs.
+    /// Records the operation, and prepares the tables and triggers that it needs.
     func begin(_ layout: SoupLayout, _ db: Database) throws {
         try db.execute(
             sql: "INSERT INTO coffer_soup_operations VALUES (?, ?, ?, ?, ?)",
             arguments: [soup, kind.rawValue, storage, try Self.text(of: specs), progress])
         guard kind == .alter else {
-            // A full-text index that disagrees with its columns could not be changed entry by entry.
+            // Rebuild the full-text index first: if it disagreed with its columns, it could not be changed
+            // entry by entry.
             if specs.contains(where: { $0.kind == .fullText }) {
                 let text = layout.textTable
                 try db.execute(sql: "INSERT INTO \(text) (\(text)) VALUES ('rebuild')")
@@ -76,7 +77,7 @@ struct ResumableOperation: Sendable {
         }
     }
 
-    /// Removes every trace of the operation; the soup stays as it was before.
+    /// Cancels the operation: removes its tables, triggers and records, and keeps the soup's present tables.
     func abandon(_ layout: SoupLayout, _ db: Database) throws {
         if kind == .alter {
             try target(layout).dropTables(db)
@@ -135,7 +136,7 @@ extension ResumableOperation {
         return try applyPending(layout, target, db) ? .caughtUp : try swapIn(target, insteadOf: layout, db)
     }
 
-    /// Carries over entries that changed after they were copied. Returns whether there were any.
+    /// Applies some of the changes made to entries since the operation began. Returns whether there were any.
     private func applyPending(_ layout: SoupLayout, _ target: SoupLayout, _ db: Database) throws -> Bool {
         let changed = try Int64.fetchAll(
             db, sql: "SELECT entry FROM coffer_soup_changes WHERE soup = ? ORDER BY entry LIMIT ?",
@@ -156,7 +157,7 @@ extension ResumableOperation {
     private func swapIn(
         _ target: SoupLayout, insteadOf layout: SoupLayout, _ db: Database
     ) throws -> Step {
-        // Ids that were in use are not reused in the new tables.
+        // Ids that were in use must not be reused in the new tables.
         let last = try EntryWriter(db, layout).lastID()
         try db.execute(sql: "DELETE FROM sqlite_sequence WHERE name = ?", arguments: [target.table])
         try db.execute(
@@ -174,7 +175,8 @@ extension ResumableOperation {
         let document: JSONValue
     }
 
-    /// Returns entries whose id passes `condition`, in order of their ids.
+    /// Returns entries whose id meets `condition`, a comparison with `id` such as `> ?`, in the order of
+    /// their ids.
     private func entries(
         _ condition: String, _ id: Int64, of layout: SoupLayout, limit: Int, _ db: Database
     ) throws -> [Entry] {
@@ -186,7 +188,7 @@ extension ResumableOperation {
                 """)
         return try Row.fetchAll(statement, arguments: [id, limit]).map { row in
             let dates = EntryWriter.Dates(created: row[1], lastModified: row[2], lastViewed: row[3])
-            return Entry(id: row[0], dates: dates, document: try JSONReader.stored(row[4]))
+            return Entry(id: row[0], dates: dates, document: try JSONValue(stored: row[4]))
         }
     }
 
@@ -200,7 +202,7 @@ extension ResumableOperation {
     }
 
     private static func specs(in text: String) throws -> [IndexSpec] {
-        try (try JSONReader.stored(text).array ?? []).map { element in
+        try (try JSONValue(stored: text).array ?? []).map { element in
             guard let path = element[0]?.string, let name = element[1]?.string,
                 let kind = IndexSpec.Kind(rawValue: name)
             else { throw CofferError(.corrupt, "The record of a soup's change is damaged.") }

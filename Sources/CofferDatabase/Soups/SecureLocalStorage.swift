@@ -1,6 +1,6 @@
 public import CofferBase
 
-/// Stores strings by key in a soup, like the web's `localStorage`.
+/// A store of strings by key in a soup, like the web's `localStorage`.
 ///
 /// ```swift
 /// let storage = try await SecureLocalStorage.open(in: store)
@@ -8,7 +8,7 @@ public import CofferBase
 /// let theme = try await storage.getItem("theme")
 /// ```
 public struct SecureLocalStorage: Sendable {
-    /// The default soup.
+    /// The name of the default soup.
     public static let defaultSoup = "localStorage"
 
     /// Every key is stored with this prefix, because a key may be empty but an external id may not.
@@ -56,7 +56,7 @@ public struct SecureLocalStorage: Sendable {
         try await store.remove(matching: .exact(.string(Self.mark + key), path: Self.id), from: soup) > 0
     }
 
-    /// Returns all keys, in the order in which they were first set.
+    /// Returns all keys, in the order in which they were added.
     public func keys() async throws(CofferError) -> [String] {
         var keys: [String] = []
         var documents = store.entries(in: soup).makeAsyncIterator()
@@ -66,7 +66,7 @@ public struct SecureLocalStorage: Sendable {
         return keys
     }
 
-    /// Returns the key at `index` of ``keys()``; `nil` when there are fewer.
+    /// Returns the key at `index` of ``keys()``; `nil` when there is none.
     public func key(at index: Int) async throws(CofferError) -> String? {
         let keys = try await keys()
         return keys.indices.contains(index) ? keys[index] : nil
@@ -84,7 +84,7 @@ public struct SecureLocalStorage: Sendable {
 }
 
 extension String {
-    /// The text without the first scalar. Counts by scalar, because a combining mark after the prefix forms
-    /// one character with it.
+    /// The text without its first scalar. A combining mark after the prefix forms one character with the
+    /// prefix, so the prefix is removed as a scalar.
     fileprivate var dropMark: Substring.UnicodeScalarView { unicodeScalars.dropFirst() }
 }

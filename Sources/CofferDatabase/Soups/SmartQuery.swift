@@ -2,11 +2,11 @@ public import CofferBase
 
 /// A `SELECT` over soups, for conditions that a ``QuerySpec`` cannot express.
 ///
-/// `{soup}` stands for a soup, `{soup:path}` for an indexed path of it, `{soup:_soup}` for the document, and
-/// `{soup:_soupEntryId}`, `{soup:_soupCreatedDate}`, `{soup:_soupLastModifiedDate}` and
-/// `{soup:_soupLastViewedDate}` for the fields of every entry. When you give the soup a name of your own, as
-/// a join of a soup with itself requires, write `name.{soup:path}`. `{soup:_fullText}` is its FTS5 table,
-/// whose `rowid` is the entry's id.
+/// `{soup}` stands for a soup, `{soup:path}` for one of its indexed paths, `{soup:_soup}` for the document,
+/// and `{soup:_soupEntryId}`, `{soup:_soupCreatedDate}`, `{soup:_soupLastModifiedDate}` and
+/// `{soup:_soupLastViewedDate}` for the fields of every entry. When the query uses an alias for the soup, as
+/// a join of a soup with itself requires, write `alias.{soup:path}`. `{soup:_fullText}` stands for the soup's
+/// FTS5 table, whose `rowid` is the entry's id.
 ///
 /// ```swift
 /// SmartQuery(
@@ -14,7 +14,7 @@ public import CofferBase
 ///     arguments: [3])
 /// ```
 ///
-/// Pass values as arguments only. The query is read-only: a statement that would write is refused.
+/// Pass values as arguments only. The query is read-only: a statement that would write throws `invalidInput`.
 public struct SmartQuery: Sendable {
     let template: SmartTemplate
     let arguments: [JSONValue]
@@ -26,12 +26,13 @@ public struct SmartQuery: Sendable {
     /// Creates a query.
     ///
     /// - Parameters:
-    ///   - sql: One `SELECT`, which may begin with `WITH`.
+    ///   - sql: One `SELECT` or `VALUES` statement, which may begin with `WITH`.
     ///   - arguments: The values of `?`, in order. Arrays and objects are passed as their JSON text.
     ///   - named: The values of `:name`, without the colon.
     ///   - pageSize: At least 1.
     /// - Throws: `invalidInput` for a text that does not begin with `SELECT`, `WITH` or `VALUES`, contains
-    ///   several statements, or has an unclosed quotation, comment, brace or parenthesis.
+    ///   several statements or a NUL, or has an unclosed quotation or comment or an unbalanced brace or
+    ///   parenthesis.
     public init(
         _ sql: String, arguments: [JSONValue] = [], named: [String: JSONValue] = [:],
         pageSize: Int = QuerySpec.defaultPageSize

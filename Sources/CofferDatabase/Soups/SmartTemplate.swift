@@ -7,7 +7,7 @@ struct SmartTemplate: Sendable {
         case space
         /// A keyword, a bare name or a number.
         case word(String)
-        /// A string, or a name in quotation marks, verbatim.
+        /// A string or a quoted name, verbatim.
         case quoted(String)
         case symbol(Unicode.Scalar)
         case soup(String, path: String?)
@@ -37,8 +37,8 @@ struct SmartTemplate: Sendable {
         try checkVariables(tokens)
     }
 
-    /// SQLite treats a parenthesis directly after a variable as part of its name, including any quotation
-    /// marks inside it.
+    /// Rejects a parenthesis directly after a variable. SQLite treats such a parenthesis, with any quotation
+    /// marks inside it, as part of the variable's name.
     private static func checkVariables(_ tokens: [Token]) throws(CofferError) {
         for (index, token) in tokens.enumerated() where token == .symbol("(") && index > 0 {
             guard case .word(let name) = tokens[index - 1] else { continue }
@@ -87,7 +87,7 @@ struct SmartTemplate: Sendable {
     }
 }
 
-/// Scans SQL by the rules of SQLite's own tokenizer.
+/// A scanner of SQL by the rules of SQLite's own tokenizer.
 private struct SmartScanner {
     private let scalars: [Unicode.Scalar]
     private var at = 0

@@ -5,16 +5,17 @@ import GRDB
 extension SoupStore {
     /// Replaces the indexes of a soup and fills the new ones from its entries.
     ///
-    /// Works in many short transactions: other connections read and write the soup meanwhile, with the old
-    /// indexes. An alteration interrupted by an error, a cancelled task or the end of the process resumes
-    /// when the store is next opened or the soup is altered again. The new indexes take effect all at once,
-    /// with the last transaction.
+    /// Works in many short transactions: in the meantime, other connections can read and write the soup, with
+    /// the old indexes. An alteration interrupted by an error, a cancelled task or the end of the process
+    /// resumes when the store is next opened or the soup is altered again. The new indexes take effect all at
+    /// once, with the last transaction.
     ///
     /// - Parameters:
     ///   - name: The soup.
-    ///   - indexSpecs: All its indexes from now on. If they equal the present ones, nothing happens.
+    ///   - indexSpecs: All indexes that the soup is to have. If they equal the present ones, in any order,
+    ///     nothing happens.
     /// - Throws: `absent` when the soup does not exist; `invalidInput` as ``registerSoup(_:indexSpecs:)``;
-    ///   `busy` when another process begins to alter it at the same time.
+    ///   `busy` when another task or process begins to alter the soup at the same time.
     public func alterSoup(_ name: String, indexSpecs: [IndexSpec]) async throws(CofferError) {
         _ = try SoupLayout.indexes(indexSpecs)
         try await change(name) { (layout, db) in
@@ -32,7 +33,7 @@ extension SoupStore {
     ///   - name: The soup.
     ///   - paths: The indexes to rebuild; `nil` for all.
     /// - Throws: `absent` when the soup does not exist; `invalidInput` for a path that is not one of its
-    ///   indexes; `busy` when another process begins to alter it at the same time.
+    ///   indexes; `busy` when another task or process begins to alter the soup at the same time.
     public func reindexSoup(_ name: String, paths: [String]? = nil) async throws(CofferError) {
         try await change(name) { (layout, _) in
             let indexes = try paths.map { paths in try paths.map { try layout.index(on: $0) } }

@@ -1,14 +1,14 @@
 import CofferBase
 import GRDB
 
-/// The tables that list a store's soups. Read again in every transaction, because other processes change
-/// them.
+/// The tables that list a store's soups. Every transaction reads them again, because other processes can
+/// change them.
 enum SoupCatalog {
     private static let format = 1
 
     /// Creates the tables if they do not exist.
     ///
-    /// - Throws: `unsupportedVersion` when a later release made them.
+    /// - Throws: `unsupportedVersion` when a later release created them.
     static func prepare(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -47,7 +47,7 @@ enum SoupCatalog {
         try String.fetchAll(db.cachedStatement(sql: "SELECT name FROM coffer_soups ORDER BY name"))
     }
 
-    /// Returns the soup of this name; `nil` when there is none.
+    /// Returns the soup with this name; `nil` when there is none.
     static func find(_ name: String, _ db: Database) throws -> SoupLayout? {
         // A name with a control character was never accepted, and a NUL would truncate it.
         guard (try? SoupLayout.check(name: name)) != nil else { return nil }
@@ -56,7 +56,7 @@ enum SoupCatalog {
         return try Row.fetchOne(statement, arguments: [name]).map { try layout(of: $0, db) }
     }
 
-    /// Returns the soup of this name.
+    /// Returns the soup with this name.
     ///
     /// - Throws: `absent` when there is none.
     static func require(_ name: String, _ db: Database) throws -> SoupLayout {
@@ -83,7 +83,7 @@ enum SoupCatalog {
         return SoupLayout(id: id, storage: row[1], name: row[2], created: row[3], indexes: indexes)
     }
 
-    /// Returns a number that no table of a soup has had yet.
+    /// Returns a number for the names of a soup's new tables. Numbers are never reused.
     static func newStorage(_ db: Database) throws -> Int64 {
         try db.execute(sql: "UPDATE coffer_soup_store SET last_storage = last_storage + 1")
         return try Int64.fetchOne(db, sql: "SELECT last_storage FROM coffer_soup_store") ?? 0

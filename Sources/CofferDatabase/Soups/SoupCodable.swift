@@ -22,7 +22,8 @@ extension SoupStore {
         return try await ids(of: [document], soup, externalIDPath)[0]
     }
 
-    /// Puts values into a soup, all of them or, after an error, none. Returns the ids of their entries.
+    /// Puts values into a soup and returns the ids of their entries. After an error, no value has been
+    /// stored.
     ///
     /// - Throws: As ``put(_:in:externalIDPath:)``.
     @discardableResult
@@ -39,7 +40,7 @@ extension SoupStore {
     /// - Parameters:
     ///   - type: The type to decode the entries as.
     ///   - soup: The soup.
-    ///   - spec: The query; `nil` for every entry.
+    ///   - spec: The query; by default, every entry.
     /// - Returns: The values, in the query's order.
     /// - Throws: `invalidInput` when an entry does not decode as `Value`; otherwise as ``query(_:in:)``.
     public func all<Value: Decodable>(
@@ -50,7 +51,7 @@ extension SoupStore {
             return try SoupQuery.texts(selection, db)
         }
         var values: [Value] = []
-        for text in texts { values.append(try JSONReader.stored(text).decoded(as: type)) }
+        for text in texts { values.append(try JSONValue(stored: text).decoded(as: type)) }
         return values
     }
 

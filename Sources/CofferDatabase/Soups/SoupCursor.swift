@@ -1,27 +1,27 @@
 public import CofferBase
 
-/// A position in the results of a query, which shows one page of them.
+/// A cursor on the results of a query, which are read one page at a time.
 ///
-/// A cursor holds the query and its position, not the results: every move runs the query again and sees the
-/// changes made in the meantime. Only one task may move a cursor at a time.
+/// A cursor holds the query, its position and one page, not all results: every move runs the query again and
+/// sees the changes made in the meantime. Only one task may move a cursor at a time.
 public actor SoupCursor {
     private let store: SoupStore
     private let query: SoupQuery
     private var isClosed = false
 
-    /// The current page, counted from 0.
+    /// The index of the current page, counted from 0.
     public private(set) var pageIndex = 0
 
-    /// The number of rows at the last move.
+    /// The number of rows that the query found at the last move.
     public private(set) var totalEntries: Int
 
-    /// The rows of the page: documents, or the arrays of a smart query.
+    /// The rows of the current page: documents, or for a smart query arrays with a value for each column.
     public private(set) var currentPage: [JSONValue]
 
     /// The number of rows on a page; the last page may have fewer.
     public nonisolated var pageSize: Int { query.pageSize }
 
-    /// The number of pages at the last move.
+    /// The number of pages that the query filled at the last move.
     public var totalPages: Int { SoupQuery.pages(totalEntries, pageSize) }
 
     private init(_ store: SoupStore, _ query: SoupQuery, _ totalEntries: Int, _ rows: [JSONValue]) {
@@ -65,7 +65,7 @@ public actor SoupCursor {
         }
     }
 
-    /// Closes the cursor: it shows nothing and no longer moves.
+    /// Closes the cursor and empties its page. Moving a closed cursor throws `refused`.
     public func close() {
         isClosed = true
         currentPage = []
@@ -73,7 +73,8 @@ public actor SoupCursor {
         pageIndex = 0
     }
 
-    /// Moves if the page exists; otherwise only `totalEntries` changes.
+    /// Moves to the page at `index`, if it exists; otherwise changes `totalEntries` at most. Returns whether
+    /// it moved.
     private func move(to index: Int) async throws(CofferError) -> Bool {
         guard !isClosed else { throw CofferError(.refused, "The cursor is closed.") }
         guard index >= 0 else { return false }

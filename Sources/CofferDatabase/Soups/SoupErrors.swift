@@ -3,7 +3,7 @@ import CofferEngineSQLite
 import GRDB
 
 extension CofferError {
-    /// Converts the error of a database operation to an error of this package.
+    /// Creates an error of this package from the error of a database operation.
     init(soups error: any Error) {
         switch error {
         case let error as CofferError: self = error
@@ -43,7 +43,8 @@ extension CofferError {
         CofferError(.absent, "There is no soup \(quoted(name)).")
     }
 
-    /// A name as messages show it: shortened, and without characters that could break a terminal.
+    /// Returns a name as messages show it: in quotation marks, shortened, and without control characters,
+    /// which could corrupt terminal output.
     static func quoted(_ name: String) -> String {
         let shown = name.unicodeScalars.prefix(80).map { scalar in
             scalar.properties.generalCategory == .control ? "?" : String(scalar)

@@ -3,14 +3,13 @@ public import CofferBase
 import GRDB
 public import SystemPackage
 
-/// Large data that belongs to entries of a soup, each stored as a sealed file of the file store.
+/// Large data that belongs to entries of a soup, stored as sealed files in the file store.
 ///
 /// A file is attached to an entry under a name and is released when the entry is removed in any way: by id or
 /// by query, by clearing the soup, by a retention policy, or with its soup. ``reclaim()`` then destroys the
 /// file.
 ///
-/// Not guaranteed: a process that ends between sealing a file and recording it leaves a file that belongs to
-/// no entry.
+/// If a process ends between sealing a file and recording it, the file remains and belongs to no entry.
 public struct SoupFiles: Sendable {
     private let store: SoupStore
     private let files: FileStore
@@ -74,15 +73,14 @@ public struct SoupFiles: Sendable {
         }
     }
 
-    /// Passes the bytes of an attached file to `body`, in memory that is cleared afterwards. Returns `nil`
-    /// when there is no file of this name.
+    /// Passes the bytes of an attached file to `body`, in memory that is cleared afterwards.
     ///
     /// - Parameters:
-    ///   - name: The name.
+    ///   - name: The attachment's name in the entry.
     ///   - entry: The entry's id.
     ///   - soup: The soup.
-    ///   - body: Uses the bytes.
-    /// - Returns: The result of `body`.
+    ///   - body: A closure that uses the bytes.
+    /// - Returns: The result of `body`; `nil` when the entry has no file of this name.
     /// - Throws: `absent` when the soup does not exist; otherwise as `FileStore.withDecryptedBytes`.
     public func withBytes<Result: Sendable, Failure: Error>(
         of name: String, entry: Int64, in soup: String,

@@ -2,11 +2,11 @@ import CofferBase
 import FoundationEssentials
 import GRDB
 
-/// An index of a registered soup: its specification, and where its values are stored.
+/// An index of a registered soup: its specification and the place where its values are stored.
 struct SoupIndex: Sendable {
     let spec: IndexSpec
     let path: SoupPath
-    /// Counted from 1 in the order of registration.
+    /// The index's number, counted from 1 in the order of registration.
     let number: Int
 
     init(_ spec: IndexSpec, number: Int) throws(CofferError) {
@@ -36,7 +36,7 @@ struct SoupIndex: Sendable {
         return "json_extract(\(prefix)\(SoupField.document), '\(path)')"
     }
 
-    /// Returns the value of the column for a document.
+    /// Returns the value to store in the column for a document.
     func columnValue(of document: JSONValue) throws(CofferError) -> DatabaseValue {
         guard let value = path.project(document) else { return .null }
         switch spec.kind {
@@ -71,7 +71,7 @@ struct SoupIndex: Sendable {
             "The index on \(CofferError.quoted(spec.path)) holds numbers; the key is not a number.")
     }
 
-    /// The placeholder of a key in SQL: casts text that was bound as bytes back to text.
+    /// The SQL placeholder for a key, which casts text that was bound as bytes back to text.
     var keyPlaceholder: String { spec.kind == .string || spec.kind == .fullText ? "CAST(? AS TEXT)" : "?" }
 
     /// Binds text with a NUL as bytes, because text would be cut off at the NUL.
@@ -87,7 +87,7 @@ struct SoupIndex: Sendable {
         }
     }
 
-    /// Returns every text and number below a value.
+    /// Returns every text and number in a value, at any depth.
     private static func words(of value: JSONValue) -> [String] {
         switch value {
         case .null, .bool: []

@@ -4,10 +4,10 @@ import GRDB
 /// A registered soup and the tables behind it.
 struct SoupLayout: Sendable {
     let id: Int64
-    /// The number of its tables. Altering the soup moves it to new ones.
+    /// The number in the names of the soup's tables. Altering the soup moves it to new tables.
     let storage: Int64
     let name: String
-    /// Milliseconds since 1970.
+    /// The date of the soup's registration, in milliseconds since 1970.
     let created: Int64
     let indexes: [SoupIndex]
 
@@ -27,7 +27,7 @@ struct SoupLayout: Sendable {
         return specs.count == indexes.count && keys(specs) == keys(self.specs)
     }
 
-    /// The same soup in other tables.
+    /// Returns the same soup with other tables and indexes.
     func moved(to storage: Int64, indexes: [SoupIndex]) -> SoupLayout {
         SoupLayout(id: id, storage: storage, name: name, created: created, indexes: indexes)
     }
@@ -73,9 +73,10 @@ extension SoupLayout {
         }
     }
 
-    /// Returns the indexes of these specifications.
+    /// Returns the indexes for these specifications.
     ///
-    /// - Throws: `invalidInput` for none, too many, a duplicate path, and bad paths.
+    /// - Throws: `invalidInput` for no specification, more than 128, a duplicate path, and a bad or reserved
+    ///   path.
     static func indexes(_ specs: [IndexSpec]) throws(CofferError) -> [SoupIndex] {
         guard !specs.isEmpty else { throw CofferError(.invalidInput, "A soup requires at least one index.") }
         guard specs.count <= maximumIndexes else {
@@ -99,10 +100,11 @@ extension SoupLayout {
 }
 
 extension SoupLayout {
-    /// Creates the tables, their indexes and the triggers that keep the full-text index in step.
+    /// Creates the tables, their indexes and the triggers that update the full-text index.
     func createTables(_ db: Database) throws {
         let columns = columns.compactMap { index in index.column.map { "\($0) \(index.columnType), " } }
-        // The document is the last column, so that reading an index column does not step over it.
+        // The document is the last column, so that SQLite reads an index column without skipping the
+        // document.
         try db.execute(
             sql: """
                 CREATE TABLE \(table) (
@@ -141,7 +143,7 @@ extension SoupLayout {
                 """)
     }
 
-    /// Releases the files attached to an entry when the entry is removed in any way.
+    /// Creates the trigger that releases the files attached to an entry when the entry is removed in any way.
     func createReleaseTrigger(_ db: Database) throws {
         let own = "soup = \(id) AND entry = old.\(SoupField.entryID)"
         try db.execute(

@@ -120,9 +120,9 @@ extension SoupStore {
     /// Records that the user viewed entries, which ``retain(_:in:)`` relies on. The documents do not change.
     ///
     /// - Parameters:
-    ///   - ids: The entries; ids without an entry are left out.
+    ///   - ids: The ids of the entries; ids without an entry are ignored.
     ///   - soup: The soup.
-    /// - Returns: How many existed.
+    /// - Returns: The number of ids that have an entry.
     /// - Throws: `absent` when the soup does not exist.
     @discardableResult
     public func markViewed(_ ids: [Int64], in soup: String) async throws(CofferError) -> Int {
@@ -143,7 +143,7 @@ extension SoupStore {
     func documents(_ texts: [String]) throws(CofferError) -> [JSONValue] {
         var documents: [JSONValue] = []
         documents.reserveCapacity(texts.count)
-        for text in texts { documents.append(try JSONReader.stored(text)) }
+        for text in texts { documents.append(try JSONValue(stored: text)) }
         return documents
     }
 }

@@ -23,7 +23,7 @@ struct SoupPath: Sendable, Hashable {
         }
     }
 
-    /// Splits by scalars, not by characters: a dot followed by a combining mark is a dot.
+    /// Splits a path by scalars, not by characters: a dot before a combining mark also separates keys.
     private static func components(of text: String) throws(CofferError) -> [String] {
         var components: [String] = []
         var key = ""
@@ -52,7 +52,7 @@ struct SoupPath: Sendable, Hashable {
     }
 
     /// Returns the value at the path; `nil` when there is none. For an array on the path, returns an array of
-    /// the values in its elements.
+    /// the values in its elements, unless `throughArrays` is `false`.
     func project(_ document: JSONValue, throughArrays: Bool = true) -> JSONValue? {
         project(document, components[...], throughArrays)
     }

@@ -36,8 +36,8 @@ extension SoupStore {
         try await read { try SoupQuery.smart(query).count($0) }
     }
 
-    /// Returns SQLite's query plan for finding the entries, one line per step; it shows above all whether an
-    /// index is used.
+    /// Returns SQLite's query plan for finding the entries, one line per step. The plan shows whether SQLite
+    /// uses an index.
     ///
     /// - Throws: As ``query(_:in:)``.
     public func explain(_ spec: QuerySpec, in soup: String) async throws(CofferError) -> [String] {
@@ -65,8 +65,8 @@ extension SoupStore {
         SoupEntries(store: self, spec: spec, soup: soup)
     }
 
-    /// Returns all rows of a smart query, one after the other, read page by page: rows move between pages
-    /// when others are inserted or removed during the iteration.
+    /// Returns all rows of a smart query, one after the other. The rows are read page by page: when rows are
+    /// inserted or removed during the iteration, others move between pages and may be skipped or repeated.
     ///
     /// - Parameter query: The query.
     /// - Returns: The sequence. Its iteration throws as ``query(_:)-(SmartQuery)``.

@@ -19,7 +19,7 @@ enum SoupQuery: Sendable {
 
             func value() throws(CofferError) -> JSONValue {
                 switch self {
-                case .document(let text): return try JSONReader.stored(text)
+                case .document(let text): return try JSONValue(stored: text)
                 case .values(let columns):
                     var values: [JSONValue] = []
                     for column in columns { values.append(try Self.value(column)) }
@@ -31,7 +31,7 @@ enum SoupQuery: Sendable {
                 _ column: (value: JSONValue, isDocument: Bool)
             ) throws(CofferError) -> JSONValue {
                 guard column.isDocument, let text = column.value.string else { return column.value }
-                return try JSONReader.stored(text)
+                return try JSONValue(stored: text)
             }
         }
     }
@@ -47,7 +47,7 @@ enum SoupQuery: Sendable {
         guard pageSize > 0 else { throw CofferError(.invalidInput, "The page size must be at least 1.") }
     }
 
-    /// Returns the SQL of all rows, in order.
+    /// Returns the SQL that selects all rows, in the query's order.
     private func rows(_ db: Database) throws -> BoundSQL {
         switch self {
         case .spec(let spec, let soup):
@@ -110,7 +110,7 @@ enum SoupQuery: Sendable {
         try String.fetchAll(db, sql: documents.sql, arguments: StatementArguments(documents.arguments))
     }
 
-    /// Returns the page at `index`; without rows when the index is out of range.
+    /// Returns the page at `index`, which is empty when the index is out of range.
     func page(_ index: Int, _ db: Database) throws -> Page {
         let total = try count(db)
         guard index < Self.pages(total, pageSize) else {

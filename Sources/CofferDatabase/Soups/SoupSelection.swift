@@ -11,7 +11,7 @@ struct BoundSQL: Sendable {
 struct SoupSelection: Sendable {
     private let spec: QuerySpec
     private let layout: SoupLayout
-    /// The SQL from `FROM` on, without the order.
+    /// The SQL from `FROM` on, without `ORDER BY`.
     private let source: BoundSQL
     private let order: String
 
@@ -24,10 +24,10 @@ struct SoupSelection: Sendable {
 
     var count: BoundSQL { BoundSQL(sql: "SELECT count(*) \(source.sql)", arguments: source.arguments) }
 
-    /// The ids of all entries, in order.
+    /// The SQL that selects the ids of all entries, in the query's order.
     var ids: BoundSQL { select(SoupField.entryID) }
 
-    /// The documents of all entries, in order.
+    /// The SQL that selects the documents of all entries, in the query's order.
     var documents: BoundSQL { select(SoupField.document) }
 
     private func select(_ column: String) -> BoundSQL {
@@ -81,7 +81,7 @@ struct SoupSelection: Sendable {
         guard !expression.utf8.contains(0) else {
             throw CofferError(.invalidInput, "A full-text expression cannot contain a NUL.")
         }
-        // The column restricts the whole expression, whatever it contains.
+        // The column restricts the whole expression, even one that names columns itself.
         var target = layout.textTable
         if let path {
             let index = try layout.index(on: path)

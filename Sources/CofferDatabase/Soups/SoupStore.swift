@@ -3,7 +3,7 @@ public import CofferBase
 public import GRDB
 import Synchronization
 
-/// JSON documents in named sets, called soups, which are searched by indexed paths.
+/// A store of JSON documents in named sets, called soups, which are searched by indexed paths.
 ///
 /// ```swift
 /// let store = try await SoupStore.open(on: database)
@@ -12,18 +12,19 @@ import Synchronization
 /// let cursor = try await store.query(.like("Cloud%", path: "Name"), in: "accounts")
 /// ```
 ///
-/// A store is in a database that GRDB has open, optionally beside tables of your own; the store's tables
+/// A store uses a database that is open in GRDB and may contain other tables; the names of the store's tables
 /// begin with `coffer_`. The store is as secure as that database: use an encrypted one. Several stores, also
 /// in several processes, may use one database at once. Every call runs in one transaction on a thread of GRDB
 /// and never blocks the cooperative pool.
 ///
-/// Every call throws `locked` when the database was closed, `busy` when another connection keeps it locked
-/// for longer than GRDB's `busyMode` waits, `noSpace`, `readOnly`, `inputOutput` or `corrupt` when the
-/// underlying file fails, and `cancelled` when its task is cancelled. After an error, nothing of the call has
-/// taken effect. The exceptions are ``alterSoup(_:indexSpecs:)`` and ``reindexSoup(_:paths:)``, which take
-/// many transactions: the rest of their work is done later.
+/// Every call throws `locked` when the store or its database was closed or the database's key was revoked,
+/// `busy` when another connection keeps the database locked for longer than GRDB's `busyMode` waits,
+/// `noSpace`, `readOnly`, `inputOutput` or `corrupt` when the underlying file fails, and `cancelled` when its
+/// task is cancelled. A call that throws an error has no effect. The exceptions are
+/// ``alterSoup(_:indexSpecs:)`` and ``reindexSoup(_:paths:)``, which take many transactions: the rest of
+/// their work is done later.
 public final class SoupStore: Sendable {
-    /// `nil` once the store has ended.
+    /// The database; `nil` after ``end()``.
     private let database: Mutex<(any DatabaseWriter)?>
     let clock: VaultClock
     /// Called between the transactions of a resumable operation, so that tests can stop it there.
@@ -38,20 +39,22 @@ public final class SoupStore: Sendable {
         self.checkpoint = checkpoint
     }
 
-    /// Opens the store in a database, creating it if necessary, and finishes interrupted changes of soups.
+    /// Opens the store in a database, creating the store if necessary, and finishes interrupted changes to
+    /// soups.
     ///
     /// - Parameters:
     ///   - writer: An open database; from `EncryptedDatabase` if the documents are to be protected.
     ///   - clock: The clock that supplies dates.
     /// - Returns: The store.
-    /// - Throws: `unsupportedVersion` when a later release wrote it.
+    /// - Throws: `unsupportedVersion` when a later release created the store.
     public static func open(
         on writer: any DatabaseWriter, clock: VaultClock = .system
     ) async throws(CofferError) -> SoupStore {
         try await open(on: writer, clock: clock) { _ throws(CofferError) in }
     }
 
-    /// Opens a store in memory, for tests. It is not encrypted and is lost when its last user releases it.
+    /// Opens a store in memory, for tests. The store is not encrypted and is lost when the last reference to
+    /// it is released.
     ///
     /// - Parameter clock: The clock that supplies dates.
     /// - Returns: The store.
@@ -105,8 +108,9 @@ public final class SoupStore: Sendable {
         return writer
     }
 
-    /// Stops new calls, waits for running ones and releases the database, which GRDB closes when its last
-    /// user releases it. GRDB has no lock for a thread that begins to read while another closes.
+    /// Rejects new calls, waits for running ones and releases the database. GRDB closes the database when the
+    /// last reference to it is released; closing it here would be unsafe, because GRDB has no lock for a
+    /// thread that begins to read while another closes the database.
     func end() async {
         guard let writer = database.withLock({ $0.take() }) else { return }
         _ = try? await BlockingExecutor.run { _ throws(CofferError) in
@@ -116,7 +120,7 @@ public final class SoupStore: Sendable {
         }
     }
 
-    /// GRDB's own transactions end the process when the connection was closed; preparing a statement throws.
+    /// Throws when the connection was closed; GRDB's own transactions would end the process instead.
     private static func checkOpen(_ db: Database) throws { _ = try db.cachedStatement(sql: "SELECT 1") }
 
     private static func transaction<Value>(
@@ -130,17 +134,17 @@ public final class SoupStore: Sendable {
         return try result.get()
     }
 
-    /// Milliseconds since 1970.
+    /// The current date, in milliseconds since 1970.
     var now: Int64 { clock.wallClock().wholeMilliseconds }
 }
 
 extension SoupStore {
-    /// Creates a soup. An existing one with the same indexes, in any order, is left unchanged.
+    /// Creates a soup. Does nothing when the soup exists with the same indexes, in any order.
     ///
     /// - Parameters:
     ///   - name: 1 to 255 bytes without braces, colons and control characters; case-sensitive.
-    ///   - indexSpecs: At least one.
-    /// - Throws: `invalidInput` for a bad name, bad paths, a duplicate path and no index at all;
+    ///   - indexSpecs: 1 to 128 indexes.
+    /// - Throws: `invalidInput` for a bad name, bad paths, a duplicate path, no index and too many indexes;
     ///   `alreadyExists` when a soup of this name has other indexes: see ``alterSoup(_:indexSpecs:)``.
     public func registerSoup(_ name: String, indexSpecs: [IndexSpec]) async throws(CofferError) {
         try SoupLayout.check(name: name)
@@ -221,7 +225,7 @@ extension SoupStore {
         }
     }
 
-    /// Returns the size of the database's pages in bytes, including other tables in it.
+    /// Returns the size of the database's pages in bytes, including those of other tables.
     public func size() async throws(CofferError) -> Int64 {
         try await read { db in
             let pages = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0
@@ -242,7 +246,7 @@ extension SoupStore {
 }
 
 extension Duration {
-    /// Truncated to whole milliseconds and clamped to 64 bits.
+    /// The duration in milliseconds, truncated to a whole number and clamped to 64 bits.
     var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         guard seconds.magnitude < UInt64(Int64.max / 1000) else { return seconds < 0 ? .min : .max }

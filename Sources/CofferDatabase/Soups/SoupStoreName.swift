@@ -1,12 +1,12 @@
 public import CofferBase
 
-/// The name of one store among several.
+/// The name of a store, with its scope.
 public struct SoupStoreName: Sendable, Hashable, CustomStringConvertible {
     /// The owner of a store.
     public enum Scope: String, Sendable, CaseIterable {
-        /// Belongs to the logged-in user: by default it is wiped at logout.
+        /// The logged-in user; by default, a logout wipes the store.
         case user
-        /// Shared by everyone who uses the vault: by default, a logout only closes it.
+        /// Everyone who uses the vault; by default, a logout only closes the store.
         case global
     }
 
@@ -20,8 +20,8 @@ public struct SoupStoreName: Sendable, Hashable, CustomStringConvertible {
     /// Creates a name.
     ///
     /// - Parameters:
-    ///   - name: 1 to 64 ASCII letters and digits, dashes, dots and underscores; no dot at the start. It
-    ///     becomes part of a file's name.
+    ///   - name: 1 to 64 ASCII letters and digits, dashes, dots and underscores; no dot at the start. The
+    ///     name becomes part of a file's name.
     ///   - scope: The owner of the store.
     /// - Throws: `invalidInput` for any other name.
     public init(_ name: String, _ scope: Scope) throws(CofferError) {

@@ -1,4 +1,4 @@
-/// How events such as a logout affect stores.
+/// A policy that determines how events such as a logout affect stores.
 public struct SoupStorePolicy: Sendable, Hashable {
     /// An action on a store.
     public enum Action: String, Sendable, CaseIterable {
@@ -24,7 +24,7 @@ public struct SoupStorePolicy: Sendable, Hashable {
 
     private var actions: [SoupStoreName.Scope: [Event: Action]]
 
-    /// Creates a policy. A lock closes every store and a wipe destroys it, whatever the policy.
+    /// Creates a policy. Whatever the policy, a lock closes every store, and a wipe destroys every store.
     ///
     /// - Parameters:
     ///   - userLogout: The action of a logout on user stores.

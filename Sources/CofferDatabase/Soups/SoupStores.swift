@@ -18,17 +18,17 @@ public actor SoupStores {
     private let clock: VaultClock
     private var stores: [SoupStoreName: SoupStore] = [:]
     private var pendingOpens: [SoupStoreName: Task<Result<SoupStore, CofferError>, Never>] = [:]
-    /// The stores that were closed while they were being opened.
+    /// The stores to close as soon as they are open, because they were closed while they were being opened.
     private var closedEarly: Set<SoupStoreName> = []
 
-    /// How events affect the stores.
+    /// The policy that determines how events affect the stores.
     public let policy: SoupStorePolicy
 
     /// Manages the stores in `databases`.
     ///
     /// - Parameters:
     ///   - databases: The databases of the stores.
-    ///   - policy: How events such as a logout affect the stores.
+    ///   - policy: The policy that determines how events such as a logout affect the stores.
     ///   - clock: The clock that supplies dates.
     public init(
         _ databases: any SoupDatabases, policy: SoupStorePolicy = SoupStorePolicy(),
@@ -42,7 +42,7 @@ public actor SoupStores {
     /// Opens a store, creating it if necessary. Returns the same store while it is open.
     ///
     /// - Parameters:
-    ///   - name: 1 to 64 ASCII letters and digits, dashes, dots and underscores.
+    ///   - name: 1 to 64 ASCII letters and digits, dashes, dots and underscores; no dot at the start.
     ///   - scope: The owner of the store.
     /// - Returns: The store.
     /// - Throws: `invalidInput` for a bad name; `locked` when the keys are not available, or are evicted
@@ -76,7 +76,7 @@ public actor SoupStores {
         }
     }
 
-    /// Returns the names of the existing stores, in order.
+    /// Returns the sorted names of the existing stores.
     public func names(_ scope: SoupStoreName.Scope = .user) async throws(CofferError) -> [String] {
         try await databases.names().filter { $0.scope == scope }.map(\.name).sorted()
     }

@@ -9,13 +9,13 @@ import SystemPackage
 /// The databases in the directory of a vault, each with a random key that the vault keeps among its tokens.
 ///
 /// Therefore the lock and the class of the key also apply to the database, destroying the key destroys the
-/// database, and wiping the vault destroys all of them. A lock that evicts the class key revokes the key of
+/// database, and wiping the vault destroys all databases. A lock that evicts the class key revokes the key of
 /// every open database, on the locking thread: every open queue, pool or statement fails from then on.
 final class VaultDatabaseFiles: Sendable {
-    /// Distinguishes the databases of one use from those of another: the first part of the file's name.
+    /// A namespace of database names, which is the first part of a database's file name.
     typealias Scope = String
 
-    /// The key of a database, and its class.
+    /// The registered key of a database, with its class and path.
     struct Access: Sendable {
         let handle: DatabaseKeyHandle
         let protection: ProtectionClass
@@ -32,15 +32,16 @@ final class VaultDatabaseFiles: Sendable {
 
     init(_ session: Vault) { self.session = session }
 
-    /// Has the vault revoke the key when the vault loses it, even if the program keeps other references to
-    /// the database.
+    /// Has the vault revoke a database's key when the vault evicts its class key, even if the program still
+    /// holds the database.
     private func revokeOnEviction(_ handle: DatabaseKeyHandle, with protection: ProtectionClass) {
         session.onKeyEviction(while: handle) { [weak handle] lost in
             if lost.contains(protection) { handle?.revoke() }
         }
     }
 
-    /// Has the vault end a database that lost its key, unless `owner` does.
+    /// Has the vault invalidate a database whose class key it evicted, unless `owner` still exists and does
+    /// so itself.
     func invalidate(
         _ writer: any DatabaseWriter, of access: Access, unless owner: (any AnyObject & Sendable)?
     ) {
@@ -55,17 +56,18 @@ final class VaultDatabaseFiles: Sendable {
         }
     }
 
-    /// Returns a configuration that keeps the vault alive, so that the vault's locks end the database.
+    /// Returns a configuration that keeps the vault alive, so that the vault's locks still revoke the
+    /// database's key.
     func keepingSession(_ configuration: Configuration) -> Configuration {
         var configuration = configuration
         configuration.prepareDatabase { [session] _ in withExtendedLifetime(session) {} }
         return configuration
     }
 
-    /// Returns the key of a database. Creates it when neither key nor database exists.
+    /// Returns the key of a database. Creates the key when neither the key nor the database exists.
     ///
-    /// Throws `locked`, `wiped`; `refused` for a class that needs a passcode when none is set; `corrupt` when
-    /// the database exists and its key is missing.
+    /// - Throws: `locked`, `wiped`; `refused` for a class that needs a passcode when none is set; `corrupt`
+    ///   when the key of an existing database is missing, or its file is missing or empty.
     func access(_ scope: Scope, _ name: String, class protection: ProtectionClass) async throws(CofferError)
         -> Access
     {
@@ -83,7 +85,7 @@ final class VaultDatabaseFiles: Sendable {
         }
         let handle = try DatabaseKey.raw(secret, salt: found.salt).handle()
         revokeOnEviction(handle, with: found.protection)
-        // The lock may have come between reading the key and registering it.
+        // The vault may have been locked after the key was read and before it was registered.
         guard session.hasKey(of: found.protection) else {
             handle.revoke()
             throw CofferError(.locked, "The vault was locked while the database was opened.")
@@ -97,8 +99,8 @@ final class VaultDatabaseFiles: Sendable {
         guard access.key.salt == nil, !access.handle.isRevoked,
             (try? await Self.hasPages(access.path)) == true
         else { return }
-        // Reads the first page if another connection has written it meanwhile. Other ways to read would end
-        // the process when the program has closed the queue.
+        // Reads the first page, in case another connection has written it. Other ways to read would end the
+        // process when the program has closed the queue.
         let isRead = try? await BlockingExecutor.run { _ throws(CofferError) in
             (try? writer.barrierWriteWithoutTransaction {
                 try Int.fetchOne($0, sql: "PRAGMA schema_version")
@@ -169,7 +171,7 @@ final class VaultDatabaseFiles: Sendable {
         let token: Token
         let protection: ProtectionClass
         let version: UInt64?
-        /// The salt of an existing database.
+        /// The salt of the database; `nil` until its first page is recorded.
         let salt: [UInt8]?
 
         init(_ token: Token, _ info: TokenInfo) {
@@ -195,7 +197,7 @@ final class VaultDatabaseFiles: Sendable {
             let key = try Token(SecretBytes.random(count: 32))
             try await session.tokens.putReserved(key, for: id, class: protection)
         } catch {
-            // Another process was faster.
+            // Another process stored a key first.
             guard error.code == .conflict else { throw error }
         }
         // Read the key again: a locked vault accepts a token but does not return it.

@@ -7,8 +7,8 @@ public struct VaultDatabaseInfo: Sendable, Hashable {
     /// The protection class that the database was created with, which determines when it can be opened; `nil`
     /// when its key is missing.
     public let protection: ProtectionClass?
-    /// Whether the database could be opened now.
+    /// Whether the database can be opened now.
     public let isAvailable: Bool
-    /// Whether the database is open here.
+    /// Whether the ``VaultDatabases`` that reports this status has the database open.
     public let isOpen: Bool
 }

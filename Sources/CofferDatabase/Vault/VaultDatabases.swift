@@ -14,9 +14,9 @@ public import GRDB
 ///
 /// The protection class determines when a database can be opened. A lock that evicts the class key revokes
 /// the database's key at once and closes the database, even if the program keeps only the queue or pool.
-/// Running statements are interrupted; cursors and snapshots return no further rows. Everything done with the
-/// queue or pool afterwards fails, including the use of temporary tables, which are dropped; committed data
-/// stays. GRDB's own error is then “authorization denied”, “authorizer malfunction” or “interrupted”;
+/// Running statements are interrupted; cursors and snapshots return no further rows. Every later use of the
+/// queue or pool fails, including the use of temporary tables, which are dropped; committed data stays.
+/// GRDB's own error is then “authorization denied”, “authorizer malfunction” or “interrupted”;
 /// ``EncryptedDatabase/failure(_:)`` turns each of them into `locked`. Get the database again after the next
 /// unlock. A queue or pool keeps its vault alive.
 ///
@@ -24,10 +24,10 @@ public import GRDB
 /// continue. A program that sets its own progress handler replaces Coffer's: a statement that is running then
 /// continues after the lock, with the pages that SQLite has in memory.
 ///
-/// Two ways to the pages in memory remain until the access or the snapshot ends: GRDB's `backup(to:)` from a
-/// snapshot, or in a transaction that has begun; and a transaction of another database that this one is
-/// attached to. Release snapshots when the vault locks. A transaction in which a write was interrupted ends
-/// with SQLite's “abort”, which becomes `cancelled`.
+/// Two operations can still read the pages in memory until the transaction or the snapshot ends: GRDB's
+/// `backup(to:)` from a snapshot or from a transaction that has begun, and a transaction of another database
+/// to which this one is attached. Release snapshots when the vault locks. A transaction in which a write was
+/// interrupted ends with SQLite's “abort”, which ``EncryptedDatabase/failure(_:)`` turns into `cancelled`.
 ///
 /// To close a database yourself, call ``close(_:)``. After GRDB's own `close()`, reading through the closed
 /// queue or pool ends the process; getting the database again opens it. Wiping the vault destroys every
@@ -53,14 +53,14 @@ public actor VaultDatabases {
     /// Manages the databases of a vault. A lock closes those whose class it evicts; closing or wiping the
     /// vault closes all.
     ///
-    /// Two instances for one vault do not know what the other has open.
+    /// Use one instance for each vault: an instance does not know which databases another has open.
     ///
     /// - Parameter vault: The vault.
     public init(_ vault: Vault) {
         files = VaultDatabaseFiles(vault)
         vault.onKeyEviction(while: self) { [weak self] _ in
             guard let self else { return }
-            // By then the vault may be unlocked and the databases open again: those stay open.
+            // When the task runs, the vault may have been unlocked and databases reopened: those stay open.
             Task { await self.close { $0.isRevoked } }
         }
     }
@@ -73,10 +73,11 @@ public actor VaultDatabases {
     ///   - protection: The class of a new database; an existing one keeps its class.
     ///   - configuration: GRDB's configuration.
     /// - Returns: GRDB's pool.
-    /// - Throws: `CofferError`: `locked`, `wiped`; `refused` for a class that needs a passcode
-    ///   when none is set; `conflict` when the database is open as a queue; `corrupt` when its key is
-    ///   missing. An error that the program itself throws while it prepares a connection is rethrown
-    ///   unchanged.
+    /// - Throws: `CofferError`: `locked`, `wiped`; `refused` for a class that needs a passcode when none is
+    ///   set; `conflict` when the database is open as a queue; `corrupt` when the key of an existing database
+    ///   is missing, or its file is missing or empty; the errors of
+    ///   ``EncryptedDatabase/pool(at:key:configuration:)``. An error that the program itself throws while it
+    ///   prepares a connection is rethrown unchanged.
     public func pool(
         _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         configuration: Configuration = Configuration()
@@ -168,7 +169,7 @@ public actor VaultDatabases {
             isOpen: open[name]?.isUsable ?? false)
     }
 
-    /// Returns the names of the existing databases, in order; works while the vault is locked.
+    /// Returns the sorted names of the existing databases; works while the vault is locked.
     public func names() async throws(CofferError) -> [String] {
         try await files.names().filter { $0.scope == Self.scope }.map(\.name).sorted()
     }
@@ -184,24 +185,25 @@ public actor VaultDatabases {
     /// Closes every database that is open.
     public func close() async { await close { _ in true } }
 
-    /// Closes a database, if it is open, after the statements that run on it. Its queue or pool fails from
-    /// then on.
+    /// Closes a database, if it is open, once its running statements have ended. Every later use of its queue
+    /// or pool fails.
     public func close(_ name: String) async {
         if let opening = pendingOpens[name] { _ = await opening.value }
         guard let open = open.removeValue(forKey: name) else { return }
         await invalidate(open)
     }
 
-    private func close(where isDoomed: @Sendable (DatabaseKeyHandle) -> Bool) async {
+    private func close(where willClose: @Sendable (DatabaseKeyHandle) -> Bool) async {
         for opening in Array(pendingOpens.values) { _ = await opening.value }
-        // Removed before the first await: afterwards `open` may hold new databases of the same names.
-        let toClose = open.filter { isDoomed($0.value.handle) }
+        // Remove the databases before the next suspension: after it, `open` may hold new ones of the same
+        // names.
+        let toClose = open.filter { willClose($0.value.handle) }
         for name in toClose.keys { open[name] = nil }
         for database in toClose.values { await invalidate(database) }
     }
 
     private func invalidate(_ open: Open) async {
-        // A queue writes its first page with its first write.
+        // A queue writes its first page only with its first write, so the database may not be recorded yet.
         await files.noteCreation(of: open.access, by: open.writer)
         _ = try? await BlockingExecutor.run { _ throws(CofferError) in
             EncryptedDatabase.invalidate(open.writer, open.handle)

@@ -5,12 +5,12 @@ public import GRDB
 /// Encrypted databases in the directory of a vault, each with a random key that the vault keeps as a token.
 ///
 /// Therefore the lock and the class of the key also apply to the database, destroying the key destroys the
-/// database, and wiping the vault destroys all of them.
+/// database, and wiping the vault destroys all databases.
 public struct VaultSoupDatabases: SoupDatabases {
-    /// The service of the keys among the vault's tokens.
+    /// The service of the vault tokens that hold the keys.
     public static let keyService = DatabaseKeyNaming.service
 
-    /// How long one connection waits for another process's transaction.
+    /// The time in seconds that a connection waits for a transaction of another process.
     private static let busyDeadline = 10.0
 
     private let files: VaultDatabaseFiles
@@ -28,9 +28,11 @@ public struct VaultSoupDatabases: SoupDatabases {
         self.protection = protection
     }
 
-    /// Opens a database. Creates it and its key when neither exists.
+    /// Opens a database. Creates the database and its key when neither exists.
     ///
-    /// - Throws: `locked`, `wiped`; `corrupt` when the database exists and its key is missing.
+    /// - Throws: `locked`, `wiped`; `refused` for a class that needs a passcode when none is set; `corrupt`
+    ///   when the key of an existing database is missing, or its file is missing or empty; the errors of
+    ///   ``EncryptedDatabase/pool(at:key:configuration:)``.
     public func open(_ name: SoupStoreName) async throws(CofferError) -> any DatabaseWriter {
         let access = try await files.access(name.scope.rawValue, name.name, class: protection)
         var configuration = files.keepingSession(Configuration())
@@ -68,8 +70,9 @@ extension SoupStores {
     /// - Parameters:
     ///   - vault: The vault.
     ///   - protection: The class that determines when the stores can be opened.
-    ///   - policy: How a logout, or the revocation of a grant, affects the stores: report it with
-    ///     ``apply(_:)``. Stores in the user's namespace are removed with its revoked grant automatically.
+    ///   - policy: The policy that determines how a logout, or the revocation of a grant, affects the stores.
+    ///     Report these events with ``apply(_:)``. The stores in the namespace of a user whose grant is
+    ///     revoked are removed automatically.
     ///   - clock: The clock that supplies dates.
     public init(
         _ vault: Vault, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,

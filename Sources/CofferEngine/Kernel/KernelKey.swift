@@ -2,11 +2,12 @@ package import CofferBase
 import Glibc
 import CLinux
 
-/// One kernel key, identified by its number: a key stored later under the same description is another key.
+/// A key in the kernel keyring, identified by its number. A key stored later under the same description has
+/// another number.
 package struct KernelKey: Sendable, Equatable {
     let number: Int
 
-    /// Returns the secret; `nil` when the key was removed meanwhile.
+    /// Returns the secret, or `nil` if the key has been removed or has expired.
     package func content() throws(CofferError) -> GuardedBytes? {
         let size = clinux_keyctl_read(number, nil, 0)
         guard size >= 0 else { return try KernelKeyring.missing() }
@@ -34,7 +35,7 @@ package struct KernelKey: Sendable, Equatable {
         try setTimeout(timeout)
     }
 
-    /// Restarts the timeout, in seconds; 0 means none to the kernel.
+    /// Sets the timeout in seconds, counted from now. The kernel takes 0 to mean no timeout.
     func setTimeout(_ seconds: Int) throws(CofferError) {
         guard clinux_keyctl(KEYCTL_SET_TIMEOUT, UInt(number), UInt(seconds), 0, 0) == 0 else {
             throw Errno.failure("set a timeout in the kernel keyring", nil)
@@ -43,17 +44,16 @@ package struct KernelKey: Sendable, Equatable {
 
     /// Makes the kernel drop the key at once, wherever it is linked.
     ///
-    /// Unlinks the key from the user keyring first: a link that the kernel's garbage collector removes
-    /// instead counts against the user's quota until a reboot, so after a thousand locks no key could be
-    /// stored any more.
+    /// Unlinks the key from the user keyring first. A link that the kernel's garbage collector removes counts
+    /// against the user's quota until a reboot, so that no key could be stored after a thousand locks.
     package func invalidate() throws(CofferError) {
         let isOut = isLinked && KernelKeyring.unlink(number, from: Int(KEY_SPEC_USER_KEYRING))
         guard clinux_keyctl(KEYCTL_INVALIDATE, UInt(number), 0, 0, 0) == 0 || isOut && Errno.current == ENOKEY
         else { throw Errno.failure("remove from the kernel keyring", nil) }
     }
 
-    /// Whether the user keyring has exactly this key under its description. The kernel unlinks by
-    /// description, and a key stored after this one must stay.
+    /// Whether the user keyring links this key, and not a newer one, under its description. The kernel
+    /// unlinks by description, so unlinking could otherwise remove the newer key.
     package var isLinked: Bool {
         guard let label else { return false }
         let (type, name) = (
@@ -62,8 +62,8 @@ package struct KernelKey: Sendable, Equatable {
         return (try? KernelKeyring.find(name, type: type, in: Int(KEY_SPEC_USER_KEYRING))) == number
     }
 
-    /// Removes the key by every available means: a key that cannot be invalidated is revoked, which clears
-    /// it, and unlinked from the user keyring.
+    /// Invalidates the key. If that fails, revokes it, which clears the secret, and unlinks it from the user
+    /// keyring.
     package func remove() throws(CofferError) {
         do throws(CofferError) {
             try invalidate()
@@ -74,9 +74,10 @@ package struct KernelKey: Sendable, Equatable {
         }
     }
 
-    /// The type and the description, byte for byte; `nil` for a key that was removed meanwhile or hides them.
+    /// The type and the description, byte for byte; `nil` if the key has been removed or does not permit
+    /// reading them.
     ///
-    /// The kernel writes type, owner, permissions and description, separated by semicolons.
+    /// The kernel returns type, user, group, permissions and description, separated by semicolons.
     var label: (type: [UInt8], name: [UInt8])? {
         // No description is longer than a page.
         var text = [UInt8](repeating: 0, count: 5000)

@@ -2,16 +2,16 @@ package import CofferBase
 import Glibc
 import CLinux
 
-/// Short secrets in the kernel's user keyring. The processes of one user share them, and they are removed by
-/// a timeout or a reboot.
+/// Short secrets in the kernel's user keyring, which all processes of a user share. The kernel removes the
+/// secrets at their timeout or at a reboot.
 ///
-/// Where the kernel has no keyring, or a container forbids it, every call throws `unsupported` or
-/// `permissionDenied`; callers then work without it.
+/// If the kernel has no keyring, or a container forbids its use, every call throws `unsupported` or
+/// `permissionDenied`, and callers work without the keyring.
 package enum KernelKeyring {
-    /// The largest number of keys under one description that are searched for.
+    /// The maximum number of keys that ``remove(_:)`` removes under one description.
     private static let maxCountPerName = 64
 
-    /// Whether the user keyring can be searched here.
+    /// Whether this process can search the user keyring.
     package static var isAvailable: Bool {
         do throws(CofferError) {
             _ = try find("coffer:probe")
@@ -24,8 +24,8 @@ package enum KernelKeyring {
     /// Stores `secret` under `description`. The kernel drops it after `timeout` seconds; without a timeout,
     /// at the next reboot.
     ///
-    /// The call replaces the previous key in the same step and does not change it: a process that still works
-    /// on that key does not affect this one.
+    /// Links a new key in place of the previous one in a single step, so that a process that still updates
+    /// the previous key does not affect the new one. Then invalidates the previous key.
     @discardableResult
     package static func store(
         _ secret: borrowing GuardedBytes, description: String, timeout: Int?
@@ -40,7 +40,7 @@ package enum KernelKeyring {
         return KernelKey(number: key)
     }
 
-    /// Stores `secret` in a ring, replacing the previous secret.
+    /// Stores `secret` under `description` in a ring, replacing the previous secret.
     static func store(
         _ secret: borrowing GuardedBytes, description: String, in ring: Int
     ) throws(CofferError) {
@@ -95,7 +95,7 @@ package enum KernelKeyring {
     @discardableResult
     package static func remove(_ description: String) throws(CofferError) -> Bool {
         var hadAny = false
-        // The first key found may hide another, in a ring within the ring.
+        // The first key found may hide another one in a nested ring.
         for _ in 0..<maxCountPerName {
             guard let key = try key(description) else { break }
             try key.remove()
@@ -108,7 +108,8 @@ package enum KernelKeyring {
         _ = clinux_keyctl(KEYCTL_SETPERM, UInt(key), 0x3f3f_0000, 0, 0)
     }
 
-    /// The kernel counts in 32 bits and takes 0 for "never": both are rejected here.
+    /// Throws `invalidInput` unless the timeout is `nil` or from 1 to `Int32.max` seconds. The kernel counts
+    /// in 32 bits and takes 0 to mean no timeout.
     static func check(_ timeout: Int?) throws(CofferError) {
         guard timeout.map({ (1...Int(Int32.max)).contains($0) }) ?? true else {
             throw CofferError(.invalidInput, "A timeout is 1 to \(Int32.max) seconds.")
@@ -133,7 +134,8 @@ package enum KernelKeyring {
         return try missing()
     }
 
-    /// Returns why the kernel did not store a key or a ring, by the calling thread's `errno`.
+    /// Returns the error for a key or a ring that the kernel did not store, from the calling thread's
+    /// `errno`.
     static func notStored() -> CofferError {
         guard Errno.current == EDQUOT else { return Errno.failure("use the kernel keyring", nil) }
         return CofferError(
@@ -142,7 +144,8 @@ package enum KernelKeyring {
             remedy: .removeKernelKeys, systemError: EDQUOT)
     }
 
-    /// Returns `nil` for a missing key, throws for a keyring that cannot be used.
+    /// Returns `nil` if the calling thread's `errno` reports a missing, expired or revoked key, and throws
+    /// for any other error.
     static func missing<Value: ~Copyable>() throws(CofferError) -> Value? {
         switch Errno.current {
         case ENOKEY, EKEYEXPIRED, EKEYREVOKED: return nil

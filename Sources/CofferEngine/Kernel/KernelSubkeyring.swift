@@ -2,11 +2,11 @@ package import CofferBase
 import Glibc
 import CLinux
 
-/// A ring of short secrets in the kernel's user keyring. All are removed at once: by the ring's timeout, with
-/// the ring, or at a reboot.
+/// A ring of short secrets within the kernel's user keyring. The secrets are removed together: at the ring's
+/// timeout, with the ring, or at a reboot.
 package struct KernelSubkeyring: Sendable {
     static let type = "keyring"
-    /// The kernel's key numbers are signed 32-bit words.
+    /// The size in bytes of a key number, which is a signed 32-bit word in the kernel.
     private static let numberSize = 4
     let number: Int
 
@@ -34,8 +34,8 @@ package struct KernelSubkeyring: Sendable {
     }
 
     func remove() throws(CofferError) {
-        // Its keys would otherwise stay until the kernel collects them. A ring that does not list its keys is
-        // removed too.
+        // Otherwise the keys would stay until the kernel collects them. A ring whose keys cannot be listed is
+        // removed nevertheless.
         for entry in KernelSubkeyringSearch(in: self).entries where entry.ring != number {
             try? entry.key.remove()
         }
@@ -43,7 +43,7 @@ package struct KernelSubkeyring: Sendable {
         try KernelKey(number: number).remove()
     }
 
-    /// Restarts the timeout, in seconds; `nil` for none, which the kernel calls 0.
+    /// Sets the timeout in seconds, counted from now; `nil` means none, for which the kernel takes 0.
     package func setTimeout(_ seconds: Int?) throws(CofferError) {
         try KernelKeyring.check(seconds)
         try KernelKey(number: number).setTimeout(seconds ?? 0)
@@ -73,8 +73,8 @@ package struct KernelSubkeyring: Sendable {
         try keys().compactMap { $0.label.map { String(decoding: $0.name, as: UTF8.self) } }
     }
 
-    /// Passes every readable secret of the user keyring, including those in its rings, and its description to
-    /// `body`.
+    /// Passes the description and the content of every readable secret to `body`, in the user keyring and in
+    /// up to three levels of rings within it.
     package static func forEachSecretOfUser(
         _ body: (_ description: String, _ secret: Span<UInt8>) -> Void
     ) throws(CofferError) {

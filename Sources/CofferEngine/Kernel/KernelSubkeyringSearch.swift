@@ -1,8 +1,8 @@
 package import CofferBase
 import CLinux
 
-/// The keys in a ring and in the rings within it, those near the top first. Keys that hide their names are
-/// skipped.
+/// A breadth-first search of a ring and the rings within it. The search skips keys whose descriptions cannot
+/// be read.
 struct KernelSubkeyringSearch {
     struct Entry {
         let key: KernelKey
@@ -14,12 +14,12 @@ struct KernelSubkeyringSearch {
         var isRing: Bool { type == Array(KernelSubkeyring.type.utf8) }
     }
 
-    /// The kernel's own search goes no deeper.
+    /// The maximum number of nested rings, which is also that of the kernel's own search.
     private static let depth = 6
     private static let maxCount = 65_536
 
     private(set) var entries: [Entry] = []
-    /// Whether there were more keys than the search examines.
+    /// Whether the search reached its maximum number of keys or of nested rings.
     private(set) var isCut = false
     private var seen: Set<Int>
 
@@ -32,7 +32,7 @@ struct KernelSubkeyringSearch {
 
     /// Searches the user keyring.
     ///
-    /// - Throws: The error if it cannot be listed.
+    /// - Throws: An error if the user keyring cannot be listed.
     static func ofUser() throws(CofferError) -> KernelSubkeyringSearch {
         let user = KernelSubkeyring(number: Int(KEY_SPEC_USER_KEYRING))
         _ = try user.keys()
@@ -66,7 +66,7 @@ struct KernelSubkeyringSearch {
 }
 
 extension KernelSubkeyring {
-    /// How often the user keyring is searched again for keys added during the removal.
+    /// The maximum number of searches. Each search after the first looks for keys added during the removal.
     private static let rounds = 4
 
     /// The result of ``removeOfUser(where:)``.
@@ -81,8 +81,8 @@ extension KernelSubkeyring {
         package var count: Int { names.count }
     }
 
-    /// Removes every key or ring in the user keyring, or in a ring within it, whose name `matches` accepts,
-    /// whatever its type; also unreadable ones.
+    /// Removes every key and ring in the user keyring, and in the rings within it, whose name `matches`
+    /// accepts, whatever its type and even if it is unreadable.
     package static func removeOfUser(
         where matches: (_ name: [UInt8]) -> Bool
     ) throws(CofferError) -> RemovedKeys {
@@ -94,7 +94,7 @@ extension KernelSubkeyring {
             if search.isCut, round == 0 { removed.failures.append(tooMany) }
             let found = there.filter { tried.insert($0.key.number).inserted }
             guard !found.isEmpty else {
-                // Keys that the kernel still has remain, whatever it returned before.
+                // Report the keys that still exist, even if the kernel reported that it removed them.
                 removed.remaining = there.map(\.name)
                 return removed
             }
@@ -126,7 +126,7 @@ extension KernelSubkeyring {
 extension KernelSubkeyringSearch.Entry {
     /// Removes the key, or the ring with its contents.
     fileprivate func remove() throws(CofferError) {
-        // Unlinked first, so that the link does not count against the quota until a reboot: see
+        // Unlink first, so that the link does not count against the quota until a reboot: see
         // KernelKey.invalidate.
         if ring != Int(KEY_SPEC_USER_KEYRING) { KernelKeyring.unlink(key.number, from: ring) }
         if isRing { try KernelSubkeyring(number: key.number).remove() } else { try key.remove() }

@@ -3,8 +3,9 @@ import Glibc
 
 /// A large page-aligned buffer for bulk data, excluded from core dumps and cleared when it is released.
 ///
-/// Not locked in memory: file bodies are larger than the lock limit. `@unchecked Sendable` holds because the
-/// pointer never changes; callers that share a buffer between threads give each thread its own range.
+/// The buffer is not locked in memory, because file contents are larger than the lock limit.
+/// `@unchecked Sendable` holds because the pointer never changes; callers that share a buffer between threads
+/// assign a separate range to each thread.
 @safe package final class AlignedBuffer: @unchecked Sendable {
     private let start: UnsafeMutablePointer<UInt8>
 

@@ -1,6 +1,6 @@
 package import CofferBase
 
-/// Secret bytes that arrive in pieces, in guarded memory that grows with them.
+/// A growing buffer in guarded memory for secret bytes that arrive in pieces.
 package struct GuardedBuffer: ~Copyable {
     private let limit: Int
     private var buffer: GuardedBytes
@@ -21,8 +21,8 @@ package struct GuardedBuffer: ~Copyable {
         return GuardedBuffer(limit: limit, buffer: try GuardedBytes.zeroed(count: min(4096, limit + 1)))
     }
 
-    /// Appends the bytes that `read` writes into the space it receives. Returns `false` when `read` reports
-    /// the end.
+    /// Appends the bytes that `read` writes into the space it receives. Returns `false` if `read` returns
+    /// `nil` at the end.
     package mutating func append(
         _ read: (inout MutableSpan<UInt8>) throws(CofferError) -> Int?
     ) throws(CofferError) -> Bool {

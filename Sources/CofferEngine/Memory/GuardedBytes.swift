@@ -3,12 +3,13 @@ import CSodium
 
 /// The only owner of a secret: bytes in guarded, locked pages that are cleared when the owner is destroyed.
 ///
-/// The pages come from `sodium_malloc`: a guard page on either side, a canary, `mlock` where the limit allows
-/// it, excluded from core dumps. The value cannot be copied, compared with `==`, printed or encoded.
+/// The pages come from `sodium_malloc`: they have a guard page on either side and a canary, are locked with
+/// `mlock` where the limit allows it, and are excluded from core dumps. The value cannot be copied, compared
+/// with `==`, printed or encoded.
 package struct GuardedBytes: ~Copyable, Sendable {
     private let storage: GuardedStorage
 
-    /// Takes ownership of pages that nothing else writes from now on.
+    /// Takes ownership of pages that no other code writes to from now on.
     init(adopting storage: GuardedStorage) {
         self.storage = storage
         count = storage.count
@@ -76,7 +77,7 @@ package struct GuardedBytes: ~Copyable, Sendable {
         return GuardedBytes(adopting: storage)
     }
 
-    /// Concatenates several spans.
+    /// Concatenates two spans.
     package static func concatenating(
         _ first: Span<UInt8>, _ second: Span<UInt8>
     ) throws(CofferError) -> GuardedBytes {

@@ -1,7 +1,7 @@
 import CofferBase
 import CSodium
 
-/// The class below ``GuardedBytes`` that holds the pages and returns them cleared.
+/// The guarded pages of a ``GuardedBytes``, which are cleared when this object is released.
 ///
 /// `@unchecked Sendable` holds because the pointer never changes after `make`, and bytes are written only
 /// through the single owner's exclusive access.
@@ -29,6 +29,6 @@ import CSodium
         return unsafe GuardedStorage(start: pages.assumingMemoryBound(to: UInt8.self), count: count)
     }
 
-    /// Clears the pages; `sodium_free` also checks the canary and unmaps them.
+    /// Clears the pages and caches or frees them; `sodium_free` also checks the canary.
     deinit { unsafe GuardedAllocator.give(start, count: count) }
 }

@@ -1,5 +1,6 @@
-/// The patterns of a residue search, in every form in which a secret might remain: raw, hexadecimal in both
-/// cases, Base64 in its three alignments and UTF-16. Each is found by any 8 consecutive bytes of it.
+/// The patterns of a search for remains of secrets, in every form in which a secret might remain: raw,
+/// hexadecimal in both cases, Base64 in its three alignments and UTF-16. Any 8 consecutive bytes of a secret
+/// are enough for a match, in Base64 any 12 consecutive characters.
 ///
 /// A pattern is stored as keyed hashes of its windows and never as bytes, so that a search of this process's
 /// own memory does not find the patterns.
@@ -8,7 +9,7 @@ package struct SecretPatterns {
     private enum Form: String, CaseIterable {
         case raw, hex, upperHex, base64, base64Second, base64Third, utf16
 
-        /// The number of bytes of a window in this form: it covers 8 bytes of the secret.
+        /// The size in bytes of a window in this form, which covers at least 8 bytes of the secret.
         fileprivate var window: Int {
             switch self {
             case .raw: 8
@@ -27,7 +28,7 @@ package struct SecretPatterns {
         }
     }
 
-    /// A stored window: which pattern, how long, and the hash of its end.
+    /// A stored window: its pattern, form and size, and the hash of its last 8 bytes.
     private struct Window {
         let needle: Int
         let form: Form
@@ -35,16 +36,17 @@ package struct SecretPatterns {
         let end: UInt64
     }
 
-    /// The longest window: pieces that are searched one after the other overlap by this much.
+    /// The size of the longest window in bytes. Pieces that are searched one after the other must overlap by
+    /// this many bytes.
     package private(set) var maxPatternLength = 16
     private static let half = 8
     private static let filterBits = 20
 
     package private(set) var names: [String] = []
     private var windows: [UInt64: [Window]] = [:]
-    /// One bit for each value of the first bits of a hash: it rules out most positions.
+    /// One bit for each value of the first 20 bits of a hash, to rule out most positions.
     private var filter = [UInt8](repeating: 0, count: 1 << (filterBits - 3))
-    /// Differs between runs, so that the hashes alone reveal nothing.
+    /// The key of the hashes, which differs between runs, so that the hashes alone reveal nothing.
     private let secret: UInt64
 
     /// Creates an empty set of patterns.
@@ -59,14 +61,14 @@ package struct SecretPatterns {
         return value &* 0xBF58_476D_1CE4_E5B9
     }
 
-    /// Adds a pattern. Patterns shorter than 8 bytes are left out, because they would be found by chance, and
-    /// so are windows of few different bytes.
+    /// Adds a pattern. Ignores patterns shorter than 8 bytes and windows of few different bytes, because they
+    /// would match by chance.
     ///
     /// - Parameters:
     ///   - name: The pattern's name.
     ///   - bytes: The bytes to find.
-    ///   - isWhole: Whether it is found only as a whole: bytes that were not chosen at random have pieces
-    ///     that occur anywhere.
+    ///   - isWhole: Whether only the whole pattern matches. Pieces of bytes that are not random occur
+    ///     anywhere.
     package mutating func add(_ name: String, _ bytes: Span<UInt8>, isWhole: Bool = false) {
         guard bytes.count >= Self.half else { return }
         let needle = names.count
@@ -96,7 +98,7 @@ package struct SecretPatterns {
         }
     }
 
-    /// Returns which patterns occur in `bytes`, by name and form.
+    /// Returns the names and forms of the patterns that occur in `bytes`.
     package func found(in bytes: Span<UInt8>) -> Set<String> {
         var found: Set<String> = []
         var word: UInt64 = 0
@@ -120,13 +122,13 @@ package struct SecretPatterns {
         return found
     }
 
-    // MARK: Forms, byte by byte: none is ever written out
+    // MARK: Forms, computed byte by byte and never stored
 
     private static func length(of form: Form, _ count: Int) -> Int {
         switch form {
         case .raw: count
         case .hex, .upperHex, .utf16: count * 2
-        // Whole groups of four characters that hold bytes of the needle alone.
+        // Count only whole groups of four characters that encode nothing but bytes of the pattern.
         case .base64: count / 3 * 4
         case .base64Second: max(0, count - 2) / 3 * 4
         case .base64Third: max(0, count - 1) / 3 * 4

@@ -2,7 +2,7 @@ package import CofferBase
 
 /// Errors that several bindings throw.
 extension CofferError {
-    /// The same error for every failed authentication.
+    /// The error that every failed authentication throws.
     package static var notAuthentic: CofferError {
         CofferError(.notAuthentic, "The message is not authentic under this key.")
     }

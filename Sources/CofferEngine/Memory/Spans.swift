@@ -1,7 +1,8 @@
 import CSodium
 
 extension Span<UInt8> {
-    /// Copies the bytes to an array. For bytes that are not secret: an array is never cleared.
+    /// Copies the bytes to an array. Use it only for bytes that are not secret, because an array is not
+    /// cleared when it is released.
     package func copied() -> [UInt8] {
         unsafe withUnsafeBufferPointer { unsafe Array($0) }
     }
@@ -15,7 +16,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// Passes the same address as one of C characters.
+    /// Passes a pointer to C characters to `body` that is never null, like ``withPointer(_:)``.
     func withCharacters<R>(_ body: (UnsafePointer<CChar>) -> R) -> R {
         unsafe withPointer { unsafe body(UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self)) }
     }
@@ -54,8 +55,8 @@ extension MutableSpan<UInt8> {
 }
 
 extension [UInt8] {
-    /// Overwrites every byte with zero. Clears only this array's own buffer: the caller must ensure sole
-    /// ownership.
+    /// Overwrites every byte with zero. The caller must be the only owner of the array; otherwise only a copy
+    /// is cleared.
     package mutating func clear() {
         var span = mutableSpan
         span.clear()

@@ -47,7 +47,7 @@ package struct AEADCipher: ~Copyable, Sendable {
         return AEADCipher(context: context)
     }
 
-    /// Writes ciphertext and tag; `output` is exactly 16 bytes longer than `plaintext`.
+    /// Writes the ciphertext and the tag; `output` must be exactly 16 bytes longer than `plaintext`.
     package mutating func seal(
         _ plaintext: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -63,7 +63,7 @@ package struct AEADCipher: ~Copyable, Sendable {
         guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
     }
 
-    /// Replaces the plaintext, all of `buffer` except its last 16 bytes, with ciphertext and tag.
+    /// Replaces the plaintext, all of `buffer` except its last 16 bytes, with the ciphertext and the tag.
     package mutating func sealInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) {
@@ -161,7 +161,8 @@ package struct AEADCipher: ~Copyable, Sendable {
     }
 }
 
-/// For formats that store the tag apart from the ciphertext, and keys that change from message to message.
+/// Operations for formats that store the tag apart from the ciphertext, and for keys that change from message
+/// to message.
 extension AEADCipher {
     /// Writes the ciphertext, which is as long as the plaintext, and the tag of 16 bytes.
     package mutating func seal(

@@ -3,8 +3,8 @@ import COpenSSL
 
 /// AES in CBC mode with PKCS#5 padding (NIST SP 800-38A, RFC 8018 section 6.1.1) by OpenSSL.
 ///
-/// Not authenticated, and OpenSSL's padding check branches on the decrypted bytes: callers that face an
-/// attacker verify a MAC first.
+/// The ciphertext is not authenticated, and OpenSSL's padding check branches on the decrypted bytes. Callers
+/// that face an attacker must verify a MAC first.
 package struct CBCCipher: ~Copyable, Sendable {
     package static let blockSize = 16
     package static let defaultPiece = CipherContext.defaultPiece
@@ -33,13 +33,13 @@ package struct CBCCipher: ~Copyable, Sendable {
         return CBCCipher(context: context)
     }
 
-    /// Returns the size of the ciphertext of `count` bytes: padding adds 1 to 16.
+    /// Returns the size of the ciphertext for `count` bytes of plaintext; padding adds 1 to 16 bytes.
     package static func ciphertextSize(_ count: Int) -> Int { (count / blockSize + 1) * blockSize }
 
     /// Runs the whole of `input` through the cipher and returns the number of bytes written to `output`.
     ///
-    /// Encryption needs ``ciphertextSize(_:)`` bytes of output, decryption as many as the input has. A bad
-    /// length and bad padding throw the same error, `notAuthentic`; `output` is then cleared.
+    /// Encryption needs ``ciphertextSize(_:)`` bytes of output, decryption as many as the input has. When
+    /// decrypting, an invalid length and invalid padding both throw `notAuthentic` and clear `output`.
     package mutating func transform(
         _ input: Span<UInt8>, iv: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) -> Int {
@@ -74,8 +74,8 @@ package struct CBCCipher: ~Copyable, Sendable {
     }
 
     /// Encrypts like ``transform(_:iv:into:)`` and adds the ciphertext to `mac` in one pass: each piece is
-    /// authenticated while it is still in the processor's cache. `output` has exactly ``ciphertextSize(_:)``
-    /// bytes.
+    /// authenticated while it is still in the processor's cache. `output` must have exactly
+    /// ``ciphertextSize(_:)`` bytes.
     package mutating func encrypt(
         _ plaintext: Span<UInt8>, iv: Span<UInt8>, into output: inout MutableSpan<UInt8>,
         authenticatingWith mac: inout HMACContext
@@ -95,7 +95,8 @@ package struct CBCCipher: ~Copyable, Sendable {
         guard done else { throw OpenSSLFailure.unexpected("CBC encryption") }
     }
 
-    /// A piece of plaintext and its ciphertext fit into half of the smallest first-level cache.
+    /// The size of a piece in bytes. A piece of plaintext and its ciphertext fit into half of the smallest
+    /// first-level cache.
     private static let pieceSize = 8192
 
     private static func encryptPieces(

@@ -16,7 +16,7 @@ package struct CMACContext: ~Copyable, Sendable {
 
     private init(handle: Handle) { self.handle = handle }
 
-    /// Starts under a key of 16, 24 or 32 bytes.
+    /// Starts a CMAC under a key of 16, 24 or 32 bytes.
     package static func make(key: Span<UInt8>) throws(CofferError) -> CMACContext {
         let cipher: StaticString? =
             switch key.count {
@@ -54,7 +54,8 @@ package struct CMACContext: ~Copyable, Sendable {
         guard added else { throw OpenSSLFailure.unexpected("EVP_MAC_update") }
     }
 
-    /// Writes the tag to `output`, 16 bytes. Afterwards call ``restart()`` or release the context.
+    /// Writes the tag to `output`, which must have 16 bytes. Afterwards call ``restart()`` or release the
+    /// context.
     package mutating func finish(into output: inout MutableSpan<UInt8>) throws(CofferError) {
         guard output.count == Self.tagSize else { throw CofferError.wrongOutputSize }
         let handle = handle

@@ -1,10 +1,10 @@
 import COpenSSL
 import CofferBase
 
-/// One `EVP_CIPHER_CTX`, freed and thereby cleared with its owner.
+/// An `EVP_CIPHER_CTX`, which is freed, and thereby cleared, with its owner.
 ///
-/// `@unchecked Sendable` holds because every user is a noncopyable struct that reaches it through exclusive
-/// access.
+/// `@unchecked Sendable` holds because every user is a noncopyable struct that reaches the context through
+/// exclusive access.
 @safe final class CipherContext: @unchecked Sendable {
     let pointer: OpaquePointer
 
@@ -27,7 +27,8 @@ import CofferBase
 
     deinit { unsafe EVP_CIPHER_CTX_free(pointer) }
 
-    /// Runs `EVP_CipherUpdate` over all of `input`, writing at `output`. Returns the number of bytes written.
+    /// Runs `EVP_CipherUpdate` over all of `input`, writing at `output`. Returns the number of bytes written,
+    /// or `nil` if OpenSSL fails.
     func update(input: UnsafeRawBufferPointer, output: UnsafeMutablePointer<UInt8>?) -> Int? {
         var read = 0
         var written = 0

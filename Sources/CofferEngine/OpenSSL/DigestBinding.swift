@@ -26,7 +26,7 @@ package enum DigestAlgorithm: Sendable, CaseIterable {
         }
     }
 
-    /// OpenSSL's name of the digest, as its parameters accept it.
+    /// The digest's name in OpenSSL's parameters.
     var name: StaticString {
         switch self {
         case .sha1: "SHA1"
@@ -38,7 +38,7 @@ package enum DigestAlgorithm: Sendable, CaseIterable {
     }
 }
 
-/// A running digest over pieces.
+/// A digest that is computed piece by piece.
 package struct DigestContext: ~Copyable, Sendable {
     private let context: Handle
     private let algorithm: DigestAlgorithm
@@ -73,7 +73,7 @@ package struct DigestContext: ~Copyable, Sendable {
         guard status == 1 else { throw OpenSSLFailure.unexpected("EVP_DigestUpdate") }
     }
 
-    /// Finishes the digest into `output`, which has exactly its size.
+    /// Writes the digest to `output`, which must have exactly its size.
     package consuming func finish(into output: inout MutableSpan<UInt8>) throws(CofferError) {
         guard output.count == algorithm.size else { throw CofferError.wrongOutputSize }
         let context = context

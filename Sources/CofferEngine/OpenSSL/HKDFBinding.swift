@@ -10,7 +10,7 @@ package enum HKDFBinding {
         case expandOnly
     }
 
-    /// Fills `output`, at most 255 times the digest's size.
+    /// Fills `output`, which is at most 255 times as long as the digest.
     package static func derive(
         key: Span<UInt8>, salt: Span<UInt8>, info: Span<UInt8>, digest: DigestAlgorithm, mode: Mode,
         into output: inout MutableSpan<UInt8>

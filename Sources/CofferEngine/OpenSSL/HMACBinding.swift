@@ -14,7 +14,7 @@ package enum HMACBinding {
     }
 }
 
-/// A running HMAC over pieces.
+/// An HMAC that is computed piece by piece.
 package struct HMACContext: ~Copyable, Sendable {
     let handle: Handle
     private let digest: DigestAlgorithm
@@ -35,7 +35,7 @@ package struct HMACContext: ~Copyable, Sendable {
         self.digest = digest
     }
 
-    /// Starts under `key`, which may have any length.
+    /// Starts an HMAC under `key`, which may have any length.
     package static func make(key: Span<UInt8>, digest: DigestAlgorithm) throws(CofferError) -> HMACContext {
         guard let pointer = unsafe EVP_MAC_CTX_new(OpenSSLAlgorithm.hmac.pointer) else {
             throw OpenSSLFailure.unexpected("EVP_MAC_CTX_new")
@@ -68,8 +68,8 @@ package struct HMACContext: ~Copyable, Sendable {
         guard added else { throw OpenSSLFailure.unexpected("EVP_MAC_update") }
     }
 
-    /// Writes the tag to `output`, which has exactly the digest's size. Afterwards call ``restart()`` or
-    /// release the context.
+    /// Writes the tag to `output`, which must have exactly the digest's size. Afterwards call ``restart()``
+    /// or release the context.
     package mutating func finish(into output: inout MutableSpan<UInt8>) throws(CofferError) {
         guard output.count == digest.size else { throw CofferError.wrongOutputSize }
         let handle = handle

@@ -7,10 +7,10 @@ package enum KeyWrapBinding {
     /// multiple of 8.
     package static let overhead = 8
 
-    /// The longest key that is wrapped, in bytes.
+    /// The maximum length of a key to wrap, in bytes.
     package static let maxKeyLength = 4096
 
-    /// Wraps `key`, a multiple of 8 bytes and at least 16, under a key of 16, 24 or 32 bytes.
+    /// Wraps `key`, whose length is a multiple of 8 bytes and at least 16, under a key of 16, 24 or 32 bytes.
     package static func wrap(_ key: Span<UInt8>, under wrappingKey: Span<UInt8>) throws(CofferError)
         -> [UInt8]
     {
@@ -65,7 +65,7 @@ package enum KeyWrapBinding {
 
     private enum Form { case exact, padded }
 
-    /// The only error that unwrapping throws; OpenSSL's own error is discarded.
+    /// The error of every failed unwrapping. Discards OpenSSL's own error.
     private static var refusal: CofferError {
         ERR_clear_error()
         return CofferError.notAuthentic
@@ -83,7 +83,7 @@ package enum KeyWrapBinding {
         }
     }
 
-    /// Returns the number of bytes written; `nil` when OpenSSL fails.
+    /// Returns the number of bytes written, or `nil` if OpenSSL fails.
     private static func run(
         _ form: Form, _ input: Span<UInt8>, under key: Span<UInt8>, encrypting: Bool,
         into output: inout MutableSpan<UInt8>

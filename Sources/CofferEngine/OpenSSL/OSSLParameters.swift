@@ -1,24 +1,25 @@
 import COpenSSL
 
-/// OpenSSL's parameter lists, built where they are used: their pointers must outlive the call.
+/// OpenSSL's parameter lists, built where they are used because their pointers must stay valid during the
+/// call.
 ///
-/// The same holds for the names. Swift imports OpenSSL's macros for them as `String`, whose C form lives only
-/// until the call that takes it returns, so the names are static text here.
+/// The pointers to the names must stay valid, too. Swift imports OpenSSL's macros for the names as `String`,
+/// whose C form is valid only during the call that takes it, so the names are static strings here.
 enum OSSLParameters {
-    /// OSSL_ALG_PARAM_DIGEST
+    /// The value of `OSSL_ALG_PARAM_DIGEST`.
     static let digest: StaticString = "digest"
-    /// OSSL_ALG_PARAM_CIPHER
+    /// The value of `OSSL_ALG_PARAM_CIPHER`.
     static let cipher: StaticString = "cipher"
-    /// OSSL_KDF_PARAM_MODE
+    /// The value of `OSSL_KDF_PARAM_MODE`.
     static let mode: StaticString = "mode"
-    /// OSSL_KDF_PARAM_KEY
+    /// The value of `OSSL_KDF_PARAM_KEY`.
     static let key: StaticString = "key"
-    /// OSSL_KDF_PARAM_INFO
+    /// The value of `OSSL_KDF_PARAM_INFO`.
     static let info: StaticString = "info"
-    /// OSSL_KDF_PARAM_SALT
+    /// The value of `OSSL_KDF_PARAM_SALT`.
     static let salt: StaticString = "salt"
 
-    /// A list with only the digest's name.
+    /// Passes a list with only the digest's name to `body`.
     static func withDigest<R>(
         _ digest: DigestAlgorithm, _ body: (UnsafePointer<OSSL_PARAM>) -> R
     ) -> R {
@@ -29,7 +30,7 @@ enum OSSLParameters {
         return unsafe body(list)
     }
 
-    /// A list with only a cipher's name.
+    /// Passes a list with only a cipher's name to `body`.
     static func withCipher<R>(_ cipher: StaticString, _ body: (UnsafePointer<OSSL_PARAM>) -> R) -> R {
         let name = unsafe UnsafeMutablePointer(mutating: characters(cipher))
         let list = unsafe [
@@ -38,12 +39,13 @@ enum OSSLParameters {
         return unsafe body(list)
     }
 
-    /// A number stored at `value`.
+    /// Returns the parameter for the number at `value`.
     static func integer(_ name: StaticString, _ value: UnsafeMutablePointer<Int32>) -> OSSL_PARAM {
         unsafe OSSL_PARAM_construct_int(characters(name), value)
     }
 
-    /// A byte string. An empty one gets a non-null address too, because OpenSSL rejects a null one.
+    /// Returns the parameter for a byte string. The address of an empty string is not null either, because
+    /// OpenSSL rejects null.
     static func octets(_ name: StaticString, _ bytes: UnsafeRawBufferPointer) -> OSSL_PARAM {
         let name = unsafe characters(name)
         return unsafe OSSL_PARAM_construct_octet_string(

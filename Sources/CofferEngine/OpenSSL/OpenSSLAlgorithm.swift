@@ -1,16 +1,17 @@
 import COpenSSL
 
 /// One of OpenSSL's algorithms, fetched once. With functions such as `EVP_aes_256_gcm()`, OpenSSL looks up
-/// the implementation again for every context, which costs more than a short message.
+/// the implementation again for every context, which takes longer than encrypting a short message.
 ///
 /// `@unchecked Sendable` holds because an algorithm does not change after the fetch and is never freed.
 @safe package struct OpenSSLAlgorithm: @unchecked Sendable {
     /// `nil` where this build of OpenSSL does not have the algorithm.
     package let pointer: OpaquePointer?
 
-    /// When a program exits, OpenSSL frees everything while other threads may still compute or are about to
-    /// end, and the program crashes instead of ending with its own code. The first fetch turns that off,
-    /// provided nothing else in the program used OpenSSL before; the kernel reclaims the memory.
+    /// Whether OpenSSL keeps its memory when the program exits. By default, it frees everything while other
+    /// threads may still use it, and the program crashes instead of ending with its own exit code. The first
+    /// fetch turns that off, unless other code in the program has already used OpenSSL. The kernel reclaims
+    /// the memory.
     private static let keepsEverythingAtExit =
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
 

@@ -1,9 +1,10 @@
 import CofferBase
 import COpenSSL
 
-/// Errors of OpenSSL calls, without the contents of its error queue.
+/// Errors of OpenSSL calls, without the contents of OpenSSL's error queue.
 package enum OpenSSLFailure {
-    /// The error of a call that does not fail with valid arguments.
+    /// Clears OpenSSL's error queue and returns the error for a call that should not fail with valid
+    /// arguments.
     static func unexpected(_ call: String) -> CofferError {
         ERR_clear_error()
         return CofferError(.internalFailure, "OpenSSL's \(call) failed.")

@@ -1,14 +1,15 @@
 package import CofferBase
 import COpenSSL
 
-/// PBKDF2-HMAC (RFC 8018 section 5.2). SHA-256 uses the processor's own instructions if it has them;
-/// otherwise OpenSSL's bare compression functions are used, and for a few rounds OpenSSL alone.
+/// PBKDF2-HMAC (RFC 8018 section 5.2). Fewer than 100 rounds use OpenSSL's own function. More rounds use the
+/// processor's SHA-256 instructions if they are available for the digest, and OpenSSL's bare compression
+/// functions otherwise.
 package enum PBKDF2Binding {
     /// The implementations. All return the same bytes.
     package enum Implementation: Sendable, CaseIterable {
         /// Computes two blocks side by side with the processor's SHA-256 instructions.
         case instructions
-        /// OpenSSL's compression function, twice a round.
+        /// Calls OpenSSL's compression function, twice a round.
         case compression
         /// OpenSSL's own function.
         case library
@@ -18,7 +19,8 @@ package enum PBKDF2Binding {
         }
     }
 
-    /// With fewer rounds the setup of the other implementations costs more than it saves.
+    /// The smallest number of rounds at which the other implementations save more time than their setup
+    /// takes.
     private static let fewestFastRounds = 100
 
     /// Returns the implementation used for this number of rounds on this processor.
@@ -27,7 +29,7 @@ package enum PBKDF2Binding {
         return Implementation.instructions.isAvailable(for: digest) ? .instructions : .compression
     }
 
-    /// Fills `output`. Rejects arguments that OpenSSL accepts silently: no rounds, no output.
+    /// Fills `output`. Rejects zero rounds and an empty output, which OpenSSL accepts silently.
     package static func derive(
         secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: DigestAlgorithm,
         into output: inout MutableSpan<UInt8>
@@ -48,8 +50,8 @@ package enum PBKDF2Binding {
             into: &output)
     }
 
-    /// Fills `output` with one implementation, which must be available, from checked arguments. Tests compare
-    /// the implementations.
+    /// Fills `output` with the given implementation, which must be available. The caller must have checked
+    /// the arguments. Tests compare the implementations.
     package static func derive(
         by way: Implementation, secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: DigestAlgorithm,
         into output: inout MutableSpan<UInt8>

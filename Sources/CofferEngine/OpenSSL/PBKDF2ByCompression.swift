@@ -1,12 +1,12 @@
 package import CofferBase
 import COpenSSL
 
-/// PBKDF2-HMAC over the bare compression functions of OpenSSL: the states after the HMAC key's pads are
-/// computed once, and a round is two compressions without any of the calls around them.
+/// PBKDF2-HMAC with the bare compression functions of OpenSSL. The states after the HMAC key's pads are
+/// computed once, and each round takes two compressions and no other calls.
 ///
 /// The first U of each block comes from OpenSSL's HMAC. All secrets are in guarded memory.
 package enum PBKDF2ByCompression {
-    /// Fills `output`, with at least one round and one byte.
+    /// Fills `output`. Requires at least one round and one byte of output.
     package static func derive(
         secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: DigestAlgorithm,
         into output: inout MutableSpan<UInt8>
@@ -130,14 +130,14 @@ private enum SHA512Core: HashCore {
         return chain
     }
 
-    /// Computes the state after the first block.
+    /// Writes the state after the block `pad` to `target`.
     private func start(_ target: Words, with pad: UnsafeMutablePointer<UInt8>) {
         unsafe Core.begin(state, digest)
         unsafe Core.compress(state, pad)
         unsafe target.update(from: state, count: Self.stateWords)
     }
 
-    /// Writes the end of a block with a digest that follows the key's block (FIPS 180-4 section 5.1).
+    /// Pads the block that holds a digest and follows the key's block (FIPS 180-4 section 5.1).
     private func writePadding(_ bytes: UnsafeMutablePointer<UInt8>) {
         for index in digest.size..<Core.blockSize { unsafe bytes[index] = 0 }
         unsafe bytes[digest.size] = 0x80
@@ -163,7 +163,7 @@ private enum SHA512Core: HashCore {
         }
     }
 
-    /// Replaces the digest in the block with its own digest, from the given state on.
+    /// Replaces the digest in the block with the digest of the block, which continues from the state `start`.
     @inline(__always) private func compress(from start: Words) {
         unsafe state.update(from: start, count: Self.stateWords)
         unsafe Core.compress(state, UnsafeRawPointer(block).assumingMemoryBound(to: UInt8.self))

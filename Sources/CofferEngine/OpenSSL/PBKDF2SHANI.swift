@@ -9,7 +9,7 @@ package enum PBKDF2SHANI {
     /// Whether this processor has the instructions and no mask disables them.
     package static let isAvailable = csha2_available() && ProcessorFeatures.allowsSHA256
 
-    /// Fills `output`. Call it only if ``isAvailable``, with at least one round and one byte.
+    /// Fills `output`. Requires ``isAvailable``, at least one round and one byte of output.
     package static func derive(
         secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
@@ -38,7 +38,7 @@ package enum PBKDF2SHANI {
     private let total: UnsafeMutablePointer<UInt32>
     private let pad: UnsafeMutablePointer<UInt8>
 
-    /// FIPS 180-4 section 5.3.3.
+    /// The initial state of SHA-256 (FIPS 180-4 section 5.3.3).
     private static let initial: [UInt32] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab,
         0x5be0_cd19,

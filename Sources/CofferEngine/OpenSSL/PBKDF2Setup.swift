@@ -2,7 +2,8 @@ import CofferBase
 
 /// The common setup of the implementations that compute PBKDF2 round by round.
 enum PBKDF2Setup {
-    /// Writes the HMAC key into a zeroed block: the secret, or its digest when it is longer than the block.
+    /// Writes the HMAC key into a zeroed block: the secret, or the digest of a secret that is longer than the
+    /// block.
     static func writeKey(
         _ secret: Span<UInt8>, _ digest: DigestAlgorithm, into block: inout MutableSpan<UInt8>
     ) throws(CofferError) {

@@ -3,8 +3,8 @@ import COpenSSL
 
 /// AES-SIV (RFC 5297) from OpenSSL's CMAC and counter mode.
 ///
-/// OpenSSL has the mode itself, but until 3.0.10 it ignored empty associated data (CVE-2023-2975), and it
-/// rejects an empty plaintext; here both follow the standard.
+/// OpenSSL has the mode itself, but before 3.0.10 it ignored empty associated data (CVE-2023-2975), and it
+/// rejects an empty plaintext. This implementation follows the standard in both cases.
 package struct SIVCipher: ~Copyable, Sendable {
     package static let tagSize = CMACContext.tagSize
     /// The limit of the standard: 126 strings of associated data in addition to the plaintext.
@@ -12,7 +12,7 @@ package struct SIVCipher: ~Copyable, Sendable {
 
     private var mac: CMACContext
     private let counter: CipherContext
-    /// The current string of S2V, followed by one CMAC.
+    /// The intermediate value of S2V, followed by space for one CMAC.
     private var area: GuardedBytes
 
     private init(mac: consuming CMACContext, counter: CipherContext, area: consuming GuardedBytes) {
@@ -59,7 +59,8 @@ package struct SIVCipher: ~Copyable, Sendable {
         for index in 0..<Self.tagSize { span[index] ^= span[Self.tagSize + index] }
     }
 
-    /// Writes the synthetic IV, followed by the ciphertext; `output` is exactly 16 bytes longer.
+    /// Writes the synthetic IV, followed by the ciphertext; `output` must be exactly 16 bytes longer than
+    /// `plaintext`.
     package mutating func seal(
         _ plaintext: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
@@ -123,7 +124,7 @@ package struct SIVCipher: ~Copyable, Sendable {
         try mac.finish(into: &part)
     }
 
-    /// Multiplies the string by x in the field of SP 800-38B, without branching on it.
+    /// Multiplies the intermediate value by x in the field of SP 800-38B, without branching on its bits.
     private static func double(_ span: inout MutableSpan<UInt8>) {
         let mask = 0 &- (span[0] >> 7)
         for index in 0..<tagSize - 1 { span[index] = span[index] << 1 | span[index + 1] >> 7 }

@@ -59,7 +59,7 @@ package struct XAESCipher: ~Copyable, Sendable {
         return cipher
     }
 
-    /// Writes ciphertext and tag; `output` is exactly 16 bytes longer than `plaintext`.
+    /// Writes the ciphertext and the tag; `output` must be exactly 16 bytes longer than `plaintext`.
     package mutating func seal(
         _ plaintext: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -70,7 +70,7 @@ package struct XAESCipher: ~Copyable, Sendable {
             into: &output)
     }
 
-    /// Replaces the plaintext, all of `buffer` except its last 16 bytes, with ciphertext and tag.
+    /// Replaces the plaintext, all of `buffer` except its last 16 bytes, with the ciphertext and the tag.
     package mutating func sealInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) {
@@ -90,8 +90,8 @@ package struct XAESCipher: ~Copyable, Sendable {
         )
     }
 
-    /// Replaces ciphertext and tag with the plaintext, 16 bytes shorter. Clears `buffer` if the tag is not
-    /// valid.
+    /// Replaces the ciphertext and the tag in `buffer` with the plaintext, which is 16 bytes shorter. Clears
+    /// `buffer` if the tag is invalid.
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) {

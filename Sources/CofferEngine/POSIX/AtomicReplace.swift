@@ -2,9 +2,9 @@ package import CofferBase
 package import SystemPackage
 
 extension Descriptor {
-    /// Replaces the file `name` in this directory so that a reader, a crash or a power cut sees either the
-    /// old bytes or the new ones: writes a file with a random name beside it, flushes it, renames it and
-    /// flushes the directory.
+    /// Replaces the file `name` in this directory atomically: a reader sees either the old bytes or the new
+    /// ones, even after a crash or a power cut. Writes a file with a random name beside it, flushes it,
+    /// renames it and flushes the directory.
     package func replace(_ name: FilePath, with bytes: Span<UInt8>) throws(CofferError) {
         let temporary = try Self.temporaryName()
         do throws(CofferError) {
@@ -20,7 +20,8 @@ extension Descriptor {
         try sync()
     }
 
-    /// Returns a name for an unfinished file. ``removeTemporaries()`` finds those that a crash left behind.
+    /// Returns a random name for an unfinished file. ``removeTemporaries()`` removes such files after a
+    /// crash.
     package static func temporaryName() throws(CofferError) -> FilePath {
         try FilePath(temporaryPrefix + HexText.encode(SecureRandom.bytes(16)))
     }

@@ -1,15 +1,16 @@
 import Dispatch
 
-/// Tasks that run even when every thread of the program's other tasks is blocked: a program that computes for
-/// minutes must not keep a vault from locking.
+/// Tasks that run even while other tasks block every thread of the pool, so that a computation of minutes
+/// does not keep a vault from locking.
 package enum BackgroundTask {
-    /// Starts a task on a queue that only such tasks share; they are short, and sleep in between.
+    /// Starts a task on a queue that only background tasks share. Such a task must be short, or sleep between
+    /// short steps.
     package static func start(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         Task.detached(executorPreference: executor, operation: body)
     }
 
-    /// Calls `step` now, and again after each delay that it returns, until it returns `nil`. When no thread
-    /// is available, `step` is not called.
+    /// Calls `step` now, and again after each delay that it returns, until it returns `nil`. Does not call
+    /// `step` if no thread is available.
     package static func repeating(_ step: @escaping @Sendable () -> Duration?) {
         guard !Threads.areOwn else {
             _ = Threads.begin { while let pause = step() { Clock.sleep(for: pause) } }
@@ -25,7 +26,7 @@ package enum BackgroundTask {
 
         func enqueue(_ job: consuming ExecutorJob) {
             let job = UnownedJob(job)
-            // An enqueued job runs once, here.
+            // The queue runs each enqueued job once.
             queue.async { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
         }
     }

@@ -4,7 +4,7 @@ package import SystemPackage
 
 /// The properties that sysfs reports for a block device and the devices below it.
 package struct BlockDevice: Sendable, Equatable {
-    /// Whether the device, or one below it, can be removed: marked removable, on USB, or an SD card.
+    /// Whether the device, or one below it, is removable: marked as removable, on USB, or an SD card.
     package private(set) var isRemovable = false
     /// Whether the device, or every device below it, is encrypted by dm-crypt.
     package private(set) var isEncrypted = false
@@ -14,14 +14,14 @@ package struct BlockDevice: Sendable, Equatable {
     /// Creates the description of a fixed disk that is not encrypted.
     package init() {}
 
-    /// Finds the device of that number, `major:minor`, below `system`, which is /sys except in tests; `nil`
-    /// when there is none.
+    /// Returns the device with this number, `major:minor`, or `nil` if there is none. Searches below
+    /// `system`, which is /sys except in tests.
     package static func find(_ number: String, system: FilePath = "/sys") -> BlockDevice? {
         guard !number.utf8.contains(UInt8(ascii: "/")) else { return nil }
-        return look(system.appending("dev").appending("block").appending(number), depth: 0)
+        return device(at: system.appending("dev").appending("block").appending(number), depth: 0)
     }
 
-    private static func look(_ link: FilePath, depth: Int) -> BlockDevice? {
+    private static func device(at link: FilePath, depth: Int) -> BlockDevice? {
         guard depth < deepest, var path = resolved(link) else { return nil }
         var device = BlockDevice()
         let parts = path.components.map(\.string)
@@ -29,7 +29,7 @@ package struct BlockDevice: Sendable, Equatable {
         device.isRemovable = parts.contains {
             $0.utf8.hasPrefix("usb") && $0.utf8.dropFirst(3).first.map(digits.contains) == true
         }
-        // A partition is described by its disk.
+        // Examine the disk of a partition, because sysfs describes the disk.
         if ProcFile.read(path.appending("partition")) != nil { path.removeLastComponent() }
         if ProcFile.read(path.appending("removable")) == "1" { device.isRemovable = true }
         if ProcFile.read(path.appending("device").appending("type")) == "SD" { device.isRemovable = true }
@@ -46,7 +46,7 @@ package struct BlockDevice: Sendable, Equatable {
         guard let directory = try? Descriptor.open(slaves, [.read, .directory]),
             let names = try? directory.names()
         else { return [] }
-        return names.compactMap { look(slaves.pushing($0), depth: depth + 1) }
+        return names.compactMap { device(at: slaves.pushing($0), depth: depth + 1) }
     }
 
     /// Resolves symbolic links, which in sysfs show where a device is attached.

@@ -4,14 +4,14 @@ import CLinux
 import Synchronization
 import SystemPackage
 
-/// Another program that runs beside this process until its owner is released. Its standard input is a pipe
-/// that closes when this process ends for any reason; its output is discarded unless requested.
+/// A program that runs beside this process until this object is released. Its standard input is a pipe that
+/// closes when this process ends for any reason; its output is discarded unless requested.
 package final class BoundChildProcess: Sendable {
-    /// Its process id, which is not reused before ``ended()`` or ``end()`` has returned.
+    /// The process id, which the kernel does not reuse before ``ended()`` or ``end()`` has returned.
     package let identifier: Int32
     private let input: Descriptor
     private let output: Descriptor?
-    /// Its exit code, once it was waited for.
+    /// The exit code, once the process has been waited for.
     private let code = Mutex<Int32?>(nil)
 
     private init(process: pid_t, input: consuming Descriptor, output: consuming Descriptor?) {
@@ -26,7 +26,7 @@ package final class BoundChildProcess: Sendable {
     ///
     /// - Parameters:
     ///   - arguments: The name and the arguments.
-    ///   - readsOutput: Whether ``read(into:)`` returns what it writes to standard output.
+    ///   - readsOutput: Whether ``read(into:)`` returns the standard output of the program.
     /// - Returns: The program.
     /// - Throws: `invalidInput` for an invalid command; the error of starting it.
     package static func start(
@@ -48,9 +48,9 @@ package final class BoundChildProcess: Sendable {
             process: process, input: incoming.takeWriter(), output: outgoing?.takeReader())
     }
 
-    /// Writes all bytes to its standard input.
+    /// Writes all bytes to the standard input of the program.
     ///
-    /// - Throws: `inputOutput` when it no longer reads.
+    /// - Throws: `inputOutput` if the program no longer reads.
     package func write(_ bytes: Span<UInt8>) throws(CofferError) {
         var written = 0
         while written < bytes.count {
@@ -63,12 +63,13 @@ package final class BoundChildProcess: Sendable {
         }
     }
 
-    /// Reads from its standard output with one call; `nil` at the end, and when the output is discarded.
+    /// Reads from the standard output of the program with one call; returns `nil` at the end, and if the
+    /// output is discarded.
     package func read(into buffer: inout MutableSpan<UInt8>) throws(CofferError) -> Int? {
         try output?.readSome(into: &buffer)
     }
 
-    /// Whether it is running or stopped.
+    /// Whether the program is running or suspended.
     package var isRunning: Bool {
         code.withLock { code in
             guard code == nil else { return false }
@@ -76,23 +77,23 @@ package final class BoundChildProcess: Sendable {
         }
     }
 
-    /// Suspends it: it does nothing until ``resume()``.
+    /// Suspends the program until ``resume()``.
     package func stop() { signal(SIGSTOP) }
 
-    /// Resumes it.
+    /// Resumes the program.
     package func resume() { signal(SIGCONT) }
 
-    /// Kills it at once, as a crash would, even while it is stopped, and waits until it has ended.
+    /// Kills the program at once, as a crash would, even while it is suspended, and waits until it has ended.
     package func end() {
         signal(SIGKILL)
         _ = ended()
     }
 
-    /// Waits until it ends. Returns the exit code, 128 + number when a signal ended it, -1 when the system
-    /// does not know.
+    /// Waits until the program ends. Returns its exit code, 128 + the signal's number if a signal ended it,
+    /// or -1 if the system does not report it.
     @discardableResult
     package func ended() -> Int32 {
-        // Without the lock, so that another thread can end it meanwhile.
+        // Wait without the lock, so that another thread can end the program meanwhile.
         var information = unsafe siginfo_t()
         while code.withLock({ $0 == nil }),
             unsafe waitid(P_PID, id_t(identifier), &information, WEXITED | WNOWAIT) < 0,
@@ -111,6 +112,6 @@ package final class BoundChildProcess: Sendable {
         }
     }
 
-    /// The process id is not reused until it was waited for.
+    /// Sends a signal unless the process has been waited for: its id could then belong to another process.
     private func signal(_ number: CInt) { code.withLock { if $0 == nil { kill(identifier, number) } } }
 }

@@ -2,20 +2,21 @@ import CLinux
 package import CofferBase
 import Glibc
 
-/// Another program that this process runs and waits for. It inherits standard input, output and error, and
+/// A program that this process runs and waits for. The program inherits standard input, output and error, and
 /// nothing else unless requested.
 package enum ChildProcess {
-    /// Runs `arguments[0]`, looked up in PATH, and returns its exit code; 128 + number when a signal ended
-    /// it. Forwards the signals that ``TerminationSignals`` holds to it meanwhile.
+    /// Runs `arguments[0]`, looked up in PATH, and returns its exit code, or 128 + the signal's number if a
+    /// signal ended it. Meanwhile forwards the signals that ``TerminationSignals`` holds to the program.
     ///
     /// - Parameters:
     ///   - arguments: The name and the arguments.
-    ///   - outputToErrors: Whether its standard output goes to standard error.
-    ///   - inheriting: Numbers of open descriptors that it gets under the same numbers.
-    ///   - limit: How long it may run; then it is asked to end, and killed if it does not within two seconds.
+    ///   - outputToErrors: Whether the program's standard output goes to standard error.
+    ///   - inheriting: The numbers of open descriptors that the program inherits under the same numbers.
+    ///   - limit: How long the program may run. After that, it is asked to end, and killed if it does not end
+    ///     within two seconds.
     /// - Returns: The exit code.
-    /// - Throws: `timedOut` when the limit ended it, whatever its exit code; `invalidInput` for an invalid
-    ///   command or one that names no program; the error of starting it.
+    /// - Throws: `timedOut` if the limit ended the program, whatever its exit code; `invalidInput` for an
+    ///   invalid command or one that names no program; the error of starting it.
     package static func run(
         _ arguments: [[UInt8]], outputToErrors: Bool = false, inheriting: [Int32] = [],
         limit: Duration? = nil
@@ -38,7 +39,7 @@ package enum ChildProcess {
 
     private static let grace = Duration.seconds(2)
 
-    /// Waits until the program has ended, or ends it when the time is over. Returns whether it ended by
+    /// Waits until the program has ended, or ends it at the time `end`. Returns whether the program ended by
     /// itself.
     private static func hasEnded(_ process: pid_t, before end: Duration) throws(CofferError) -> Bool {
         var end = end
@@ -63,9 +64,17 @@ package enum ChildProcess {
         return unsafe clinux_process(&information) != 0
     }
 
-    /// Starts the program; `prepare` sets up its descriptors.
+    /// Starts the program with the environment of this process; `prepare` sets up its descriptors.
     static func start(
         _ arguments: [[UInt8]], _ prepare: (UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Void
+    ) throws(CofferError) -> pid_t {
+        unsafe try start(arguments, environment: environ, prepare)
+    }
+
+    /// Starts the program with another environment, a vector that ends with null.
+    static func start(
+        _ arguments: [[UInt8]], environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
+        _ prepare: (UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Void
     ) throws(CofferError) -> pid_t {
         let vector = unsafe try copied(arguments)
         defer { unsafe vector.forEach { unsafe free($0) } }
@@ -78,9 +87,9 @@ package enum ChildProcess {
         unsafe prepare(&actions)
         var process: pid_t = 0
         let status = unsafe withSignalsUnblocked { attributes in
-            unsafe posix_spawnp(&process, name, &actions, attributes, vector, environ)
+            unsafe posix_spawnp(&process, name, &actions, attributes, vector, environment)
         }
-        guard status == 0 else { throw notStarted(status) }
+        guard status == 0 else { throw notStarted(arguments, status) }
         return process
     }
 
@@ -94,7 +103,7 @@ package enum ChildProcess {
             throw Errno.failure("copy the command", nil, errno: ENOMEM)
         }
         unsafe execvp(name, vector)
-        throw notStarted(Errno.current)
+        throw notStarted(arguments, Errno.current)
     }
 
     /// Starts the program with these descriptors as its standard input and output. When the calling thread
@@ -108,7 +117,7 @@ package enum ChildProcess {
             throw Errno.failure("copy the command", nil, errno: ENOMEM)
         }
         let process = unsafe clinux_spawn_bound(name, vector, input, output)
-        guard process > 0 else { throw notStarted(Errno.current) }
+        guard process > 0 else { throw notStarted(arguments, Errno.current) }
         return process
     }
 
@@ -128,8 +137,9 @@ package enum ChildProcess {
 
     /// Reports a name of no runnable program as an invalid argument, whatever the system calls the error:
     /// `absent` would mean a part of the vault.
-    private static func notStarted(_ number: Int32) -> CofferError {
-        let failure = Errno.failure("run the command", nil, errno: number)
+    private static func notStarted(_ arguments: [[UInt8]], _ number: Int32) -> CofferError {
+        let program = String(decoding: arguments.first ?? [], as: UTF8.self)
+        let failure = Errno.failure("run \(program)", nil, errno: number)
         switch number {
         case ENOENT, EACCES, EPERM, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, ENOEXEC:
             return CofferError(
@@ -139,7 +149,8 @@ package enum ChildProcess {
         }
     }
 
-    /// Waits for the program. It keeps its process id until no more signals can be sent to it.
+    /// Waits for the program and returns its exit code. The program keeps its process id until no more
+    /// signals can be sent to it.
     static func end(of process: pid_t) throws(CofferError) -> Int32 {
         defer { TerminationSignals.stopForwarding() }
         var information = unsafe siginfo_t()
@@ -155,8 +166,8 @@ package enum ChildProcess {
     }
 
     /// Calls `body` with attributes for a child with no signal blocked. A child inherits the signal mask of
-    /// the thread that creates it, and the threads of a dispatch queue block every signal: it would ignore a
-    /// terminal's interrupt.
+    /// the thread that creates it, and the threads of a dispatch queue block every signal: the child would
+    /// ignore a terminal's interrupt.
     private static func withSignalsUnblocked(
         _ body: (UnsafePointer<posix_spawnattr_t>) -> Int32
     ) -> Int32 {

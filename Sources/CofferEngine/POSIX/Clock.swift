@@ -1,12 +1,13 @@
 package import CofferBase
-// timespec belongs to whichever of the two the compiler saw first.
+// Import both: `timespec` belongs to the module, CLinux or Glibc, that the compiler saw first.
 import CLinux
 import Glibc
 import SystemPackage
 
-/// Time that the user cannot set back: it counts from boot and continues while the machine is suspended.
+/// The clocks of the system. The user cannot set back ``sinceBoot``, which counts from boot and continues
+/// while the machine is suspended.
 package enum Clock {
-    /// CLOCK_BOOTTIME, as it is outside of any time namespace.
+    /// The time since boot (CLOCK_BOOTTIME), as it is outside of any time namespace.
     package static var sinceBoot: Duration {
         var time = timespec()
         unsafe clock_gettime(CLOCK_BOOTTIME, &time)
@@ -53,7 +54,7 @@ package enum Clock {
         _ = unsafe clock_nanosleep(CLOCK_BOOTTIME, 0, &time, nil)
     }
 
-    /// The kernel's random identifier of this boot, 36 characters.
+    /// Returns the kernel's random identifier of this boot, 36 characters.
     package static func bootIdentifier() throws(CofferError) -> String {
         let file = try Descriptor.open("/proc/sys/kernel/random/boot_id", .read)
         var bytes = [UInt8](repeating: 0, count: 36)

@@ -4,8 +4,8 @@ import Glibc
 
 /// The program that this process runs.
 package enum CurrentExecutable {
-    /// Restarts it in this process with the same arguments and one variable of its environment changed. Call
-    /// it only before any secret exists.
+    /// Restarts the program in this process with the same arguments and one environment variable changed.
+    /// Call it only before any secret exists.
     ///
     /// - Throws: The underlying error if the restart fails; on success, the call does not return.
     package static func reexec(setting name: String, to value: String) throws(CofferError) {

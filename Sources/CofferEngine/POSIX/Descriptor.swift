@@ -9,7 +9,7 @@ package import SystemPackage
 package struct Descriptor: ~Copyable, Sendable {
     private(set) var raw: CInt
 
-    /// The path it was opened by, for messages.
+    /// The path by which the file was opened, for messages.
     package let path: FilePath
 
     init(raw: CInt, path: FilePath) {
@@ -19,7 +19,7 @@ package struct Descriptor: ~Copyable, Sendable {
 
     deinit { if raw >= 0 { _ = Glibc.close(raw) } }
 
-    /// How a file is opened.
+    /// The options for opening a file.
     package struct Mode: OptionSet, Sendable {
         package let rawValue: CInt
         package init(rawValue: CInt) { self.rawValue = rawValue }
@@ -64,7 +64,7 @@ package struct Descriptor: ~Copyable, Sendable {
         return Descriptor(raw: number, path: "descriptor")
     }
 
-    /// A second descriptor of the same open file.
+    /// Returns a second descriptor of the same open file.
     package func duplicate() throws(CofferError) -> Descriptor {
         let copy = clinux_fcntl(raw, F_DUPFD_CLOEXEC, 3)
         guard copy >= 0 else { throw Errno.failure("duplicate", path) }
@@ -101,7 +101,7 @@ extension Descriptor {
         return position < 0 ? nil : max(0, status.size - Int64(position))
     }
 
-    /// Reads from the current position, for pipes and terminals: one call, `nil` at the end.
+    /// Reads from the current position of a pipe or a terminal with one call; returns `nil` at the end.
     package func readSome(into buffer: inout MutableSpan<UInt8>) throws(CofferError) -> Int? {
         while true {
             let count = unsafe buffer.withUnsafeMutableBytes {
@@ -111,6 +111,15 @@ extension Descriptor {
             if count == 0 { return nil }
             guard Errno.current == EINTR else { throw Errno.failure("read", path) }
         }
+    }
+
+    /// Waits for something to read, or for the end of the input, for at most this long. Returns whether there
+    /// is. A signal ends the wait early.
+    package func waitForInput(milliseconds: Int32) throws(CofferError) -> Bool {
+        var polled = pollfd(fd: raw, events: Int16(POLLIN), revents: 0)
+        let ready = unsafe poll(&polled, 1, milliseconds)
+        guard ready >= 0 || Errno.current == EINTR else { throw Errno.failure("wait for", path) }
+        return ready > 0
     }
 
     /// Writes all of `bytes` at `offset`, in as many calls as it takes.
@@ -153,7 +162,7 @@ extension Descriptor {
         return done
     }
 
-    /// Flushes data and metadata. A failure is final: never repeat it and report success.
+    /// Flushes data and metadata. A failure is final: do not repeat the call and report success.
     package func sync() throws(CofferError) {
         try flush { fsync(raw) }
     }
@@ -163,7 +172,7 @@ extension Descriptor {
         try flush { fdatasync(raw) }
     }
 
-    /// An interrupted flush has not failed: it is requested again.
+    /// Runs a flush and repeats it while a signal interrupts it, because an interrupted flush has not failed.
     private func flush(_ call: () -> CInt) throws(CofferError) {
         guard Errno.uninterrupted(call) == 0 else { throw Errno.failure("flush", path) }
     }
@@ -189,7 +198,7 @@ extension Descriptor {
         }
     }
 
-    /// Reads the whole file, at most `limit` bytes; a longer one is `corrupt`.
+    /// Reads the whole file, at most `limit` bytes; throws `corrupt` if it is longer.
     package func readAll(limit: Int) throws(CofferError) -> [UInt8] {
         let size = try status().size
         guard size <= Int64(limit) else {

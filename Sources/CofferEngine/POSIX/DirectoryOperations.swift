@@ -5,7 +5,7 @@ import Synchronization
 package import SystemPackage
 
 /// Operations on the entries of an open directory. They are always relative to the descriptor, so that no
-/// other process can swap a parent in between.
+/// other process can replace a parent directory in between.
 extension Descriptor {
     /// Creates a directory for its owner only.
     package func makeDirectory(_ name: FilePath) throws(CofferError) {
@@ -13,18 +13,18 @@ extension Descriptor {
         guard result == 0 else { throw Errno.failure("make directory", path.pushing(name)) }
     }
 
-    /// Renames within this directory, replacing what has the new name.
+    /// Renames an entry within this directory, replacing an entry that has the new name.
     package func rename(_ old: FilePath, to new: FilePath) throws(CofferError) {
         try rename(old, to: new, flags: 0)
     }
 
-    /// Renames within this directory; an existing `new` is an error.
+    /// Renames an entry within this directory; an existing `new` is an error.
     package func renameWithoutReplacing(_ old: FilePath, to new: FilePath) throws(CofferError) {
         try rename(old, to: new, flags: 1)  // RENAME_NOREPLACE
     }
 
-    /// Renames without replacing, also on file systems that lack the call. There an empty file of this
-    /// process reserves the name until it is replaced.
+    /// Renames an entry without replacing another one, even on file systems that lack the system call. On
+    /// those, an empty file reserves the new name until the rename replaces that file.
     package func moveWithoutReplacing(_ old: FilePath, to new: FilePath) throws(CofferError) {
         do throws(CofferError) {
             try renameWithoutReplacing(old, to: new)
@@ -45,7 +45,7 @@ extension Descriptor {
         try rename(one, to: other, flags: 2)  // RENAME_EXCHANGE
     }
 
-    /// Exchanges two names; returns `false`, with nothing done, if the file system cannot.
+    /// Exchanges two names; returns `false` and changes nothing if the file system cannot do this.
     package func exchangeIfPossible(_ one: FilePath, _ other: FilePath) throws(CofferError) -> Bool {
         do throws(CofferError) {
             try exchange(one, other)
@@ -66,7 +66,8 @@ extension Descriptor {
     }
 
     /// Opens a new file in this directory that has no name, so that nothing of it remains after a crash.
-    /// Returns `nil` if the file system has no such files, or there is no /proc to give it a name with.
+    /// Returns `nil` if the file system has no such files, or if /proc, which ``link(_:as:)`` needs, is not
+    /// mounted.
     package func openUnnamed() throws(CofferError) -> Descriptor? {
         guard unsafe access("/proc/self/fd", F_OK) == 0 else { return nil }
         // O_TMPFILE is only defined with _GNU_SOURCE.
@@ -152,7 +153,7 @@ extension Descriptor {
         }
     }
 
-    /// Opens a file of this user for writing, even if its mode forbids that, as a view copy's does.
+    /// Opens a file of this user for writing, even if its mode forbids that, as the mode of a view copy does.
     package func openForOverwriting(_ name: FilePath) throws(CofferError) -> Descriptor {
         do throws(CofferError) {
             return try open(name, .readWrite)
@@ -162,15 +163,15 @@ extension Descriptor {
         }
     }
 
-    /// Fills the file `name` with zeros in place and flushes it, unless the caller does that. Holes are
-    /// skipped: writing them could fill the disk, and they contain nothing.
+    /// Fills the file `name` with zeros in place and, with `flushing`, flushes it. Skips holes, because they
+    /// contain nothing and writing them could fill the disk.
     package func overwrite(_ name: FilePath, flushing: Bool = true) throws(CofferError) {
         let file = try openForOverwriting(name)
         let size = try file.status().size
         let zeros = [UInt8](repeating: 0, count: Int(min(size, 1 << 20)))
         let pieces = zeros.isEmpty ? 0 : (Int(size) + zeros.count - 1) / zeros.count
         let failure = Mutex<CofferError?>(nil)
-        // On every processor: otherwise clearing the copy of a long file would take as long as creating it.
+        // Use every processor: otherwise clearing the copy of a long file would take as long as creating it.
         let next = Atomic(0)
         Threads.run(pieces > 1 ? min(pieces, Environment.processors) : 1) {
             do throws(CofferError) {

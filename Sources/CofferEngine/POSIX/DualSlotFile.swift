@@ -32,7 +32,7 @@ package struct DualSlotFile: ~Copyable, Sendable {
         }
     }
 
-    /// Opens the file; a wrong size is `corrupt`.
+    /// Opens the file; throws `corrupt` if its size is wrong.
     package static func open(
         _ name: FilePath, in directory: borrowing Descriptor, slotSize: Int, writable: Bool
     ) throws(CofferError) -> DualSlotFile {
@@ -44,7 +44,7 @@ package struct DualSlotFile: ~Copyable, Sendable {
         return DualSlotFile(file: file, slotSize: slotSize)
     }
 
-    /// The bytes of slot 0 or 1.
+    /// Returns the bytes of slot 0 or 1.
     package func slot(_ index: Int) throws(CofferError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: slotSize)
         var span = bytes.mutableSpan

@@ -1,16 +1,16 @@
 import Glibc
 package import SystemPackage
 
-/// The process environment. Never a place for secrets.
+/// The environment of this process, which must never contain secrets.
 package enum Environment {
-    /// The value of `name`; `nil` when it is unset or empty.
+    /// Returns the value of the variable `name`, or `nil` if it is unset or empty.
     package static func value(_ name: String) -> String? {
         guard let value = unsafe getenv(name) else { return nil }
         let text = unsafe String(cString: value)
         return text.isEmpty ? nil : text
     }
 
-    /// The path in `name`, byte for byte; `nil` when it is unset or empty.
+    /// Returns the path in the variable `name`, byte for byte, or `nil` if it is unset or empty.
     package static func path(_ name: String) -> FilePath? {
         guard let value = unsafe getenv(name) else { return nil }
         let path = unsafe FilePath(platformString: value)
@@ -24,9 +24,9 @@ package enum Environment {
         return FileNameBytes.path(buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) })
     }
 
-    /// The number of processors that may be used now.
+    /// The number of processors that are online, at least 1.
     package static var processors: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
-    /// The user this process acts for.
+    /// The id of the user for whom this process acts.
     package static var userID: UInt32 { geteuid() }
 }

@@ -22,13 +22,13 @@ extension Descriptor {
     }
 }
 
-/// An advisory lock on a file (`flock`), which the kernel releases when its owner dies.
+/// An advisory lock on a file (`flock`), which the kernel releases when its process ends.
 package struct FileLock: ~Copyable, Sendable {
     private let file: Descriptor
 
     private init(file: consuming Descriptor) { self.file = file }
 
-    /// Waits until the lock on `name` is free, at most until `deadline`; then throws `busy`.
+    /// Acquires the lock on `name`. Waits for at most `deadline`, then throws `busy`.
     package static func acquire(
         _ name: FilePath, in directory: borrowing Descriptor, exclusive: Bool = true, deadline: Duration
     ) throws(CofferError) -> FileLock {
@@ -44,7 +44,7 @@ package struct FileLock: ~Copyable, Sendable {
         }
     }
 
-    /// Returns the lock on `name`, or `nil` when it is held already.
+    /// Returns the lock on `name`, or `nil` if it is already held.
     package static func tryAcquire(
         _ name: FilePath, in directory: borrowing Descriptor, exclusive: Bool = true
     ) throws(CofferError) -> FileLock? {
@@ -52,7 +52,7 @@ package struct FileLock: ~Copyable, Sendable {
         return try tryAcquire(file, exclusive: exclusive)
     }
 
-    /// Returns the lock on an open file, or `nil` when it is held already.
+    /// Returns the lock on an open file, or `nil` if it is already held.
     package static func tryAcquire(
         _ file: consuming Descriptor, exclusive: Bool = true
     ) throws(CofferError) -> FileLock? {

@@ -3,7 +3,7 @@ package import SystemPackage
 
 /// File names as bytes: on Linux they need not be UTF-8.
 package enum FileNameBytes {
-    /// The bytes of a name.
+    /// Returns the bytes of a name.
     package static func of(_ name: FilePath.Component) -> [UInt8] {
         unsafe name.withPlatformString { unsafe copy($0) }
     }
@@ -17,7 +17,7 @@ package enum FileNameBytes {
         }
     }
 
-    /// The bytes of a whole path.
+    /// Returns the bytes of a whole path.
     package static func of(_ path: FilePath) -> [UInt8] {
         unsafe path.withPlatformString { unsafe copy($0) }
     }

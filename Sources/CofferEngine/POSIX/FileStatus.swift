@@ -11,19 +11,20 @@ package struct FileStatus: Sendable, Equatable {
     package let size: Int64
     package let device: UInt64
     package let inode: UInt64
-    /// The number of its names.
+    /// The number of names (hard links) of the file.
     package let links: UInt64
     package let owner: UInt32
     /// The permission bits.
     package let permissions: UInt32
-    /// Nanoseconds since 1970.
+    /// The modification time, in nanoseconds since 1970.
     package let modified: Int64
-    /// When bytes or status last changed, nanoseconds since 1970; no program can set it.
+    /// The time of the last change to the content or the status, in nanoseconds since 1970; no program can
+    /// set it.
     package let changed: Int64
 
     init(_ status: stat) {
-        // S_IFMT and its values: by name they are ambiguous between CLinux and Glibc, and the timespec below
-        // belongs to whichever of the two the compiler saw first.
+        // S_IFMT and its values as numbers, because the names are ambiguous between CLinux and Glibc. The
+        // `timespec` below belongs to the module of the two that the compiler saw first.
         kind =
             switch status.st_mode & 0o170000 {
             case 0o100000: .regular
@@ -41,16 +42,25 @@ package struct FileStatus: Sendable, Equatable {
         changed = Int64(status.st_ctim.tv_sec) * 1_000_000_000 + Int64(status.st_ctim.tv_nsec)
     }
 
+    /// Returns the status of what is at `path`, through links and without opening it: opening a pipe lets its
+    /// writer begin.
+    package static func at(_ path: FilePath) throws(CofferError) -> FileStatus {
+        var status = stat()
+        let result = unsafe path.withPlatformString { unsafe fstatat(AT_FDCWD, $0, &status, 0) }
+        guard result == 0 else { throw Errno.failure("look at", path) }
+        return FileStatus(status)
+    }
+
     /// Whether the file was unchanged for so long that the next change shows in ``changed``: file systems
     /// count in steps of a few milliseconds.
     package var isSettled: Bool {
         Clock.wall - .nanoseconds(changed) > .milliseconds(100)
     }
 
-    /// Whether both describe the same file.
+    /// Reports whether both describe the same file.
     package func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
 
-    /// Whether it belongs to the user this process acts for.
+    /// Whether the file belongs to the user for whom this process acts.
     package var isOwn: Bool { owner == geteuid() }
 }
 
@@ -67,15 +77,15 @@ extension Descriptor {
         guard unsafe futimens(raw, times) == 0 else { throw Errno.failure("set the date of", path) }
     }
 
-    /// The status of the open file.
+    /// Returns the status of the open file.
     package func status() throws(CofferError) -> FileStatus {
         var status = stat()
         guard unsafe fstat(raw, &status) == 0 else { throw Errno.failure("look at", path) }
         return FileStatus(status)
     }
 
-    /// Returns the status of `name` in this directory, of a symbolic link itself; `nil` when it does not
-    /// exist.
+    /// Returns the status of `name` in this directory, or `nil` if it does not exist. Does not follow a
+    /// symbolic link.
     package func status(of name: FilePath) throws(CofferError) -> FileStatus? {
         var status = stat()
         let result = unsafe name.withPlatformString { unsafe fstatat(raw, $0, &status, AT_SYMLINK_NOFOLLOW) }

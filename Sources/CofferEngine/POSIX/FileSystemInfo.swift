@@ -3,15 +3,15 @@ import Glibc
 import CLinux
 import SystemPackage
 
-/// Properties of the mounted file system below a descriptor.
+/// The properties of the file system that contains an open file or directory.
 package struct FileSystemInfo: Sendable {
-    /// Whether files live in memory (tmpfs or ramfs).
+    /// Whether the files are in memory (tmpfs or ramfs).
     package let isMemory: Bool
-    /// Whether its type is one of the usual network file systems.
+    /// Whether the type of the file system is one of the usual network file systems.
     package let isNetwork: Bool
     /// Whether the mount is read-only.
     package let isReadOnly: Bool
-    /// Bytes free for this user.
+    /// The number of bytes available to this user.
     package let available: Int64
 
     package static func of(_ descriptor: borrowing Descriptor) throws(CofferError) -> FileSystemInfo {
@@ -26,13 +26,14 @@ package struct FileSystemInfo: Sendable {
             available: Int64(clamping: info.f_bavail) * Int64(info.f_bsize))
     }
 
-    /// NFS, SMB, SMB2, CIFS, Coda, AFS (both), Ceph, NCP: not all of them are in the kernel's headers.
+    /// The magic numbers of NFS, SMB, SMB2, CIFS, Coda, AFS (both), Ceph and NCP. The kernel's headers do not
+    /// define all of them.
     private static let networkMagics: Set<UInt32> = [
         0x6969, 0x517b, 0xfe53_4d42, 0xff53_4d42, 0x7375_7245, 0x5346_414f, 0x6b41_4653, 0x00c3_6400, 0x564c,
     ]
 
-    /// Reports whether memory may be written to a swap device that stays readable: one that is neither in
-    /// memory (zram) nor encrypted (dm-crypt).
+    /// Reports whether the kernel may write memory to a swap device from which it can be read later: one that
+    /// is neither in memory (zram) nor encrypted (dm-crypt).
     package static func isSwapActive() -> Bool {
         guard let table = ProcFile.read("/proc/swaps") else {
             // Without /proc only the amount of swap is known, not its kind.
@@ -43,7 +44,7 @@ package struct FileSystemInfo: Sendable {
         }
     }
 
-    /// Reports the same from the text of `/proc/swaps`.
+    /// Reports the same as ``isSwapActive()``, from the text of `/proc/swaps`.
     package static func readableSwap(_ table: String, isEncrypted: (String) -> Bool) -> Bool {
         table.parts(between: "\n").dropFirst().contains { line in
             guard let path = line.parts(between: " ").first else { return false }
@@ -53,8 +54,8 @@ package struct FileSystemInfo: Sendable {
         }
     }
 
-    /// Returns how many bytes of memory programs can still get without swapping; `nil` when the kernel does
-    /// not report it.
+    /// Returns the number of bytes of memory that programs can still allocate without swapping, or `nil` if
+    /// the kernel does not report it.
     package static func availableMemory() -> Int64? {
         if let table = ProcFile.read("/proc/meminfo") { return availableMemory(in: table) }
         return systemInformation().map { Int64(clamping: $0.freeram) * Int64($0.mem_unit) }
@@ -65,7 +66,7 @@ package struct FileSystemInfo: Sendable {
         return unsafe sysinfo(&information) == 0 ? information : nil
     }
 
-    /// Returns the same from the text of `/proc/meminfo`.
+    /// Returns the same number from the text of `/proc/meminfo`.
     package static func availableMemory(in table: String) -> Int64? {
         for line in table.parts(between: "\n") where line.utf8.hasPrefix("MemAvailable:") {
             let words = line.parts(between: " ")

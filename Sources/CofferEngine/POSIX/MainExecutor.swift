@@ -4,18 +4,18 @@ import Synchronization
 
 /// Runs the tasks of a program on its main thread.
 ///
-/// The pool that otherwise runs tasks, on Linux that of libdispatch, waits forever for a thread that it
-/// cannot get, and ends the process when it does not find its own threads in /proc.
+/// The pool that would otherwise run the tasks, which is libdispatch's on Linux, waits forever if it cannot
+/// create a thread, and ends the process if it does not find its own threads in /proc.
 package final class MainExecutor: TaskExecutor {
     private static let running = Mutex<MainExecutor?>(nil)
 
     private let jobs = Mutex<[UnownedJob]>([])
-    /// Counts waiting jobs; it needs no thread.
+    /// Counts the waiting jobs; a semaphore needs no thread.
     private let waiting = DispatchSemaphore(value: 0)
 
     private init() {}
 
-    /// The executor for tasks without another one; `nil` means the pool.
+    /// The executor for tasks without another one; `nil` means the default pool.
     package static var current: (any TaskExecutor)? { running.withLock { $0 } }
 
     /// Runs `body` on this thread, which must be the main one, until it ends the process.

@@ -28,7 +28,7 @@ extension Descriptor {
         throw Errno.failure("create", "a file in memory")
     }
 
-    /// From here on no process can change content or size, this process included.
+    /// Seals the file: from now on, no process can change its content or size, not even this one.
     package func seal() throws(CofferError) {
         // F_ADD_SEALS with SEAL, SHRINK, GROW and WRITE.
         guard clinux_fcntl(raw, 1033, 0b1111) == 0 else { throw Errno.failure("seal", path) }
@@ -39,11 +39,11 @@ extension Descriptor {
         try Descriptor.open(FilePath("/proc/self/fd/\(raw)"), .read)
     }
 
-    /// This process's number for the file, to pass it to a child or to name it by path.
+    /// The number of the descriptor in this process, to pass the file to a child or to name it by path.
     package var number: Int32 { raw }
 
-    /// Releases the file. The number then refers to an empty one, so that it cannot come to refer to another
-    /// file by chance.
+    /// Releases the file. Its number then refers to an empty file, so that it cannot refer to another file by
+    /// chance.
     package func replaceWithEmptyFile() {
         let empty = unsafe clinux_memfd_create("coffer", Self.closeOnExec)
         guard empty >= 0 else { return }

@@ -3,18 +3,19 @@ import CLinux
 import Glibc
 package import SystemPackage
 
-/// A process that sees a file which no other process sees: it gets its own mount namespace with a file system
-/// in memory, and becomes the viewing program. The file is removed with the last process of the namespace.
+/// Runs a program that views a file which no other process can see. The process enters its own mount
+/// namespace with a file system in memory, and then becomes the viewing program. The kernel removes the file
+/// with the last process of the namespace.
 ///
-/// Only a process with one thread can get its own user namespace. The program is therefore run again from its
-/// beginning, with ``word`` as the first argument, and calls ``execIfRequested(_:)`` before anything else.
+/// Only a process with one thread can enter its own user namespace. This program is therefore started again,
+/// with ``word`` as the first argument, and calls ``execIfRequested(_:)`` before anything else.
 package enum MountNamespace {
     /// The first argument of a process that becomes a viewer.
     package static let word = "view-inside"
     private static let probe = "--probe"
 
     /// Returns the command that runs `command` with the bytes of an inherited descriptor at `path`, whose
-    /// directory is an empty one of this user.
+    /// parent is an empty directory of this user.
     package static func command(
         descriptor: Int32, path: FilePath, _ command: [[UInt8]]
     ) -> [[UInt8]] {
@@ -25,7 +26,7 @@ package enum MountNamespace {
             + command
     }
 
-    /// Reports whether this host permits this user such a namespace.
+    /// Reports whether this host permits this user to create such a namespace.
     package static func isPossible() throws(CofferError) -> Bool {
         try ChildProcess.run([Array("/proc/self/exe".utf8), Array(word.utf8), Array(probe.utf8)]) == 0
     }
@@ -57,8 +58,8 @@ package enum MountNamespace {
         try ChildProcess.become(arguments[2...].map { ProgramArguments.bytes($0) })
     }
 
-    /// Enters a user namespace in which this user keeps its identity, and a mount namespace in it. Root needs
-    /// only the latter, where the former is forbidden.
+    /// Enters a new user namespace, in which this user keeps its identity, and a new mount namespace within
+    /// it. If the user namespace is forbidden, root enters only the mount namespace.
     private static func enterNamespace() throws(CofferError) {
         let (user, group) = (geteuid(), getegid())
         if clinux_unshare(newUser | newMounts) == 0 {
@@ -100,7 +101,7 @@ package enum MountNamespace {
         guard status == 0 else { throw Errno.failure("mount", target) }
     }
 
-    /// Copies the descriptor's content to `path`, in memory that only this namespace has.
+    /// Copies the descriptor's content to `path`, in a memory file system that only this namespace has.
     private static func place(_ source: borrowing Descriptor, at path: FilePath) throws(CofferError) {
         let flags = MountFlags.noSetUserID | MountFlags.noDevices | MountFlags.noExecution
         guard let name = path.lastComponent else {

@@ -43,7 +43,7 @@ package struct MountEntry: Sendable, Equatable {
         "fuse.smbnetfs", "fuse.gcsfuse", "fuse.google-drive-ocamlfuse", "fuse.onedriver", "fuse.juicefs",
     ]
 
-    /// Whether its files are on another machine.
+    /// Whether the files are on another machine.
     package var isNetwork: Bool {
         if type == "9p" {
             return options.parts(between: ",").contains { $0.hasSameBytes(as: "trans=tcp") }

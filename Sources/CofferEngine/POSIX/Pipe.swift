@@ -16,14 +16,14 @@ struct Pipe: ~Copyable {
             reader: Descriptor(raw: ends[0], path: "pipe"), writer: Descriptor(raw: ends[1], path: "pipe"))
     }
 
-    /// The end to read from; the other is closed.
+    /// Returns the end to read from and closes the other one.
     consuming func takeReader() -> Descriptor { reader }
 
-    /// The end to write to; the other is closed.
+    /// Returns the end to write to and closes the other one.
     consuming func takeWriter() -> Descriptor { writer }
 }
 
-/// Writes to a pipe that no process reads, without the signal that would end this process.
+/// Suppresses the signal that would end this process when it writes to a pipe that no process reads.
 enum BrokenPipe {
     /// Runs `write` and leaves `errno` as `write` set it.
     static func ignoring(_ write: () -> Int) -> Int {
@@ -35,7 +35,8 @@ enum BrokenPipe {
         let result = write()
         let number = Errno.current
         if result < 0, number == EPIPE {
-            // CLinux sees the same header, but files that do not import it must see this one.
+            // Qualify the type: CLinux imports the same header, but files that do not import CLinux must see
+            // Glibc's type.
             var none = Glibc.timespec()
             unsafe sigtimedwait(&signals, nil, &none)
         }

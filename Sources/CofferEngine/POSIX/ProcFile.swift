@@ -5,11 +5,11 @@ package import SystemPackage
 package enum ProcFile {
     private static let maxByteCount = 1 << 20
 
-    /// Returns the text of `path`, without the final newline; `nil` when it cannot be read.
+    /// Returns the text of `path`, without the final newline, or `nil` if it cannot be read.
     package static func read(_ path: FilePath) -> String? {
         guard let file = try? Descriptor.open(path, [.read, .nonBlocking]) else { return nil }
         var bytes: [UInt8] = []
-        // Such files have no size, and some return a page at a time.
+        // The kernel reports no size for such files, and returns some of them one page at a time.
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         while bytes.count < maxByteCount {
             var span = buffer.mutableSpan

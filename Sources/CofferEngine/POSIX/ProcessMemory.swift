@@ -12,7 +12,7 @@ package enum ProcessMemory {
     /// pages that were never written are left out. The buffer is cleared after each piece, so that a search
     /// of this process does not find the bytes that it has just read.
     ///
-    /// - Throws: `permissionDenied` if the kernel forbids it.
+    /// - Throws: `permissionDenied` if the kernel forbids access.
     package static func forEachPiece(
         of number: Int32? = nil, overlap: Int, _ body: (Span<UInt8>) -> Void
     ) throws(CofferError) {
@@ -41,7 +41,7 @@ package enum ProcessMemory {
         }
     }
 
-    /// Lets this process read its own memory while `body` runs, if it was made not dumpable.
+    /// Lets this process read its own memory while `body` runs, even if it is not dumpable.
     package static func withSelfMemory<Result>(
         _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {

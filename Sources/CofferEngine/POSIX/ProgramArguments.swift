@@ -10,7 +10,8 @@ package import SystemPackage
 package enum ProgramArguments {
     private static let base: UInt32 = 0x10_FF00
 
-    /// Requires the arguments: without them a command would behave as if it was called with none.
+    /// Throws `unsupported` if this process has no arguments, not even its name: a command would otherwise
+    /// behave as if it had been called without arguments.
     package static func check() throws(CofferError) {
         guard unsafe carguments_vector() != nil, carguments_count() > 0 else {
             throw CofferError(.unsupported, "This program was started without its arguments.")
@@ -20,7 +21,7 @@ package enum ProgramArguments {
     /// All arguments except the program's name.
     package static var all: [String] { (1..<max(1, Int(carguments_count()))).compactMap(argument) }
 
-    /// The name under which the program was called, without its directory; empty when there is none.
+    /// The name by which the program was called, without its directory; empty if there is none.
     package static var programName: String {
         guard carguments_count() > 0, let name = argument(0) else { return "" }
         return name.parts(between: "/").last ?? ""

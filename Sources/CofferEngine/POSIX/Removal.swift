@@ -7,9 +7,9 @@ extension Descriptor {
     /// The largest number of errors that one removal reports.
     private static let maxErrorCount = 8
 
-    /// Opens the directory `name` with all of its owner's rights, even if its mode forbids that.
+    /// Opens the directory `name` and sets all permissions of its owner, even if its mode forbids opening it.
     ///
-    /// Follows no link. Throws the errors of ``open(_:_:)``.
+    /// Does not follow a link. Throws the errors of ``open(_:_:)``.
     package func openClosed(_ name: FilePath) throws(CofferError) -> Descriptor {
         let directory: Descriptor
         do throws(CofferError) {
@@ -23,7 +23,7 @@ extension Descriptor {
         return directory
     }
 
-    /// Sets the permissions of an entry of this user. Returns whether it succeeded. Follows no link.
+    /// Sets the permissions of an entry of this user. Returns whether it succeeded. Does not follow a link.
     package func permitOwner(_ name: FilePath, _ bits: UInt32) -> Bool {
         guard let status = try? status(of: name), status.isOwn, status.kind != .symbolicLink else {
             return false
@@ -31,7 +31,7 @@ extension Descriptor {
         return unsafe name.withPlatformString { unsafe fchmodat(raw, $0, bits, AT_SYMLINK_NOFOLLOW) } == 0
     }
 
-    /// Removes as much as possible of `name` and of everything in it: continues after failures, follows no
+    /// Removes as much as possible of `name` and of everything in it: continues after failures and follows no
     /// link.
     ///
     /// - Parameters:

@@ -11,24 +11,30 @@ package enum SecretInput {
     ///   - descriptor: The source.
     ///   - prompt: The prompt for the user. It is shown after the echo is off, so that input typed at once is
     ///     not shown.
+    ///   - droppingReturn: Whether a carriage return before the newline belongs to the end of the line, as in
+    ///     files of Windows, and not to the secret.
     /// - Returns: The line.
     /// - Throws: `invalidInput` for a line that is too long; the errors of reading.
     package static func line(
-        from descriptor: borrowing Descriptor, prompt: String = ""
+        from descriptor: borrowing Descriptor, prompt: String = "", droppingReturn: Bool = false
     ) throws(CofferError) -> GuardedBytes {
         let echo = TerminalEcho.off(descriptor)
         defer { echo?.restore() }
         let text = Array(prompt.utf8)
         if !text.isEmpty { try descriptor.append(text.span) }
-        // One byte more than the longest line: its newline.
+        // The longest line and one more byte for its newline.
         var buffer = try GuardedBytes.zeroed(count: maxLineLength + 1)
         var count = 0
-        // Byte by byte: the bytes after the first line belong to another reader.
+        // Read byte by byte: the bytes after the first line belong to another reader.
         while true {
             var span = buffer.mutableSpan
             var next = span._mutatingExtracting(count..<count + 1)
             guard try descriptor.readSome(into: &next) != nil else { break }
-            if buffer.span[count] == UInt8(ascii: "\n") { break }
+            if buffer.span[count] == UInt8(ascii: "\n") {
+                let endsInReturn = count > 0 && buffer.span[count - 1] == UInt8(ascii: "\r")
+                if droppingReturn, endsInReturn { count -= 1 }
+                break
+            }
             count += 1
             guard count <= maxLineLength else {
                 throw CofferError(.invalidInput, "The first line is longer than \(maxLineLength) bytes.")
@@ -37,8 +43,8 @@ package enum SecretInput {
         return try GuardedBytes.copying(buffer.span.extracting(0..<count))
     }
 
-    /// Returns everything up to the end of `descriptor`. Rejects more than `limit` bytes, and a longer file
-    /// without reading it.
+    /// Returns everything up to the end of `descriptor`. Throws `invalidInput` for more than `limit` bytes,
+    /// and does not read a file that is longer.
     package static func all(
         from descriptor: borrowing Descriptor, limit: Int
     ) throws(CofferError) -> GuardedBytes {

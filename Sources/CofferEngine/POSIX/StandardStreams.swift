@@ -4,13 +4,13 @@ import CLinux
 import SystemPackage
 
 extension Descriptor {
-    /// Takes ownership of a descriptor with which this process was started. Descriptors that it opened itself
-    /// are rejected, whatever their number: everything here is opened with `O_CLOEXEC`. The standard streams
-    /// stay open for later use.
+    /// Takes ownership of a descriptor with which this process was started. Rejects descriptors that this
+    /// process opened itself, which it recognizes by `O_CLOEXEC`. Duplicates a standard stream instead, so
+    /// that the stream stays open for later use.
     package static func inherited(_ number: Int32) throws(CofferError) -> Descriptor {
         let flags = clinux_fcntl(number, F_GETFD, 0)
         guard flags >= 0, flags & FD_CLOEXEC == 0 else {
-            throw CofferError(.invalidInput, "Descriptor \(number) is not open.")
+            throw notOpen(number)
         }
         return number > STDERR_FILENO ? try adopting(number) : try duplicating(number)
     }
@@ -19,19 +19,33 @@ extension Descriptor {
     /// and for numbers that the caller shares with other code.
     package static func duplicating(_ number: Int32) throws(CofferError) -> Descriptor {
         let copy = clinux_fcntl(number, F_DUPFD_CLOEXEC, 3)
-        guard copy >= 0 else {
-            throw CofferError(
-                .invalidInput, "Descriptor \(number) is not open.", systemError: Errno.current)
-        }
-        return Descriptor(raw: copy, path: FilePath("descriptor \(number)"))
+        guard copy >= 0 else { throw notOpen(number, systemError: Errno.current) }
+        return Descriptor(raw: copy, path: FilePath(streamName(number) ?? "descriptor \(number)"))
     }
 
-    /// Standard input.
+    /// The name of a standard stream; `nil` for other descriptors.
+    private static func streamName(_ number: Int32) -> String? {
+        switch number {
+        case STDIN_FILENO: "standard input"
+        case STDOUT_FILENO: "standard output"
+        case STDERR_FILENO: "standard error"
+        default: nil
+        }
+    }
+
+    private static func notOpen(_ number: Int32, systemError: Int32? = nil) -> CofferError {
+        let message =
+            streamName(number).map { "Cannot use \($0): it is not open." }
+            ?? "Descriptor \(number) is not open."
+        return CofferError(.invalidInput, message, systemError: systemError)
+    }
+
+    /// Returns a duplicate of standard input.
     package static func standardInput() throws(CofferError) -> Descriptor { try duplicating(STDIN_FILENO) }
 
-    /// Standard output.
+    /// Returns a duplicate of standard output.
     package static func standardOutput() throws(CofferError) -> Descriptor { try duplicating(STDOUT_FILENO) }
 
-    /// Standard error.
+    /// Returns a duplicate of standard error.
     package static func standardError() throws(CofferError) -> Descriptor { try duplicating(STDERR_FILENO) }
 }

@@ -2,40 +2,67 @@ package import CofferBase
 import CLinux
 import Glibc
 
-/// Checks whether this process has enough resources before the language's runtime needs them: when memory
-/// runs out, the runtime ends the process by a signal.
+/// Checks whether this process has enough resources before the Swift runtime needs them: when memory runs
+/// out, the runtime ends the process by a signal.
 package enum StartRoom {
     /// The memory that a short command needs in addition to the loaded program: heap, stacks and guarded
     /// pages.
     private static let memory = 12 << 20
     /// The least memory with which a command can finish at all.
     private static let leastMemory = 6 << 20
-    /// With this limit or a lower one, a stack of the usual size for each thread would be too large.
+    /// The memory that a command needs to report an error as text and as JSON.
+    private static let reportMemory = 4 << 20
+    /// The memory limit below which stacks of the usual size for all threads would be too large.
     private static let smallLimit = 1 << 30
     private static let smallStack: UInt = 1 << 20
     private static let descriptors = 8
     private static let leastDescriptors = 6
 
-    /// Uses less memory when it is limited, and refuses to start when it is too little.
+    /// Reduces the use of memory if it is limited, and throws if there is too little of it.
     ///
     /// - Parameter isUrgent: Whether to start even if the memory may turn out to be too little.
     /// - Throws: `outOfMemory`, `refused`; the message of each names the limit to raise.
     package static func check(isUrgent: Bool = false) throws(CofferError) {
         let memory = isUrgent ? leastMemory : memory
         if hasSmallLimit {
-            // An arena of memory takes 64 MiB of addresses for each thread, a stack 8.
+            // For each thread, a malloc arena takes 64 MiB of address space, and a stack 8 MiB.
             mallopt(M_ARENA_MAX, 1)
             clinux_set_default_stack(smallStack)
         }
-        let pages = unsafe mmap(nil, memory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-        guard unsafe pages != MAP_FAILED else {
-            throw CofferError(
-                .outOfMemory,
-                "There is not enough memory to start: raise the limits of address space and data "
-                    + "(ulimit -v, ulimit -d).", systemError: Errno.current)
+        guard canMap(memory) else {
+            throw CofferError(.outOfMemory, "\(noMemory)", systemError: Errno.current)
         }
-        unsafe munmap(pages, memory)
         try checkDescriptors(isUrgent ? leastDescriptors : descriptors)
+    }
+
+    private static let noMemory: StaticString = """
+        There is not enough memory to start: raise the limits of address space and data (ulimit -v, \
+        ulimit -d).
+        """
+
+    /// Ends the process with exit code 1 if there is too little memory even to report an error in the usual
+    /// way. Writes the message after `prefix` to standard error and, inside `document`, to standard output.
+    /// Allocates nothing.
+    package static func endIfUnableToReport(
+        before prefix: StaticString, document: (before: StaticString, after: StaticString)?
+    ) {
+        guard !canMap(reportMemory) else { return }
+        write([prefix, noMemory, "\n"], to: STDERR_FILENO)
+        if let document { write([document.before, noMemory, document.after], to: STDOUT_FILENO) }
+        _exit(1)
+    }
+
+    private static func write(_ texts: [3 of StaticString], to stream: Int32) {
+        for index in texts.indices {
+            _ = unsafe Glibc.write(stream, texts[index].utf8Start, texts[index].utf8CodeUnitCount)
+        }
+    }
+
+    private static func canMap(_ count: Int) -> Bool {
+        let pages = unsafe mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard unsafe pages != MAP_FAILED else { return false }
+        unsafe munmap(pages, count)
+        return true
     }
 
     private static var hasSmallLimit: Bool {
@@ -61,9 +88,8 @@ package enum StartRoom {
         }
     }
 
-    /// Rejects commands that need threads of libdispatch or GLib when these cannot be started or there is no
-    /// /proc. The libraries would wait forever for a thread, or end the process, when there is none, or no
-    /// /proc to look for it in.
+    /// Throws if the threads that libdispatch and GLib need cannot be started, or if /proc is not mounted.
+    /// The libraries would otherwise wait forever for a thread, or end the process.
     ///
     /// - Throws: `refused`, `unsupported`.
     package static func requireThreads() throws(CofferError) {
@@ -77,6 +103,7 @@ package enum StartRoom {
         }
     }
 
-    /// The threads of the pool, the one that watches it, and some with their own queue or library.
+    /// The number of threads to require: those of the pool, the one that watches it, and some that belong to
+    /// separate queues or libraries.
     private static var threads: Int { min(Environment.processors, 8) + 4 }
 }

@@ -7,7 +7,7 @@ import SystemPackage
 package struct StorageMedium: Sendable, Equatable {
     package enum Medium: Sendable, Equatable { case fixed, memory, removable, network, unknown }
 
-    /// The medium of its files.
+    /// The medium of the directory's files.
     package let medium: Medium
     /// The file system's type; empty when it is unknown.
     package let type: String
@@ -32,7 +32,7 @@ package struct StorageMedium: Sendable, Equatable {
             mount, device: device, isNetwork: info.isNetwork, hasFilePolicy: hasFilePolicy(directory))
     }
 
-    /// Combines the properties of the parts.
+    /// Combines the properties of the mount, the device and the directory.
     package static func of(
         _ mount: MountEntry, device: BlockDevice?, isNetwork: Bool, hasFilePolicy: Bool
     ) -> StorageMedium {

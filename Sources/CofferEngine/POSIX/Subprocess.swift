@@ -7,29 +7,28 @@ import SystemPackage
 package enum Subprocess {
     /// The result of a program.
     package struct Outcome: ~Copyable {
-        /// Its exit code; 128 + number when a signal ended it.
+        /// The exit code, or 128 + the signal's number if a signal ended the program.
         package let code: Int32
-        /// Its output.
+        /// The bytes that the program wrote to its standard output.
         package let output: GuardedBytes
 
-        /// Returns only its output.
+        /// Returns the output alone.
         package consuming func takeOutput() -> GuardedBytes { output }
     }
 
-    /// How long a program that was asked to end has before it is killed.
+    /// The time that a program has to end, once asked, before it is killed.
     private static let grace = Duration.seconds(1)
 
-    /// Runs `arguments[0]`, looked up in PATH, with `input` on its standard input. Both secrets stay in
-    /// guarded memory and the pipes. The signals that ``TerminationSignals`` holds are forwarded to the
-    /// program meanwhile. When this process is killed and cannot forward them, the kernel asks the program to
-    /// end.
+    /// Runs `arguments[0]`, looked up in PATH, with `input` on its standard input. Input and output are only
+    /// in guarded memory and in the pipes. Meanwhile forwards the signals that ``TerminationSignals`` holds
+    /// to the program. If this process is killed and cannot forward them, the kernel asks the program to end.
     ///
     /// - Parameters:
     ///   - arguments: The name and the arguments.
     ///   - input: The bytes for its standard input.
-    ///   - limit: The most bytes that it may write.
-    ///   - deadline: How long it may run; then it is ended.
-    ///   - isCancelled: Called now and then; once it returns `true`, the program is ended.
+    ///   - limit: The maximum number of bytes that the program may write.
+    ///   - deadline: How long the program may run before it is ended.
+    ///   - isCancelled: Called repeatedly; once it returns `true`, the program is ended.
     /// - Returns: The program's result.
     /// - Throws: `timedOut`, `cancelled`, `invalidInput` for too long an output or an invalid command.
     package static func run(
@@ -66,8 +65,8 @@ package enum Subprocess {
         var hasEnded = false
         var stopped: (at: Duration, reason: CofferError)?
 
-        /// Writes and reads until the program has ended. Does not wait for another process to which the
-        /// program left its output.
+        /// Writes and reads until the program has ended. Does not wait for other processes that inherited the
+        /// program's output.
         mutating func run(_ input: Span<UInt8>, isCancelled: () -> Bool) throws(CofferError) {
             while try !ChildProcess.hasExited(process) {
                 try transfer(input, wait: hasEnded ? 2 : 50)
@@ -79,7 +78,7 @@ package enum Subprocess {
 
         consuming func takeOutput() throws(CofferError) -> GuardedBytes { try collector.finish() }
 
-        /// Performs one step. Returns whether there was something to read.
+        /// Writes and reads once. Returns whether it read anything.
         @discardableResult
         private mutating func transfer(_ input: Span<UInt8>, wait: CInt) throws(CofferError) -> Bool {
             if written == input.count { writer = nil }
@@ -105,7 +104,7 @@ package enum Subprocess {
             return !hasEnded
         }
 
-        /// Writes as much as the pipe accepts without blocking. A program that stops reading is not an error:
+        /// Writes as much as the pipe accepts without blocking. It is no error if the program stops reading:
         /// its exit code decides.
         private mutating func writeSome(_ input: Span<UInt8>, to target: CInt) throws(CofferError) {
             let piece = input.extracting(written..<min(input.count, written + Int(PIPE_BUF)))

@@ -2,11 +2,12 @@ import Glibc
 import CLinux
 import Synchronization
 
-/// The signals that ask this process to end, held while it has something to remove first. They are forwarded
-/// to the child that it waits for; this process ends when the child has ended.
+/// The signals that ask this process to end, held back while this process must remove something first. Held
+/// signals are forwarded to the child that this process waits for; this process ends when the child has
+/// ended.
 ///
 /// A terminal's interrupt reaches the child directly, and the child decides what to do. A child that does not
-/// end within two seconds of any other signal is killed.
+/// end within two seconds, or the time that was chosen, of any other signal is killed.
 package struct TerminationSignals: ~Copyable, Sendable {
     /// The child to forward signals to; 0 while there is none.
     private static let child = Atomic<Int32>(0)
@@ -14,7 +15,11 @@ package struct TerminationSignals: ~Copyable, Sendable {
     private static let first = Atomic<Int32>(0)
     /// Whether a signal cancels work in progress.
     private static let cancels = Atomic(false)
-    private static let grace: UInt32 = 2
+    /// The seconds that a child has after a signal that asks it to end.
+    private static let grace = Atomic<UInt32>(standardGrace)
+    private static let standardGrace: UInt32 = 2
+    /// The signals that are only passed on to the child, as bits.
+    private static let passedOn = Atomic<UInt64>(0)
 
     private let handlers: SignalHandlers
 
@@ -25,14 +30,35 @@ package struct TerminationSignals: ~Copyable, Sendable {
     /// - Parameter cancellingWork: Whether ``isWorkCancelled`` becomes true after a signal.
     /// - Returns: The holder.
     package static func install(cancellingWork: Bool = false) -> TerminationSignals {
+        install(cancellingWork: cancellingWork, grace: standardGrace, passingOn: [])
+    }
+
+    /// Holds the signals for a program that runs in place of this process. While it runs, signals to which
+    /// many programs give another meaning than their end, such as reading their settings again, are passed on
+    /// and nothing else.
+    ///
+    /// - Parameter grace: The seconds after which the program is killed if it does not end when asked to.
+    /// - Returns: The holder.
+    package static func installForProgram(grace: UInt32) -> TerminationSignals {
+        install(cancellingWork: false, grace: grace, passingOn: [SIGHUP, SIGUSR1, SIGUSR2])
+    }
+
+    private static func install(
+        cancellingWork: Bool, grace seconds: UInt32, passingOn others: [Int32]
+    ) -> TerminationSignals {
         cancels.store(cancellingWork, ordering: .sequentiallyConsistent)
+        grace.store(seconds, ordering: .sequentiallyConsistent)
+        passedOn.store(others.reduce(0) { $0 | 1 << UInt64($1) }, ordering: .sequentiallyConsistent)
         first.store(0, ordering: .sequentiallyConsistent)
         child.store(0, ordering: .sequentiallyConsistent)
         return unsafe TerminationSignals(
-            handlers: SignalHandlers.install([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM]) { number, info, _ in
+            handlers: SignalHandlers.install(ending + others.filter { !ending.contains($0) }) {
+                number, info, _ in
                 TerminationSignals.handle(number, code: unsafe info?.pointee.si_code ?? 0)
             })
     }
+
+    private static let ending = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM]
 
     /// The first signal received since they are held.
     package static var received: Int32? {
@@ -40,12 +66,13 @@ package struct TerminationSignals: ~Copyable, Sendable {
         return number == 0 ? nil : number
     }
 
-    /// Whether a signal was received that cancels long work.
+    /// Whether a received signal cancels work in progress.
     package static var isWorkCancelled: Bool {
         cancels.load(ordering: .relaxed) && first.load(ordering: .relaxed) != 0
     }
 
-    /// Ends this process the way a signal without a handler does.
+    /// Ends this process by sending the signal to it. Call ``release()`` first, so that no handler catches
+    /// the signal.
     package static func end(by number: Int32) {
         kill(getpid(), number)
     }
@@ -74,6 +101,11 @@ package struct TerminationSignals: ~Copyable, Sendable {
             if process > 0 { kill(process, SIGKILL) }
             return
         }
+        if process > 0, isPassedOn(number) {
+            // A terminal that hangs up sends it to the child, too.
+            if code != clinux_sent_by_kernel { kill(process, number) }
+            return
+        }
         _ = first.compareExchange(expected: 0, desired: number, ordering: .sequentiallyConsistent)
         let isFromTerminal = code == clinux_sent_by_kernel && (number == SIGINT || number == SIGQUIT)
         if process > 0, !isFromTerminal { forward(number, to: process) }
@@ -81,6 +113,10 @@ package struct TerminationSignals: ~Copyable, Sendable {
 
     private static func forward(_ number: Int32, to process: pid_t) {
         kill(process, number)
-        _ = alarm(grace)
+        if !isPassedOn(number) { _ = alarm(grace.load(ordering: .sequentiallyConsistent)) }
+    }
+
+    private static func isPassedOn(_ number: Int32) -> Bool {
+        passedOn.load(ordering: .sequentiallyConsistent) & 1 << UInt64(number) != 0
     }
 }

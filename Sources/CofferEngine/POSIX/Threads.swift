@@ -30,7 +30,7 @@ package enum Threads {
     /// Makes the program create its own threads; call it first in `main`.
     package static func makeOwn() { own.store(true, ordering: .relaxed) }
 
-    /// Calls `body` on its own thread without waiting for it. Returns `false`, with nothing called, if no
+    /// Calls `body` on its own thread without waiting for it. Returns `false`, without calling `body`, if no
     /// thread is available.
     package static func begin(_ body: @escaping @Sendable () -> Void) -> Bool {
         guard let thread = start(Job(body)) else { return false }
@@ -60,7 +60,8 @@ package enum Threads {
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 
-    /// The thread releases the job before it ends, so that nothing holds it once the thread is joined.
+    /// Starts a thread that runs `job`; returns `nil` if no thread is available. The thread releases the job
+    /// before it ends, so that nothing holds the job once the thread is joined.
     private static func start(_ job: Job) -> pthread_t? {
         var thread = pthread_t()
         let reference = unsafe Unmanaged.passRetained(job)

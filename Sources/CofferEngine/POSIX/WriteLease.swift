@@ -4,15 +4,17 @@ import Glibc
 extension Descriptor {
     /// The outcome of a request for a lease.
     package enum Lease: Sendable {
-        /// No process has the file open for writing; one that tries to waits until the lease is released.
+        /// No process has the file open for writing. A process that opens it for writing waits until the
+        /// lease is released.
         case held
-        /// A process has it open for writing, or mapped.
+        /// A process has the file open for writing, or mapped.
         case hasWriters
-        /// The kernel grants none: another user's file, or a file system without leases.
+        /// The kernel grants no lease, because the file belongs to another user or its file system has no
+        /// leases.
         case unavailable
     }
 
-    /// Takes a lease against writers on this file, which must be open for reading only. See fcntl(2),
+    /// Requests a lease against writers on this file, which must be open for reading only. See fcntl(2),
     /// F_SETLEASE.
     package func leaseAgainstWriters() -> Lease {
         // F_SETSIG: a signal that is ignored by default, instead of SIGIO, which ends the process.

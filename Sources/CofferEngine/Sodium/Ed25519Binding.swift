@@ -26,7 +26,8 @@ package enum Ed25519Binding {
         }
     }
 
-    /// Reports whether `signature` is valid; keys and signatures of another size are not.
+    /// Reports whether `signature` is valid for `message`; returns `false` if the key or the signature has a
+    /// wrong size.
     package static func isValid(
         signature: Span<UInt8>, for message: Span<UInt8>, publicKey: Span<UInt8>
     ) throws(CofferError) -> Bool {

@@ -1,16 +1,16 @@
 package import CofferBase
 import CSodium
 
-/// Hexadecimal and Base64 in time that depends on the length alone, so that secrets may pass through.
+/// Hexadecimal and Base64 in time that depends on the length alone, so that they are safe for secrets.
 package enum Encoding {
-    /// Returns lower-case hexadecimal digits of `bytes`, as ASCII.
+    /// Returns the lowercase hexadecimal digits of `bytes`, as ASCII.
     package static func hex(_ bytes: Span<UInt8>) throws(CofferError) -> GuardedBytes {
         unsafe try withTerminator(count: bytes.count * 2) { target, size in
             unsafe bytes.withPointer { _ = unsafe sodium_bin2hex(target, size, $0, bytes.count) }
         }
     }
 
-    /// Returns Base64 of `bytes` in the standard alphabet with padding (RFC 4648 section 4), as ASCII.
+    /// Returns the Base64 of `bytes` in the standard alphabet with padding (RFC 4648 section 4), as ASCII.
     package static func base64(_ bytes: Span<UInt8>) throws(CofferError) -> GuardedBytes {
         unsafe try withTerminator(count: (bytes.count + 2) / 3 * 4) { target, size in
             unsafe bytes.withPointer {
@@ -19,7 +19,7 @@ package enum Encoding {
         }
     }
 
-    /// ``base64(_:)`` for bytes that are not secret.
+    /// Returns the Base64 of bytes that are not secret, as ``base64(_:)`` does.
     package static func base64Text(_ bytes: [UInt8]) throws(CofferError) -> [UInt8] {
         let text = try base64(bytes.span)
         return text.span.copied()
@@ -57,7 +57,8 @@ package enum Encoding {
         return result
     }
 
-    /// libsodium writes a terminating zero: encodes into one more byte, then drops it.
+    /// Encodes into a buffer with one extra byte, for the terminating zero that libsodium writes, and drops
+    /// that byte.
     private static func withTerminator(
         count: Int, _ encode: (UnsafeMutablePointer<CChar>, Int) -> Void
     ) throws(CofferError) -> GuardedBytes {

@@ -6,10 +6,10 @@ package enum SealedBoxBinding {
     package static let keySize = Int(crypto_box_SEEDBYTES)
     /// The number of bytes that a sealed box adds to its message.
     package static let overhead = Int(crypto_box_PUBLICKEYBYTES + crypto_box_MACBYTES)
-    /// The stack depth of the library's calls, with a margin.
+    /// The stack depth of the library's calls in bytes, with a margin.
     private static let stackDepth = 16384
 
-    /// Returns the public key that belongs to the secret key `seed`.
+    /// Returns the public key that belongs to `secretKey`.
     package static func publicKey(secretKey: Span<UInt8>) throws(CofferError) -> [UInt8] {
         try SodiumLibrary.start()
         guard secretKey.count == keySize else { throw CofferError.wrongKeySize(secretKey.count) }

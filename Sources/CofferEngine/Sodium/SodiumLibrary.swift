@@ -5,7 +5,7 @@ import CSodium
 package enum SodiumLibrary {
     private static let ready = sodium_init() >= 0
 
-    /// Initializes the library on first use; later calls cost one load.
+    /// Initializes the library on first use; later calls only check the result.
     package static func start() throws(CofferError) {
         guard ready else { throw CofferError(.internalFailure, "libsodium could not be initialized.") }
     }

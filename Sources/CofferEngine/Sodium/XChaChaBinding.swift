@@ -7,7 +7,7 @@ package enum XChaChaBinding {
     package static let nonceSize = 24
     package static let tagSize = 16
 
-    /// Writes ciphertext and tag; `output` is exactly 16 bytes longer than `plaintext`.
+    /// Writes the ciphertext and the tag; `output` must be exactly 16 bytes longer than `plaintext`.
     package static func seal(
         _ plaintext: Span<UInt8>, key: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>

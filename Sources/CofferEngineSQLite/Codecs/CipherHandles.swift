@@ -1,13 +1,14 @@
 import COpenSSL
 import CofferEngine
 
-/// An AES-256 context that is keyed once and used for page after page; cleared when it is released.
+/// An AES-256 context that is keyed once, used for many pages, and cleared when it is released.
 @safe final class BlockCipher {
     enum Mode { case cbcEncryption, cbcDecryption, ctr }
 
     private let context: OpaquePointer
 
-    /// `nil` when OpenSSL fails, which happens only when memory runs out.
+    /// Creates a context. Returns `nil` if `key` is not 32 bytes long, or if OpenSSL fails, which happens
+    /// only when memory runs out.
     init?(_ mode: Mode, key: Span<UInt8>) {
         let cipher =
             switch mode {
@@ -26,12 +27,13 @@ import CofferEngine
 
     deinit { unsafe EVP_CIPHER_CTX_free(context) }
 
-    /// Sets the IV.
+    /// Sets the IV. Reports whether OpenSSL succeeded.
     func start(iv: SharedMemoryRegion) -> Bool {
         unsafe EVP_CipherInit_ex(context, nil, nil, nil, iv.start, -1) == 1
     }
 
-    /// Runs `input` through the cipher into `output` of the same size; both may be the same region.
+    /// Runs `input` through the cipher into `output`, which must be at least as large and may be the same
+    /// region. Reports whether OpenSSL succeeded.
     func run(_ input: SharedMemoryRegion, into output: SharedMemoryRegion) -> Bool {
         precondition(output.count >= input.count)
         var count: Int32 = 0
@@ -40,7 +42,7 @@ import CofferEngine
     }
 }
 
-/// An HMAC context that is keyed once and used for page after page; cleared when it is released.
+/// An HMAC context that is keyed once, used for many pages, and cleared when it is released.
 @safe final class PageMAC {
     private let context: OpaquePointer
     private let size: Int
@@ -66,7 +68,8 @@ import CofferEngine
 
     deinit { unsafe EVP_MAC_CTX_free(context) }
 
-    /// Writes the tag over `body` and `number`, in four bytes little-endian, to `tag`.
+    /// Writes the tag over `body` and then the four bytes of `number` to `tag`. Reports whether OpenSSL
+    /// succeeded.
     func authenticate(_ body: SharedMemoryRegion, number: SharedMemoryRegion, tag: SharedMemoryRegion) -> Bool
     {
         precondition(tag.count == size)

@@ -1,4 +1,4 @@
-/// How the pages of a database are encrypted.
+/// The format in which the pages of a database are encrypted.
 package enum CodecFormat: String, Sendable, CaseIterable {
     /// AES-256-GCM with 24-byte nonces.
     case gcm1
@@ -11,8 +11,8 @@ package enum CodecFormat: String, Sendable, CaseIterable {
 
     package var pageSize: Int { self == .sqlcipher3 ? 1024 : 4096 }
 
-    /// The bytes reserved at the end of each page; `gcm1` may have more in a file converted from another
-    /// format.
+    /// The number of bytes reserved at the end of each page. A `gcm1` file that was converted from another
+    /// format may reserve more.
     package var reserve: Int {
         switch self {
         case .gcm1: GCMCodec.leastReserve
@@ -23,11 +23,11 @@ package enum CodecFormat: String, Sendable, CaseIterable {
 
     var macSize: Int { self == .sqlcipher3 ? 20 : 64 }
 
-    /// The salt's size: the random part of page 1's plaintext bytes.
+    /// The size of the salt, which is the random part of page 1's plaintext bytes.
     package static let saltSize = 16
 
-    /// Whether the format accepts a salt of this size. `gcm1` also accepts the 6-byte salts of its first
-    /// header version.
+    /// Reports whether the format accepts a salt of this size. `gcm1` also accepts the 6-byte salts of its
+    /// first header version.
     package func takesSalt(_ salt: [UInt8]) -> Bool {
         salt.count == Self.saltSize || self == .gcm1 && salt.count == GCMHeader.firstSaltSize
     }

@@ -1,14 +1,15 @@
 import CofferBase
 import CofferEngine
 
-/// The format `gcm1`: AES-256-GCM with XAES's 24-byte nonces.
+/// The codec of the format `gcm1`: AES-256-GCM with the 24-byte nonces of XAES-256-GCM.
 ///
-/// The end of a page is the nonce (24), the tag (16) and zeros up to the reserve. The first half of the nonce
-/// selects the key and is drawn once for each open file that writes. The second half comes from the kernel at
-/// each write, so that a forked process or a copy of the machine uses different ones. The associated data is
-/// the page number, the database's identity, the version and, on page 1, the plaintext bytes.
+/// A page ends with the nonce (24), the tag (16) and zeros up to the end of the reserve. The first half of
+/// the nonce selects the key. Each open file that writes draws its own first half, and draws another after
+/// 2^32 pages. The second half comes from the kernel at each write, so that a forked process or a copy of the
+/// machine uses a different one. The associated data is the page number, the database's ID, the header
+/// version and, on page 1, the plaintext bytes.
 final class GCMCodec: PageCodec {
-    /// The nonce and the tag.
+    /// The smallest reserve: the nonce (24), the tag (16) and 8 zeros.
     static let leastReserve = 48
 
     private static let prefixSize = 12
@@ -17,13 +18,14 @@ final class GCMCodec: PageCodec {
     private static let cacheSize = 16
 
     private let derivation: ExtendedNonceKeys
-    /// The prefix of this writer's nonces; drawn at the first write.
+    /// The first half of the nonces of this writer, drawn at the first write and again after 2^32 pages.
     private let ownPrefix = Scratch(count: prefixSize)
     private var own: EpochCipher?
     private var ownWrites: UInt32 = 0
     private var cache: [(low: UInt64, high: UInt32, cipher: EpochCipher)] = []
     private var oldest = 0
-    /// The page number, the database's ID (16), the version, the plaintext bytes.
+    /// The associated data: the page number (4), the database's ID (16), the header version (1) and the
+    /// plaintext bytes.
     private let associated: Scratch
 
     init?(pageSize: Int, reserve: Int, keys: DerivedKeys) {
@@ -44,7 +46,8 @@ final class GCMCodec: PageCodec {
         return associated.region.part(0, number == 1 ? 21 + identity.count : 21)
     }
 
-    /// Seals existed before the second version of the header.
+    /// Whether every journal of this database has seals. Seals are older than version 2 of the header, so
+    /// every database of that version has them.
     override var sealsEveryJournal: Bool { identity[8] > 1 }
 
     override func opened(_ page: SharedMemoryRegion, from first: Int, number: UInt32) -> Bool {
@@ -74,7 +77,7 @@ final class GCMCodec: PageCodec {
             tag: tail.part(Self.nonceSize, Self.tagSize), associated: associatedData(number))
     }
 
-    /// Returns the cipher of this writer's pages; a new one after 2^32 of them.
+    /// Returns the cipher for the pages that this writer seals. Draws another nonce prefix after 2^32 pages.
     private func ownCipher() -> EpochCipher? {
         if ownWrites > 0, let own {
             ownWrites &+= 1
@@ -89,7 +92,8 @@ final class GCMCodec: PageCodec {
         return cipher
     }
 
-    /// Returns the cipher that a nonce's first half selects, cached for further pages of the same writer.
+    /// Returns the cipher that the first half of a nonce selects. Caches it for further pages of the same
+    /// writer.
     private func cipher(for prefix: SharedMemoryRegion) -> EpochCipher? {
         let low = UInt64(prefix.littleEndian32(0)) | UInt64(prefix.littleEndian32(4)) << 32
         let high = prefix.littleEndian32(8)
@@ -105,7 +109,7 @@ final class GCMCodec: PageCodec {
     }
 }
 
-/// XAES-256-GCM's key derivation, which yields one cipher for each nonce prefix.
+/// The key derivation of XAES-256-GCM, which derives one cipher for each nonce prefix.
 private final class ExtendedNonceKeys {
     private var extended: XAESCipher
 

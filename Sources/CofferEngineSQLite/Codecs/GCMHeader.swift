@@ -1,23 +1,23 @@
 /// The plaintext bytes at the start of a `gcm1` database.
 ///
-/// The magic (8), the version, the reserve; then in version 1 a salt (6). In version 2 the cost of deriving
-/// the key from a passphrase follows: passes, lanes and the memory in KiB (4, big-endian), all zero for a raw
-/// key; then a salt (16). Every key depends on all bytes after the reserve, and page 1's tag covers all
-/// bytes.
+/// Both versions begin with the magic (8), the version (1) and the reserve (1). In version 1, a salt (6)
+/// follows. In version 2, the cost of deriving the key from a passphrase follows, and then a salt (16). The
+/// cost is the passes (1), the lanes (1) and the memory in KiB (4, big-endian), all zero for a raw key. Every
+/// key depends on all bytes after the reserve, and the tag of page 1 covers all bytes.
 struct GCMHeader: Equatable {
     static let magic = Array("COFFERG1".utf8)
     static let versions: ClosedRange<UInt8> = 1...2
-    /// The cost of passphrases in the first version, which does not state it.
+    /// The derivation cost of the first version, whose header does not state one.
     static let firstCost = DerivationCost(memoryKiB: 64 << 10, passes: 3)
 
     let version: UInt8
     let reserve: UInt8
-    /// `nil` for a raw key, and in the first version.
+    /// The derivation cost, or `nil` for a raw key and in the first version.
     let cost: DerivationCost?
     let lanes: Int
     let salt: [UInt8]
 
-    /// Creates the header of a new database, of the first or the second version depending on its salt's size.
+    /// Creates the header of a new database. A 6-byte salt selects the first version, any other the second.
     init(reserve: Int, cost: DerivationCost?, salt: [UInt8]) {
         version = salt.count == Self.firstSaltSize ? 1 : 2
         self.reserve = UInt8(truncatingIfNeeded: reserve)
@@ -26,7 +26,8 @@ struct GCMHeader: Equatable {
         self.salt = salt
     }
 
-    /// Parses the header at the start of `first`; `nil` when there is none, or one of another version.
+    /// Parses the header at the start of `first`. Returns `nil` if there is none, or if its version is
+    /// unknown.
     init?(_ first: [UInt8]) {
         guard first.count >= 16, Self.isGCM(first), Self.versions.contains(first[8]) else { return nil }
         version = first[8]
@@ -48,7 +49,7 @@ struct GCMHeader: Equatable {
 
     static let firstSaltSize = 6
 
-    /// Reports whether bytes begin like such a database, of any version.
+    /// Reports whether `first` begins like a `gcm1` database of any version.
     static func isGCM(_ first: [UInt8]) -> Bool { first.starts(with: magic) }
 
     /// The header's bytes.
@@ -66,7 +67,7 @@ struct GCMHeader: Equatable {
     /// The bytes that the keys depend on. They exclude the reserve, which page 1's associated data covers.
     var context: [UInt8] { Array(bytes[10...]) }
 
-    /// Argon2id's salt for a passphrase.
+    /// The salt with which Argon2id derives the key from a passphrase.
     var derivationSalt: [UInt8] {
         guard version == 1 else { return salt }
         return [0] + Self.magic + [version] + salt

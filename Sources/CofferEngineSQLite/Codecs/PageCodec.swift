@@ -1,29 +1,31 @@
 import CofferEngine
 
-/// Converts pages between memory and disk. Has contexts of its own, so each connection needs its own codec.
+/// Encrypts pages for the disk and decrypts them for SQLite. A codec has its own cipher contexts, so each
+/// connection needs its own codec.
 ///
-/// Not thread-safe, like a `sqlite3_file`. This base class itself opens and seals nothing.
+/// Like a `sqlite3_file`, a codec is not thread-safe. This base class itself opens and seals nothing.
 class PageCodec {
     /// The size of a page.
     final let pageSize: Int
-    /// The bytes at the end of each page that are reserved for the codec.
+    /// The number of bytes at the end of each page that are reserved for the codec.
     final let reserve: Int
-    /// The plaintext bytes at the start of page 1: 16, or 32. Beyond 16 they take the space of the bytes
-    /// after offset 71 of SQLite's header, which are zero (https://sqlite.org/fileformat2.html); the bytes in
-    /// between move.
+    /// The plaintext bytes at the start of page 1, either 16 or 32. SQLite's header has 20 zero bytes from
+    /// offset 72 on (https://sqlite.org/fileformat2.html). Plaintext bytes beyond the first 16 take the space
+    /// of those zeros, and the bytes in between move.
     final let identity: [UInt8]
 
-    /// How many bytes of the first page stay in plaintext, with SQLCipher's plaintext header; otherwise 0.
+    /// The number of bytes of page 1 that SQLCipher's plaintext header leaves in plaintext, or 0 without such
+    /// a header.
     final let plaintextHeader: Int
 
     /// The seal that authenticates the headers of journals.
     final let journalSeal: JournalSeal?
 
-    /// The largest number of plaintext bytes of a database.
+    /// The largest number of plaintext bytes in a database.
     static let maxClearLength = 32
     /// The offset of the 20 zero bytes in SQLite's header.
     private static let expansion = 72
-    /// Page 1 as it is sealed, when bytes of it move.
+    /// Holds page 1 as it is sealed; `nil` if no bytes of it move.
     private let moved: Scratch?
 
     init(
@@ -41,13 +43,13 @@ class PageCodec {
     /// Whether every journal of this database has seals.
     var sealsEveryJournal: Bool { false }
 
-    /// The first bytes of every plain database.
+    /// The first bytes of every unencrypted database.
     static let plainMagic = Array("SQLite format 3".utf8) + [0]
 
     /// Decrypts `page` in place. If it is not authentic, clears it and returns `false`.
     final func open(_ page: SharedMemoryRegion, number: UInt32) -> Bool {
         let first = number == 1 ? max(identity.count, plaintextHeader) : 0
-        // A page that was never written is rejected, even if its authentication data should match by chance.
+        // Reject a page that was never written, even if its authentication data matches by chance.
         guard number >= 1, !page.part(pageSize - reserve, reserve).isZero,
             opened(page, from: first, number: number)
         else {
@@ -55,7 +57,7 @@ class PageCodec {
             return false
         }
         if first > 0, plaintextHeader == 0 { restoreHeader(page) }
-        // A plaintext header is not authenticated.
+        // A plaintext header is not authenticated, so check its geometry.
         guard plaintextHeader == 0 || first == 0 || accepts(firstPage: page) else {
             page.zero()
             return false
@@ -81,12 +83,12 @@ class PageCodec {
         return sealed(moved, from: identity.count, number: number, into: output)
     }
 
-    /// Reports whether a first page on the disk begins like this codec's pages.
+    /// Reports whether the bytes of a first page on the disk begin like the pages of this codec.
     final func begins(with first: [UInt8]) -> Bool {
         first.starts(with: plaintextHeader > 0 ? Self.plainMagic : identity)
     }
 
-    /// Restores SQLite's header on page 1, which still has its plaintext bytes.
+    /// Restores SQLite's header on page 1, which still begins with the plaintext bytes of the file.
     private func restoreHeader(_ page: SharedMemoryRegion) {
         let start = Self.plainMagic.count
         let extra = identity.count - start
@@ -98,31 +100,31 @@ class PageCodec {
         page.copy(Self.plainMagic)
     }
 
-    /// Reports whether the bytes of page 1 that the plaintext bytes displace are zero.
+    /// Reports whether the bytes of page 1 whose space the plaintext bytes need are zero.
     private func hasRoom(_ page: SharedMemoryRegion) -> Bool {
         page.part(Self.expansion, identity.count - Self.plainMagic.count).isZero
     }
 
-    /// Opens the page's bytes from `first` on in place.
+    /// Decrypts the page's bytes from `first` on in place. Returns `false` if they are not authentic.
     func opened(_ page: SharedMemoryRegion, from first: Int, number: UInt32) -> Bool { false }
 
-    /// Seals the page's bytes from `first` on.
+    /// Encrypts the page's bytes from `first` on into `output`. Returns `false` if the cipher fails.
     func sealed(_ page: SharedMemoryRegion, from first: Int, number: UInt32, into output: SharedMemoryRegion)
         -> Bool
     { false }
 
-    /// Reports whether this codec can keep a decrypted page 1: otherwise the page size or the space for the
-    /// authentication data would change unnoticed.
+    /// Reports whether this codec can keep a decrypted page 1: whether its page size and its reserve are
+    /// those of the codec. Otherwise either could change unnoticed.
     final func accepts(firstPage page: SharedMemoryRegion) -> Bool {
         page.part(0, Self.plainMagic.count).equals(Self.plainMagic)
             && Int(page[16]) << 8 | Int(page[17]) << 16 == pageSize && Int(page[20]) == reserve
             && hasRoom(page)
     }
 
-    /// Writes the header that SQLite gets for a database whose first page is missing or cannot be opened: its
-    /// geometry.
+    /// Writes a header that states the geometry. SQLite reads it from a database whose first page is missing
+    /// or cannot be opened.
     ///
-    /// With `hasPointerMap`, a new database gets the pages that `auto_vacuum` needs.
+    /// With `hasPointerMap`, SQLite creates a new database with the pages that `auto_vacuum` needs.
     final func writeHeader(into region: SharedMemoryRegion, hasPointerMap: Bool) {
         region.zero()
         let header =

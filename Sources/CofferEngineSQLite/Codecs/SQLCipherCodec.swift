@@ -1,14 +1,14 @@
 import CofferEngine
 
-/// SQLCipher's page format, versions 3 and 4: AES-256-CBC without padding, then HMAC over the ciphertext, the
-/// IV and the page number. Page 1 begins with the salt.
+/// The page format of SQLCipher 3 and 4: AES-256-CBC without padding, then HMAC over the ciphertext, the IV
+/// and the page number. Page 1 begins with the salt, or with SQLCipher's plaintext header.
 final class SQLCipherCodec: PageCodec {
     private static let ivSize = 16
     private let encryption: BlockCipher
     private let decryption: BlockCipher
     private let mac: PageMAC
     private let macSize: Int
-    /// The page number, then a computed tag.
+    /// Holds the page number, then a computed tag.
     private let work = Scratch(count: 4 + 64)
 
     init?(_ format: CodecFormat, pageSize: Int, keys: DerivedKeys, plaintextHeader: Int) {

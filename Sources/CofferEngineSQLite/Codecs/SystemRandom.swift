@@ -1,9 +1,9 @@
 import CofferEngine
 
-/// Random bytes for nonces, read from the kernel each time: bytes that a process buffers in its memory would
-/// be duplicated by a fork, a snapshot or a copy of the machine.
+/// Random bytes for nonces, read from the kernel each time. A fork, a snapshot or a copy of the machine would
+/// duplicate random bytes that a process buffers in its memory.
 enum SystemRandom {
-    /// Fills `region`, which must be short.
+    /// Fills `region`, which must be short, with random bytes. Reports whether the kernel supplied them.
     static func fill(_ region: SharedMemoryRegion) -> Bool {
         region.withMutableSpan { span in (try? SecureRandom.fill(&span)) != nil }
     }

@@ -2,14 +2,14 @@ import CofferEngine
 
 /// The cipher of an unnamed file: AES-256-CTR under a random key that is discarded with the file.
 ///
-/// Every write has its own nonce from the kernel, so that a rewritten page, a forked process or a copy of the
+/// The kernel supplies a nonce for every write, so that a rewritten page, a forked process or a copy of the
 /// machine never reuses a key stream. ``TemporaryNonces`` keeps the nonces, in memory only.
 ///
-/// Not authenticated: the file has no name, so only this process can reach it.
+/// The file is not authenticated: it has no name, so only this process can reach it.
 final class TemporaryCipher {
     private let cipher: BlockCipher
-    /// The counter block: the nonce (10) and the index of the 16-byte block in the file (6). Then the skipped
-    /// part of the first key-stream block.
+    /// The counter block, which is the nonce (10) and the index of the 16-byte block in the file (6), then
+    /// the skipped part of the first key-stream block.
     private let work = Scratch(count: 32)
 
     init?() {
@@ -26,7 +26,8 @@ final class TemporaryCipher {
         return SystemRandom.fill(random) ? TemporaryNonces.Nonce(random) : nil
     }
 
-    /// Encrypts or decrypts `input`, which is at `offset` of the file.
+    /// Encrypts or decrypts `input`, which begins at `offset` in the file. Returns `false` if `offset` is out
+    /// of range or the cipher fails.
     func run(
         _ input: SharedMemoryRegion, at offset: Int64, nonce: TemporaryNonces.Nonce,
         into output: SharedMemoryRegion

@@ -1,6 +1,6 @@
-/// Records the nonce under which each byte of an unnamed file was last encrypted.
+/// The nonces under which the bytes of an unnamed file were last encrypted.
 struct TemporaryNonces {
-    /// The random bytes of one write.
+    /// The random nonce of one write.
     struct Nonce: Equatable {
         static let size = 10
         private let high: UInt32
@@ -22,17 +22,17 @@ struct TemporaryNonces {
         }
     }
 
-    /// The bytes of one write inside a block.
+    /// The part of a block that one write encrypted.
     private struct Piece {
         let range: Range<Int>
         let nonce: Nonce
     }
 
-    /// The file is tracked in blocks, most of which are written as a whole.
+    /// The state of one block of the file. Most blocks are written as a whole.
     private enum Block {
         case unwritten
         case whole(Nonce)
-        /// In ascending order, without overlaps.
+        /// The pieces are in ascending order and do not overlap.
         case pieces([Piece])
     }
 
@@ -57,8 +57,8 @@ struct TemporaryNonces {
         }
     }
 
-    /// Returns the run of bytes from `range`'s start that are under one nonce; a `nil` nonce for bytes that
-    /// were never written.
+    /// Returns the nonce at the start of `range`, and the end of the bytes in `range` that were encrypted
+    /// under it without a gap. The nonce is `nil` for bytes that were never written.
     func run(of range: Range<Int64>) -> (nonce: Nonce?, end: Int64) {
         var (place, nonce) = (range.lowerBound, Nonce?.none)
         while place < range.upperBound {
@@ -71,7 +71,7 @@ struct TemporaryNonces {
         return (nonce, place)
     }
 
-    /// Discards the records from `size` on.
+    /// Discards the records of all bytes from `size` on.
     mutating func cut(to size: Int64) {
         let (index, rest) = (Int(size / Int64(Self.blockSize)), Int(size % Int64(Self.blockSize)))
         guard index < blocks.count else { return }
@@ -81,14 +81,15 @@ struct TemporaryNonces {
         }
     }
 
-    /// Returns the index of the block at `place`, and the part of it that belongs to `range`.
+    /// Returns the index of the block at `place`, and the part of the block from there on that belongs to
+    /// `range`.
     private static func part(of range: Range<Int64>, at place: Int64) -> (Int, Range<Int>) {
         let start = Int(place % Int64(blockSize))
         let count = min(Int64(blockSize - start), range.upperBound - place)
         return (Int(place / Int64(blockSize)), start..<start + Int(count))
     }
 
-    /// Returns the nonce at a position in a block, and how far it extends.
+    /// Returns the nonce at a position in a block, and the position up to which it applies.
     private func state(at place: Int, of index: Int) -> (Nonce?, Int) {
         guard index < blocks.count else { return (nil, Self.blockSize) }
         switch blocks[index] {

@@ -3,14 +3,16 @@ package import CofferEngine
 import Synchronization
 package import SystemPackage
 
-/// A key's registration with the VFS: while it lives, connections can be opened with its ``uri(for:)``.
+/// The registration of a key with the VFS. While a handle exists, connections can be opened with its
+/// ``uri(for:)``.
 package final class DatabaseKeyHandle: Sendable {
     private static let entries = Mutex<[String: KeyEntry]>([:])
 
     let entry: KeyEntry
     private let token: String
 
-    /// The URI parameter that names the key; a file is opened through the encrypting VFS if its name has it.
+    /// The URI parameter that names the key. The encrypting VFS opens only files whose names have it, and the
+    /// copies that `VACUUM INTO` creates.
     static let tokenParameter = "kref"
 
     private init(entry: KeyEntry, token: String) {
@@ -26,21 +28,24 @@ package final class DatabaseKeyHandle: Sendable {
     /// Registers a key.
     ///
     /// - Parameters:
-    ///   - format: How the pages are encrypted.
+    ///   - format: The format in which the pages are encrypted.
     ///   - secret: A key of 32 bytes, or a passphrase.
     ///   - costs: The costs of deriving the key from a passphrase; `nil` for a raw key.
+    ///   - rounds: The rounds of SQLCipher's derivation from a passphrase; `nil` for the format's own.
     ///   - salt: The known part of the first page's plaintext bytes; `nil` reads it from the file.
     ///   - reserve: The reserve of a new database; `nil` for the format's own.
-    ///   - pageSize: The page size, in tests that expect another; `nil` for the format's own.
+    ///   - pageSize: The page size of the database; `nil` for the format's own.
     ///   - plaintextHeader: The bytes of the first page that SQLCipher leaves in plaintext; 0 for none.
     ///   - recovers: Whether a file of a read-only format may still be written to roll back a transaction
     ///     that a crash interrupted.
     ///   - trace: Records every access, in tests.
     /// - Returns: The handle.
-    /// - Throws: `invalidInput` for a wrong size; `unsupported` where SQLite does not read URIs.
+    /// - Throws: `invalidInput` for a key, passphrase or salt of a wrong size; `unsupported` if SQLite is
+    ///   older than 3.39, does not register the VFS, or does not open databases by URI.
     package static func register(
         _ format: CodecFormat, secret: consuming GuardedBytes, costs: DerivationCosts? = nil,
-        salt: [UInt8]? = nil, reserve: Int? = nil, pageSize: Int? = nil, plaintextHeader: Int = 0,
+        rounds: Int? = nil, salt: [UInt8]? = nil, reserve: Int? = nil, pageSize: Int? = nil,
+        plaintextHeader: Int = 0,
         recovers: Bool = false, trace: AccessTrace? = nil
     ) throws(CofferError) -> DatabaseKeyHandle {
         guard costs != nil || secret.count == 32 else {
@@ -55,17 +60,17 @@ package final class DatabaseKeyHandle: Sendable {
         try EncryptedVFS.register()
         let token = try HexText.encode(SecureRandom.bytes(16))
         let entry = KeyEntry(
-            format: format, secret: secret, costs: costs, salt: salt,
+            format: format, secret: secret, costs: costs, rounds: rounds, salt: salt,
             reserve: reserve ?? format.reserve, pageSize: pageSize ?? format.pageSize,
             plaintextHeader: plaintextHeader, isReadOnly: format.isReadOnly && !recovers, trace: trace)
         entries.withLock { $0[token] = entry }
         return DatabaseKeyHandle(entry: entry, token: token)
     }
 
-    /// Returns the key under `token`; `nil` when it never existed or no longer exists.
+    /// Returns the key that was registered under `token`; `nil` if there is none, or no longer.
     static func entry(_ token: String) -> KeyEntry? { entries.withLock { $0[token] } }
 
-    /// The URI that opens the database at the absolute `path` through the encrypting VFS.
+    /// Returns the URI that opens the database at the absolute `path` through the encrypting VFS.
     package func uri(for path: FilePath) -> String {
         DatabaseAddress.uri(for: path, "vfs=\(EncryptedVFS.name)&\(Self.tokenParameter)=\(token)")
     }
@@ -73,36 +78,37 @@ package final class DatabaseKeyHandle: Sendable {
     /// Returns the same URI for a path given as text.
     package func uri(for path: String) -> String { uri(for: FilePath(path)) }
 
-    /// How the pages are encrypted.
+    /// The format in which the pages are encrypted.
     package var format: CodecFormat { entry.format }
 
-    /// The pragmas that only the encrypting VFS answers. In order: it returns the format's name; it guards
-    /// the connection; it discards what was derived from a revoked key.
+    /// The pragmas that only the encrypting VFS answers. The first returns the name of the format, the second
+    /// installs the connection's guard, and the third discards everything that was derived from a revoked
+    /// key.
     package static let proofPragma = EncryptedVFS.proofPragma
     package static let guardPragma = EncryptedVFS.guardPragma
     package static let forgetPragma = EncryptedVFS.forgetPragma
 
-    /// The plaintext bytes of the first page; `nil` until some part of the database has been authenticated
-    /// or written.
+    /// The plaintext bytes of the first page; `nil` until the VFS has authenticated or written some part of
+    /// the database.
     package var identity: [UInt8]? { entry.provenIdentity }
 
-    /// Returns the salt among the plaintext bytes of a `gcm1` database; `nil` for other bytes.
+    /// Returns the salt in the plaintext bytes of a `gcm1` database; `nil` for other bytes.
     package static func salt(ofIdentity identity: [UInt8]) -> [UInt8]? { GCMHeader(identity)?.salt }
 
     /// Whether the key was revoked.
     package var isRevoked: Bool { entry.isRevoked }
 
-    /// Whether the queue, or the pool's writer, that was opened with the key is still open.
+    /// Whether a queue, or the writer of a pool, has a database open under the key.
     package var isInUse: Bool { entry.isInUse }
 
-    /// Clears the key. Everything still open under it fails at its next access.
+    /// Clears the key. Every file that is open under the key fails at its next access.
     package func revoke() { entry.revoke() }
 
-    /// Why the first page could not be opened, if it could not.
+    /// The reason why the first page could not be opened; `nil` if no attempt has failed.
     package var diagnosis: OpenDiagnosis? { entry.diagnosis }
 }
 
-/// Paths as SQLite's URIs.
+/// Builds SQLite URIs from paths.
 enum DatabaseAddress {
     static func uri(for path: FilePath, _ query: String) -> String { uri(for: FileNameBytes.of(path), query) }
 

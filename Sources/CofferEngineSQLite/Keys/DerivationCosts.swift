@@ -1,4 +1,4 @@
-/// The cost of deriving a key from a passphrase, by Argon2id with one lane.
+/// The cost of deriving a key from a passphrase with Argon2id and one lane.
 package struct DerivationCost: Sendable, Equatable {
     package let memoryKiB: Int
     package let passes: Int
@@ -8,22 +8,22 @@ package struct DerivationCost: Sendable, Equatable {
         self.passes = passes
     }
 
-    /// Reports whether it demands no more than `other` in both measures.
+    /// Reports whether this cost exceeds `other` neither in memory nor in passes.
     package func isWithin(_ other: DerivationCost) -> Bool {
         memoryKiB <= other.memoryKiB && passes <= other.passes
     }
 }
 
-/// The cost of a new database's passphrase, and the bounds for costs that a file demands before anything in
-/// it can be authenticated.
+/// The derivation cost of a new database, and the bounds for the cost that a file demands before anything in
+/// the file can be authenticated.
 package struct DerivationCosts: Sendable {
     /// The cost of a new database.
     package let own: DerivationCost
-    /// The lowest cost that is accepted.
+    /// The lowest cost that is accepted from a file.
     package let floor: DerivationCost
-    /// The highest cost that a file is granted.
+    /// The highest cost that is accepted from any file, unless ``own`` is higher.
     package let granted: DerivationCost
-    /// The highest cost that a file is granted when the caller knows its origin.
+    /// The highest cost that is accepted when the caller knows the origin of the file.
     package let ceiling: DerivationCost
 
     package init(
@@ -35,7 +35,8 @@ package struct DerivationCosts: Sendable {
         self.ceiling = ceiling
     }
 
-    /// Returns why a file that demands `cost` is refused before anything is derived; `nil` when it is not.
+    /// Returns the reason to refuse a file that demands `cost`, before any key is derived; `nil` to accept
+    /// the file.
     func refusal(_ cost: DerivationCost, lanes: Int) -> OpenDiagnosis? {
         guard lanes == 1, floor.isWithin(cost), cost.isWithin(ceiling) else { return .impossibleCost }
         return cost.isWithin(granted) || cost.isWithin(own) ? nil : .expensive(cost)

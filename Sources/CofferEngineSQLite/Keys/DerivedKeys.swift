@@ -1,12 +1,13 @@
 import CofferBase
 import CofferEngine
 
-/// The keys of one database, derived from its key and the plaintext bytes of its first page.
+/// The keys of one database, derived from the registered key and the plaintext bytes of the first page.
 final class DerivedKeys: Sendable {
-    /// Page 1's plaintext bytes, which the keys belong to.
+    /// The plaintext bytes of page 1, from which the keys were derived.
     let identity: [UInt8]
     let encryption: GuardedBytes
-    /// The pages' HMAC key. The pages of `gcm1` need none; there it serves ``journalKey()`` only.
+    /// The HMAC key of the pages. The pages of `gcm1` have no HMAC; that format uses this key for
+    /// ``journalKey()`` only.
     let authentication: GuardedBytes
     /// The ID that `gcm1` binds every page to; empty for other formats.
     let databaseID: [UInt8]
@@ -30,11 +31,12 @@ final class DerivedKeys: Sendable {
     }
 
     static func derive(
-        _ format: CodecFormat, secret: borrowing GuardedBytes, isPassphrase: Bool, identity: [UInt8]
+        _ format: CodecFormat, secret: borrowing GuardedBytes, isPassphrase: Bool, rounds: Int?,
+        identity: [UInt8]
     ) throws(CofferError) -> DerivedKeys {
         let key =
             isPassphrase
-            ? try deriveKey(format, passphrase: secret.span, salt: identity)
+            ? try deriveKey(format, passphrase: secret.span, salt: identity, rounds: rounds)
             : try GuardedBytes.copying(secret.span)
         return format == .gcm1
             ? try derivedForGCM(key, identity: identity)
@@ -62,7 +64,7 @@ final class DerivedKeys: Sendable {
     private static let noHeader = CofferError(
         .internalFailure, "The first page does not begin with the header of this format.")
 
-    /// The key of ``JournalSeal``.
+    /// Derives the key of ``JournalSeal``.
     func journalKey() throws(CofferError) -> GuardedBytes {
         try GuardedBytes.filled(count: 32) { (span) throws(CofferError) in
             try authentication.withSpan { (key) throws(CofferError) in
@@ -93,9 +95,10 @@ final class DerivedKeys: Sendable {
             identity: identity, encryption: key, authentication: authentication, databaseID: [])
     }
 
-    /// Derives the key of a passphrase by the format's own derivation.
+    /// Derives the key of a passphrase by the format's own derivation; `rounds` replaces the number of
+    /// SQLCipher's default.
     private static func deriveKey(
-        _ format: CodecFormat, passphrase: Span<UInt8>, salt: [UInt8]
+        _ format: CodecFormat, passphrase: Span<UInt8>, salt: [UInt8], rounds: Int?
     ) throws(CofferError) -> GuardedBytes {
         var key = try GuardedBytes.zeroed(count: 32)
         var span = key.mutableSpan
@@ -108,17 +111,18 @@ final class DerivedKeys: Sendable {
                 memoryBytes: cost.memoryKiB << 10, into: &span)
         case .sqlcipher4:
             try PBKDF2Binding.derive(
-                secret: passphrase, salt: salt.span, rounds: 256_000, digest: .sha512, into: &span)
+                secret: passphrase, salt: salt.span, rounds: rounds ?? 256_000, digest: .sha512, into: &span)
         case .sqlcipher3:
             try PBKDF2Binding.derive(
-                secret: passphrase, salt: salt.span, rounds: 64_000, digest: .sha1, into: &span)
+                secret: passphrase, salt: salt.span, rounds: rounds ?? 64_000, digest: .sha1, into: &span)
         }
         return key
     }
 }
 
 extension GuardedBytes {
-    /// Passes the bytes to `body`; for bytes held by a class, whose spans cannot be named directly.
+    /// Passes the bytes to `body`. For bytes that an object holds, because code cannot name their span
+    /// directly.
     fileprivate borrowing func withSpan<Result, Failure>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result { try body(span) }

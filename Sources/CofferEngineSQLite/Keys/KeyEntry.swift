@@ -2,15 +2,17 @@ import CofferBase
 import CofferEngine
 import Synchronization
 
-/// A key that files may be opened with, under a token that reveals nothing about it.
+/// A key under which files can be opened, registered under a token that reveals nothing about the key.
 final class KeyEntry: Sendable {
     let format: CodecFormat
     let pageSize: Int
     let trace: AccessTrace?
-    /// Whether files opened with it are never written.
+    /// Whether the VFS refuses to write files that are opened under this key.
     let isReadOnly: Bool
     /// The costs of deriving the key from a passphrase; `nil` for a raw key.
     private let costs: DerivationCosts?
+    /// The rounds of SQLCipher's derivation; `nil` for the default of the format.
+    private let rounds: Int?
     private let fixedSalt: [UInt8]?
     /// The size of SQLCipher's plaintext header; 0 for none.
     let plaintextHeader: Int
@@ -25,7 +27,7 @@ final class KeyEntry: Sendable {
         var newIdentity: [UInt8]?
         var provenIdentity: [UInt8]?
         var diagnosis: OpenDiagnosis?
-        /// The target of `VACUUM INTO` must not have its geometry pinned.
+        /// Whether databases under this key may change their geometry, as the target of `VACUUM INTO` must.
         var isUnpinned = false
         var reserve: Int
         /// Whether the last key derivation failed for lack of memory.
@@ -33,12 +35,12 @@ final class KeyEntry: Sendable {
 
         /// Returns the keys; `nil` when the secret was revoked.
         func derive(
-            _ format: CodecFormat, isPassphrase: Bool, identity: [UInt8]
+            _ format: CodecFormat, isPassphrase: Bool, rounds: Int?, identity: [UInt8]
         ) throws(CofferError) -> DerivedKeys? {
             switch secret {
             case .some(let secret):
                 try DerivedKeys.derive(
-                    format, secret: secret, isPassphrase: isPassphrase, identity: identity)
+                    format, secret: secret, isPassphrase: isPassphrase, rounds: rounds, identity: identity)
             case .none: nil
             }
         }
@@ -47,12 +49,14 @@ final class KeyEntry: Sendable {
     private let state: Mutex<State>
 
     init(
-        format: CodecFormat, secret: consuming GuardedBytes, costs: DerivationCosts?, salt: [UInt8]?,
-        reserve: Int, pageSize: Int, plaintextHeader: Int, isReadOnly: Bool, trace: AccessTrace?
+        format: CodecFormat, secret: consuming GuardedBytes, costs: DerivationCosts?, rounds: Int?,
+        salt: [UInt8]?, reserve: Int, pageSize: Int, plaintextHeader: Int, isReadOnly: Bool,
+        trace: AccessTrace?
     ) {
         self.format = format
         self.isReadOnly = isReadOnly
         self.costs = costs
+        self.rounds = rounds
         self.pageSize = pageSize
         self.trace = trace
         fixedSalt = salt
@@ -60,7 +64,7 @@ final class KeyEntry: Sendable {
         state = Mutex(State(secret: secret, reserve: reserve))
     }
 
-    /// Whether the key was revoked: every further access fails.
+    /// Whether the key was revoked, so that every further access fails.
     var isRevoked: Bool { revoked.load(ordering: .acquiring) }
 
     func revoke() {
@@ -72,11 +76,11 @@ final class KeyEntry: Sendable {
         }
     }
 
-    /// Whether the queue, or the pool's writer, that was opened under the key is open.
+    /// Whether a queue, or the writer of a pool, has a database open under the key.
     var isInUse: Bool { isFirstOpen.load(ordering: .acquiring) }
 
-    /// Records that a database file was opened. Returns whether it is the first: that of a queue, or of a
-    /// pool's writer, which opens before the pool's readers.
+    /// Records that a database file was opened. Returns whether it is the first open file under the key: that
+    /// of a queue, or of a pool's writer, which opens before the pool's readers.
     func noteOpened() -> Bool {
         isFirstOpen.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)
             .exchanged
@@ -90,7 +94,8 @@ final class KeyEntry: Sendable {
         set { state.withLock { $0.diagnosis = newValue } }
     }
 
-    /// The identity of the database that was last opened or begun under this key; never that of a copy.
+    /// The plaintext bytes of the database that was last opened or created under this key. Those of a copy
+    /// are never recorded.
     var provenIdentity: [UInt8]? {
         get { state.withLock { $0.provenIdentity } }
         set { state.withLock { $0.provenIdentity = newValue } }
@@ -101,8 +106,8 @@ final class KeyEntry: Sendable {
         set { state.withLock { $0.isUnpinned = newValue } }
     }
 
-    /// Returns the plaintext bytes of a database that has no page yet, the same for every connection of this
-    /// process.
+    /// Returns the plaintext bytes for a database that has no page yet. They are the same for every
+    /// connection of this process that uses the key.
     private func newIdentity(_ state: inout State) throws(CofferError) -> [UInt8] {
         if let identity = state.newIdentity { return identity }
         let salt = if let fixedSalt { fixedSalt } else { try SecureRandom.bytes(CodecFormat.saltSize) }
@@ -113,8 +118,8 @@ final class KeyEntry: Sendable {
         return identity
     }
 
-    /// Returns a codec for the database whose first bytes on the disk are `first`; pass `nil` for a database
-    /// without pages, or one whose first page may be torn.
+    /// Returns a codec for the database whose first bytes on the disk are `first`. Pass `nil` for a database
+    /// without pages, or if its first page may be torn.
     func codec(first: [UInt8]?) -> PageCodec? {
         guard !isRevoked else { return nil }
         return state.withLock { state -> PageCodec? in
@@ -126,11 +131,12 @@ final class KeyEntry: Sendable {
                 } else if format == .gcm1, let header = first.flatMap({ GCMHeader($0) }),
                     refusal(header) != nil
                 {
-                    // Nothing is derived for a file that is refused: this codec opens and seals nothing.
+                    // Derive no key for a refused file: this codec opens and seals nothing.
                     return PageCodec(pageSize: pageSize, reserve: Int(identity[9]), identity: identity)
                 }
                 if state.keys?.identity != identity {
-                    let keys = try state.derive(format, isPassphrase: costs != nil, identity: identity)
+                    let keys = try state.derive(
+                        format, isPassphrase: costs != nil, rounds: rounds, identity: identity)
                     state.keys = keys
                 }
                 guard let keys = state.keys else { return nil }
@@ -146,7 +152,8 @@ final class KeyEntry: Sendable {
         }
     }
 
-    /// Returns the plaintext bytes on the disk, if they can belong to this key's database.
+    /// Returns the plaintext bytes at the start of `first`; `nil` if they cannot belong to a database under
+    /// this key.
     private func usable(_ first: [UInt8], _ own: [UInt8]) -> [UInt8]? {
         guard first.count >= CodecFormat.saltSize, !first.starts(with: PageCodec.plainMagic) else {
             return nil
@@ -161,13 +168,14 @@ final class KeyEntry: Sendable {
         return header.bytes
     }
 
-    /// Returns why no key is derived for a database with this header; `nil` when deriving is allowed.
+    /// Returns the reason to derive no key for a database with this header; `nil` if the key may be derived.
     private func refusal(_ header: GCMHeader) -> OpenDiagnosis? {
         guard let cost = header.cost, let costs else { return nil }
         return costs.refusal(cost, lanes: header.lanes)
     }
 
-    /// Determines from the first bytes of a file why its first page cannot be opened.
+    /// Returns the reason why the first page of a file cannot be opened, judging by the first bytes of the
+    /// file.
     func diagnose(first: [UInt8], opensAnother: Bool) -> OpenDiagnosis {
         if first.allSatisfy({ $0 == 0 }) { return .unwritten }
         let isGCM = GCMHeader.isGCM(first)
@@ -187,20 +195,20 @@ package enum OpenDiagnosis: Sendable, Equatable {
     case plaintextHeader
     /// The database is in another format.
     case otherFormat
-    /// The database is in a later version of the format.
+    /// A later release wrote the database, in a version of the format that this release does not know.
     case otherVersion
-    /// The passphrase derivation costs more than a file is granted.
+    /// Deriving the key from the passphrase costs more than is accepted from any file.
     case expensive(DerivationCost)
-    /// The cost of the passphrase derivation is out of bounds.
+    /// The derivation cost in the header is out of bounds.
     case impossibleCost
     /// There was not enough memory to derive the key.
     case noMemory
-    /// Another page opens under the key: the first page is damaged.
+    /// Another page opens under the key, so the first page is damaged.
     case damaged
-    /// The beginning was never written, or was overwritten with zeros.
+    /// The beginning of the file was never written, or was overwritten with zeros.
     case unwritten
-    /// Only a journal is left of the database.
+    /// The database file is empty, but the journal beside it records pages.
     case emptied
-    /// The key is wrong, or there is no other page to decide by.
+    /// The key is wrong, or no other page opens that could prove the key right.
     case wrongKey
 }

@@ -1,23 +1,25 @@
 import CofferBase
 
-/// The rule for ATTACH: only databases that SQLite opens through the encrypting VFS.
+/// The rule for `ATTACH`: a connection may attach only databases that SQLite opens through the encrypting
+/// VFS.
 package enum AttachRule {
-    /// The parameters that SQLite documents, and the token of the encrypting VFS. The VFS `unix` knows
-    /// further, undocumented ones.
+    /// The parameters that SQLite documents, and the token of the encrypting VFS. The VFS `unix` also accepts
+    /// undocumented parameters, which the rule refuses.
     private static let known = [
         "vfs", DatabaseKeyHandle.tokenParameter, "mode", "cache", "immutable", "nolock", "psow",
     ]
 
     /// Reports whether a name may be attached.
     ///
-    /// A plain path is opened through the connection's own VFS, which refuses files without a token. A
-    /// database without a name is a temporary one, which the encrypting VFS encrypts. A URI must name that
-    /// VFS in exactly one `vfs` parameter, without encoding. Names that are not understood are refused.
+    /// SQLite opens a path that is not a URI through the connection's own VFS, which refuses files without a
+    /// token. A database without a name is temporary, and the encrypting VFS encrypts it. A URI must name the
+    /// encrypting VFS in exactly one `vfs` parameter, without encoding. The rule refuses names that it cannot
+    /// parse.
     ///
     /// - Parameters:
     ///   - name: The bytes of the name.
     ///   - vfs: The name of the encrypting VFS.
-    /// - Returns: Whether it may be attached.
+    /// - Returns: Whether the database may be attached.
     package static func allows(_ name: [UInt8], vfs: String = EncryptedVFS.name) -> Bool {
         switch DatabaseURI.read(name) {
         case .path: return true
@@ -30,8 +32,8 @@ package enum AttachRule {
         }
     }
 
-    /// Reports whether the name hides nothing from a reader: no fragment, no encoded NUL, nothing encoded in
-    /// the query, no parameter without a name or an equals sign.
+    /// Reports whether the name contains nothing that could mislead a reader: a fragment, an encoded NUL,
+    /// anything encoded in the query, or a parameter without a name or an equals sign.
     private static func isPlain(_ name: [UInt8]) -> Bool {
         guard !name.contains(UInt8(ascii: "#")) else { return false }
         let parts = name.split(separator: UInt8(ascii: "?"), maxSplits: 1)

@@ -1,15 +1,15 @@
 import CofferBase
 
-/// Parses an `ATTACH`.
+/// Parses an `ATTACH` statement.
 package enum AttachStatement {
     /// Reports whether a statement begins like an `ATTACH`.
     package static func isOne(_ sql: [UInt8]) -> Bool { start(of: sql) != nil }
 
-    /// Returns the name of the database.
+    /// Returns the name of the database that a statement attaches.
     ///
     /// - Parameter sql: The statement, with bound values expanded to literals.
-    /// - Returns: The name, if the statement is `ATTACH [DATABASE] 'NAME' AS …`; `nil` for a name that is
-    ///   composed of several parts, or is not text.
+    /// - Returns: The name, if the statement is `ATTACH [DATABASE] 'NAME' AS …`; `nil` for another statement,
+    ///   and for a name that is an expression of several parts or is not text.
     package static func name(in sql: [UInt8]) -> [UInt8]? {
         guard var rest = start(of: sql) else { return nil }
         skipSpace(&rest)
@@ -20,7 +20,7 @@ package enum AttachStatement {
         return takeWord("as", from: &rest) ? name : nil
     }
 
-    /// Returns the rest after the first keyword.
+    /// Returns the rest of the statement after the keyword `ATTACH`; `nil` if the statement begins otherwise.
     private static func start(of sql: [UInt8]) -> ArraySlice<UInt8>? {
         var rest = sql[...]
         skipSpace(&rest)
@@ -31,7 +31,8 @@ package enum AttachStatement {
         rest = rest.drop { $0 == UInt8(ascii: " ") || (9...13).contains($0) && $0 != 11 }
     }
 
-    /// Consumes a keyword that is not followed by another letter.
+    /// Consumes a keyword. Returns `false` if the text does not begin with it, or if another character of a
+    /// name follows.
     private static func takeWord(_ word: String, from rest: inout ArraySlice<UInt8>) -> Bool {
         let found = rest.prefix(word.utf8.count)
         guard found.map({ $0 | 0x20 }).elementsEqual(word.utf8) else { return false }

@@ -1,13 +1,13 @@
 import CSQLite
 import CofferBase
 
-/// Watches a connection whose statements attach databases by bound names, which no authorizer sees.
+/// Watches a connection whose statements attach databases by bound names, which an authorizer does not
+/// receive.
 ///
-/// SQLite calls the tracer when a statement begins, with its values bound, and checks its limit for attached
-/// databases before it opens one. Therefore the limit is 0 except while a statement with an allowed name
-/// runs: if the tracer is not called, nothing is attached. If the program has a tracer of its own, ours calls
-/// it.
-/// calls it.
+/// SQLite calls the tracer when a statement begins, with its values bound, and checks the limit for attached
+/// databases before it opens a database. Therefore the limit is 0 except while a statement with an allowed
+/// name runs: if SQLite does not call the tracer, it attaches nothing. If the program has its own tracer, the
+/// tracer of this class calls it.
 @safe final class AttachWatch {
     typealias Function =
         @convention(c) (
@@ -15,7 +15,7 @@ import CofferBase
         ) -> Int32
 
     private let connection: OpaquePointer
-    /// The limit set by the program or by SQLite.
+    /// The limit for attached databases that the program or SQLite set.
     private let limit: Int32
     private var events: UInt8 = 0
     private var function: Function?
@@ -37,17 +37,17 @@ import CofferBase
         limit = unsafe sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0)
     }
 
-    /// Installs the tracer before the connection's own, unless it is installed already. Returns whether it is
-    /// installed.
+    /// Installs the tracer in front of the tracer that the connection has, unless it is already installed.
+    /// Returns whether it is installed.
     func install() -> Bool {
         close()
-        guard let place = ConnectionMemory.tracer, let eventsPlace = ConnectionMemory.traceEvents else {
+        guard let offset = ConnectionMemory.tracer, let eventsOffset = ConnectionMemory.traceEvents else {
             return false
         }
-        let present = unsafe ConnectionMemory.callback(of: connection, at: place)
+        let present = unsafe ConnectionMemory.callback(of: connection, at: offset)
         let tracer = unsafe unsafeBitCast(Self.tracer, to: UInt.self)
         guard present.function != tracer else { return true }
-        let wanted = unsafe ConnectionMemory.byte(of: connection, at: eventsPlace)
+        let wanted = unsafe ConnectionMemory.byte(of: connection, at: eventsOffset)
         // Any other flag belongs to SQLite's older tracing calls, whose callback has another type.
         guard wanted & ~Self.known == 0 else { return false }
         events = wanted
@@ -59,8 +59,8 @@ import CofferBase
             connection, UInt32(wanted | Self.begin | Self.end), Self.tracer, context) == SQLITE_OK
     }
 
-    /// Allows a literal name, which was checked already: SQLite does not call tracers for the `ATTACH` of a
-    /// `VACUUM`.
+    /// Raises the limit for a literal name that was already checked. SQLite does not call tracers for the
+    /// `ATTACH` that a `VACUUM` runs.
     func open() { unsafe sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, limit) }
 
     private func close() { unsafe sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0) }
@@ -70,7 +70,7 @@ import CofferBase
     ) -> Int32 {
         switch event {
         case UInt32(Self.begin):
-            // A statement compiled earlier attaches without calling the authorizer again.
+            // SQLite does not call the authorizer again for a statement that it compiled earlier.
             VacuumTarget.drop()
             if unsafe isAllowed(OpaquePointer(first)) { open() } else { close() }
         case UInt32(Self.end): close()

@@ -1,8 +1,8 @@
 import Glibc
 
-/// Text as SQLite passes it.
+/// C strings that SQLite passes.
 enum CText {
-    /// Returns the bytes up to the terminating zero, whether they are UTF-8 or not.
+    /// Returns the bytes up to the terminating NUL, which need not be valid UTF-8.
     static func bytes(_ text: UnsafePointer<CChar>) -> [UInt8] {
         unsafe Array(UnsafeRawBufferPointer(start: text, count: strlen(text)))
     }

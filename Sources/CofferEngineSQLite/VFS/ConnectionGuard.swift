@@ -1,15 +1,16 @@
 import CofferBase
 import CSQLite
 
-/// Denies a connection everything that would leave the encryption: attaching a database through another VFS,
-/// and extensions. Once its key was revoked, also denies the data that the connection has in memory.
+/// Denies a connection everything that would bypass the encryption: attaching a database through another VFS,
+/// and loading extensions. After its key is revoked, also denies the data that the connection has in memory.
 ///
-/// GRDB has an authorizer of its own; SQLite keeps only one and does not report which. So the offset at which
-/// a connection keeps it is found with a connection opened for the purpose, and ours calls GRDB's.
+/// SQLite keeps only one authorizer for a connection and does not report it, and GRDB installs its own.
+/// Therefore ``ConnectionMemory`` finds the offset at which a connection stores its authorizer, and the
+/// authorizer of this class calls the one that it replaced.
 @safe final class ConnectionGuard {
     private var handle: UnsafeMutablePointer<OpaquePointer?>?
     private var previous: Previous?
-    /// Set once a statement was compiled that attaches by a bound name.
+    /// Set once the connection has compiled a statement that attaches a database by a bound name.
     private var watch: AttachWatch?
     /// The key of the connection's own database.
     private let entry: KeyEntry
@@ -23,16 +24,16 @@ import CSQLite
         ) -> Int32
 
     /// The number of operations of SQLite's virtual machine between two checks of the key. A row with a value
-    /// takes at least three, so none is returned without a check.
+    /// takes at least three operations, so SQLite returns no row without a check.
     private static let operationsPerCheck: Int32 = 3
 
-    /// The previous callback and its argument.
+    /// The authorizer that this guard replaced, and its argument.
     @safe private struct Previous {
         let function: Function?
         let argument: UnsafeMutableRawPointer?
     }
 
-    /// Records the connection's address, as SQLite reports it.
+    /// Records where SQLite keeps the address of the connection.
     func remember(_ argument: UnsafeMutableRawPointer?) {
         unsafe handle = unsafe argument?.assumingMemoryBound(to: OpaquePointer?.self)
     }
@@ -43,13 +44,15 @@ import CSQLite
         return unsafe own.authorize(action, first, second, third, fourth)
     }
 
-    /// Installs the authorizer before the connection's own; once. The file of an attached database leaves the
-    /// guard to that of the connection's own file, which remains when the attached file is closed.
+    /// Installs the authorizer in front of the one that the connection has, unless a guard is already
+    /// installed. If the file of an attached database calls this function, the guard of the connection's own
+    /// file stays in place, because it remains when the attached file is closed. Returns whether a guard is
+    /// installed.
     func install() -> Bool {
-        guard let connection = unsafe handle?.pointee, let place = ConnectionMemory.authorizer else {
+        guard let connection = unsafe handle?.pointee, let offset = ConnectionMemory.authorizer else {
             return false
         }
-        let present = unsafe ConnectionMemory.callback(of: connection, at: place)
+        let present = unsafe ConnectionMemory.callback(of: connection, at: offset)
         let authorizer = unsafe unsafeBitCast(Self.authorizer, to: UInt.self)
         guard present.function != authorizer else { return true }
         previous = unsafe Previous(
@@ -67,9 +70,9 @@ import CSQLite
         }
     }
 
-    /// Reports whether a statement that runs without its key reads or writes. A statement that ends a
-    /// transaction has finished doing so by then. While a statement is compiled, for which SQLite 3.41 and
-    /// later calls this too, the authorizer decides.
+    /// Reports whether a statement is reading or writing, to interrupt it after the key was revoked. A
+    /// statement that ends a transaction no longer reads or writes by then. SQLite 3.41 and later also call
+    /// the progress handler while they compile a statement; then the authorizer decides instead.
     private var interrupts: Bool {
         guard let connection = unsafe handle?.pointee,
             unsafe sqlite3_txn_state(connection, nil) != SQLITE_TXN_NONE
@@ -81,7 +84,7 @@ import CSQLite
         _ action: Int32, _ first: UnsafePointer<CChar>?, _ second: UnsafePointer<CChar>?,
         _ third: UnsafePointer<CChar>?, _ fourth: UnsafePointer<CChar>?
     ) -> Int32 {
-        // SQLite opens an expected copy before it asks for anything else.
+        // SQLite opens the copy of a `VACUUM INTO` before it asks the authorizer for anything else.
         VacuumTarget.drop()
         if entry.isRevoked, let connection = unsafe handle?.pointee,
             unsafe !RevokedConnection.allows(action, first, third, on: connection)
@@ -100,8 +103,8 @@ import CSQLite
         return unsafe function(previous.argument, action, first, second, third, fourth)
     }
 
-    /// Reports whether a database of this name may be attached. The copy of a `VACUUM INTO` gets the key of
-    /// its source.
+    /// Reports whether a database of this name may be attached. If the name is that of the copy that a
+    /// `VACUUM INTO` creates, registers the copy as a ``VacuumTarget``.
     private func allows(_ name: [UInt8]) -> Bool {
         guard AttachRule.allows(name) else { return false }
         var (path, token) = (name, [UInt8]?.none)
@@ -122,13 +125,14 @@ import CSQLite
         return true
     }
 
-    /// Makes the connection read the first page that another connection has just created.
+    /// Makes the connection read the first page, which another connection has just created.
     func beginAgain() {
         guard let connection = unsafe handle?.pointee else { return }
         unsafe sqlite3_exec(connection, "PRAGMA schema_version", nil, nil, nil)
     }
 
-    /// A name that is not a literal is known only when the statement begins, not when it is compiled.
+    /// Reports whether a statement that attaches a database may be compiled. A name that is not a literal is
+    /// known only when the statement begins, so ``AttachWatch`` checks it then.
     private func allowsAttaching(_ name: UnsafePointer<CChar>?) -> Bool {
         if let name = unsafe name {
             guard unsafe allows(CText.bytes(name)) else { return false }

@@ -1,60 +1,61 @@
 import CSQLite
 
-/// Finds where SQLite keeps callbacks in a connection that none of its functions report. The offsets are
-/// found with a connection opened for the purpose; `nil` for one that is not found exactly once.
+/// Finds where SQLite stores the callbacks of a connection, which no function of SQLite reports. Each offset
+/// is searched for in a connection opened for this purpose, and is `nil` unless it is found exactly once.
 @safe enum ConnectionMemory {
     /// A callback function and its argument.
     @safe struct Callback {
-        /// Its address; 0 for none.
+        /// The address of the function; 0 for none.
         let function: UInt
         let argument: UnsafeMutableRawPointer?
     }
 
-    /// The offset of the authorizer, followed by its argument.
-    static let authorizer: Int? = unsafe callbackPlace(
+    /// The offset of the authorizer, which its argument follows.
+    static let authorizer: Int? = unsafe callbackOffset(
         unsafeBitCast(anyAuthorizer, to: UInt.self),
         setting: { connection, mark in
             unsafe sqlite3_set_authorizer(
                 connection, anyAuthorizer, UnsafeMutableRawPointer(bitPattern: mark))
         })
 
-    /// The offset of the tracer, followed by its argument.
-    static let tracer: Int? = unsafe callbackPlace(
+    /// The offset of the tracer, which its argument follows.
+    static let tracer: Int? = unsafe callbackOffset(
         unsafeBitCast(anyTracer, to: UInt.self),
         setting: { connection, mark in
             unsafe sqlite3_trace_v2(
                 connection, UInt32(SQLITE_TRACE_STMT), anyTracer, UnsafeMutableRawPointer(bitPattern: mark))
         })
 
-    /// The offset of the byte that selects the events for which the tracer is called.
+    /// The offset of the byte that selects the events for which SQLite calls the tracer.
     static let traceEvents: Int? = unsafe withConnection { connection in
         let events: [UInt8] = [1, 2, 4, 8, 15, 6, 9]
         let memory = unsafe UnsafeRawPointer(connection)
-        var places = unsafe Array(0..<size(connection))
+        var offsets = unsafe Array(0..<size(connection))
         for event in events {
             unsafe sqlite3_trace_v2(connection, UInt32(event), anyTracer, nil)
-            places.removeAll { unsafe memory.load(fromByteOffset: $0, as: UInt8.self) != event }
+            offsets.removeAll { unsafe memory.load(fromByteOffset: $0, as: UInt8.self) != event }
         }
-        return places.count == 1 ? places.first : nil
+        return offsets.count == 1 ? offsets.first : nil
     }
 
     private static let anyAuthorizer: ConnectionGuard.Function = { _, _, _, _, _, _ in SQLITE_OK }
     private static let anyTracer: AttachWatch.Function = { _, _, _, _ in 0 }
 
-    static func callback(of connection: OpaquePointer, at place: Int) -> Callback {
+    static func callback(of connection: OpaquePointer, at offset: Int) -> Callback {
         let memory = unsafe UnsafeRawPointer(connection)
         return unsafe Callback(
-            function: memory.loadUnaligned(fromByteOffset: place, as: UInt.self),
+            function: memory.loadUnaligned(fromByteOffset: offset, as: UInt.self),
             argument: memory.loadUnaligned(
-                fromByteOffset: place + MemoryLayout<UInt>.size, as: UnsafeMutableRawPointer?.self))
+                fromByteOffset: offset + MemoryLayout<UInt>.size, as: UnsafeMutableRawPointer?.self))
     }
 
-    static func byte(of connection: OpaquePointer, at place: Int) -> UInt8 {
-        unsafe UnsafeRawPointer(connection).load(fromByteOffset: place, as: UInt8.self)
+    static func byte(of connection: OpaquePointer, at offset: Int) -> UInt8 {
+        unsafe UnsafeRawPointer(connection).load(fromByteOffset: offset, as: UInt8.self)
     }
 
-    /// Searches twice for a function, with two different markers as its argument.
-    private static func callbackPlace(
+    /// Returns the offset of a callback, found by setting `function` twice, with a different marker as its
+    /// argument each time.
+    private static func callbackOffset(
         _ function: UInt, setting set: (OpaquePointer, UInt) -> Int32
     ) -> Int? {
         unsafe withConnection { connection in

@@ -4,42 +4,42 @@ import CSQLite
 final class DatabaseFile: EncryptedFile {
     let entry: KeyEntry
     let opening: FileOpening
-    /// Also used for the journal and the WAL.
+    /// The codec of the pages, also in the journal and the WAL.
     private(set) var codec: PageCodec
-    /// During a checkpoint, pages are copied from the WAL to here unchanged.
+    /// Whether a checkpoint is copying encrypted pages from the WAL to this file.
     private(set) var isCheckpointing = false
     /// Whether this connection has overwritten a WAL frame in place since it last released the write lock.
     var hasOverwrittenFrames = false
-    /// Counts how often this connection has acquired or released the WAL's write lock.
+    /// The number of times that this connection has requested or released the WAL's write lock.
     private(set) var writeLockPeriod = 0
-    /// How far the WAL was valid when this connection last released the write lock.
+    /// The part of the WAL that was valid when this connection last released the write lock.
     struct ValidWAL {
         let frames: UInt32
         let salts: UInt64
-        /// The ``writeLockPeriod`` that ended then.
+        /// The ``writeLockPeriod`` that ended with that release.
         let lockPeriod: Int
     }
     private(set) var validWAL: ValidWAL?
-    /// Whether a part of this database, of its journal or of its WAL has opened here under the key.
+    /// Whether this connection has opened or written some part of the database, its journal or its WAL.
     var isProven: Bool { proven != nil }
-    /// The identity under which such a part last opened.
+    /// The plaintext bytes under which such a part was last opened or written.
     private var proven: [UInt8]?
-    /// The journal also controls this: pages played back from a crash's journal fill no holes.
+    /// The end of the file. The journal sets it as well: pages played back after a crash fill no holes.
     var end = FileEnd()
     /// Whether this connection has the WAL open.
     var hasWAL = false
-    /// The header of the WAL's index, in memory shared with other connections.
+    /// The header of the WAL index, in memory that connections share.
     private var indexHeader: SharedMemoryRegion?
 
     private let scratch: Scratch
-    /// The end of page 1 as it was when ``header`` was decrypted.
+    /// The end of page 1 at the time when ``header`` was decrypted.
     private let headerTail: Scratch
     private let header = Scratch(count: 100)
     private var (knowsHeader, isFirst) = (false, false)
     let guardian: ConnectionGuard
 
     init?(lower: UnderlyingFile, entry: KeyEntry, opening: FileOpening) {
-        // A copy whose name has a token is under that key, with its own plaintext bytes.
+        // The copy of a `VACUUM INTO` whose name has a token is under that key, with its own plaintext bytes.
         let copied = opening.token == nil ? opening.vacuumTarget?.identity : nil
         let first = Self.clearBytes(lower) ?? copied
         guard let codec = entry.codec(first: first) else { return nil }
@@ -62,7 +62,7 @@ final class DatabaseFile: EncryptedFile {
         return result == SQLITE_OK || isPart ? first.region.bytes : nil
     }
 
-    /// Records that a part of this database opened under the key, or was written.
+    /// Records that some part of this database was opened under the key, or was written.
     func prove() {
         guard proven != codec.identity else { return }
         proven = codec.identity
@@ -101,14 +101,14 @@ final class DatabaseFile: EncryptedFile {
         return result
     }
 
-    /// Reads a page into `page`, which has its size.
+    /// Reads and decrypts a page into `page`, which must have the size of a page.
     private func readPage(_ page: SharedMemoryRegion, _ number: UInt32) -> Int32 {
         let offset = Int64(number - 1) * Int64(codec.pageSize)
         let result = lower.read(page, at: offset)
         guard result == SQLITE_OK else {
             page.zero()
-            // A page behind the end does not exist. Nothing is known of a partial page, and SQLite would take
-            // the zeros for its content.
+            // A page past the end does not exist. Reject a partial page, because SQLite would take the zeros
+            // after it for its content.
             let isPart = result == SQLITE_IOERR_SHORT_READ_CODE && number > 1
             return isPart && lower.size.map { $0 > offset } != false ? SQLITE_IOERR_DATA_CODE : result
         }
@@ -118,7 +118,7 @@ final class DatabaseFile: EncryptedFile {
         return SQLITE_OK
     }
 
-    /// Opens page 1, whose plaintext bytes may have changed since this file was opened.
+    /// Decrypts page 1, whose plaintext bytes may have changed since this file was opened.
     private func openFirst(_ page: SharedMemoryRegion) -> Bool {
         let first = page.part(0, PageCodec.maxClearLength).bytes
         let found = otherCodec(first) ?? codec
@@ -133,8 +133,8 @@ final class DatabaseFile: EncryptedFile {
         return false
     }
 
-    /// Returns the codec of a database that another connection created since this file was opened, if these
-    /// are its first bytes. Anyone can write them, salt and cost: only a page that opens under it is proof.
+    /// Returns a codec for `first` if another connection may have created the database since this file was
+    /// opened. Anyone can write these bytes, salt and cost: only a page that opens proves the codec right.
     private func otherCodec(_ first: [UInt8]) -> PageCodec? {
         guard !first.starts(with: codec.identity), let other = entry.codec(first: first),
             first.starts(with: other.identity)
@@ -142,8 +142,8 @@ final class DatabaseFile: EncryptedFile {
         return other
     }
 
-    /// Runs `body` under the identity that is on the disk. If it differs from the one before, it is kept only
-    /// when something opened under it.
+    /// Runs `body` with the codec for the plaintext bytes that are on the disk. Keeps a codec that differs
+    /// from the former one only if `body` opens something with it.
     func tryingIdentity<Result>(_ body: () -> Result) -> Result {
         guard let first = Self.clearBytes(lower), let other = otherCodec(first) else { return body() }
         let former = (codec: codec, proven: proven)
@@ -153,7 +153,7 @@ final class DatabaseFile: EncryptedFile {
         return result
     }
 
-    /// Reports whether one of the pages 2 to 4 opens under the key.
+    /// Reports whether one of the pages 2 to 4 opens with `codec`.
     private func isNewPage(_ codec: PageCodec) -> Bool {
         let other = Scratch(count: codec.pageSize)
         return (2...4).contains { number in
@@ -162,7 +162,7 @@ final class DatabaseFile: EncryptedFile {
         }
     }
 
-    /// Whether page 1 opens as it is on the disk; records why, if it does not.
+    /// The state of page 1 on the disk. If the page does not open, ``KeyEntry/diagnosis`` records the reason.
     var firstPage: FirstPageState {
         let page = Scratch(count: codec.pageSize)
         switch lower.read(page.region, at: 0) {
@@ -172,21 +172,21 @@ final class DatabaseFile: EncryptedFile {
         }
     }
 
-    /// Reports whether the page of this number has these contents.
+    /// Reports whether the page `number` of the database equals `page`.
     func has(_ page: SharedMemoryRegion, as number: UInt32) -> Bool {
         let result = lower.read(scratch.region, at: Int64(number - 1) * Int64(codec.pageSize))
         return result == SQLITE_OK && codec.open(scratch.region, number: number)
             && scratch.region.equals(page)
     }
 
-    /// SQLite's first read, before any lock. It must not fail: otherwise a database with a torn first page
-    /// could not be opened for recovery.
+    /// Serves SQLite's first read, which holds no lock. The read must not fail just because the first page is
+    /// torn: otherwise SQLite could not open the database to recover it.
     private func probe(_ region: SharedMemoryRegion) -> Int32 {
         entry.trace?.note(.main, "read 100 @0")
         let page = scratch.region
         let result = lower.read(page, at: 0)
         guard result == SQLITE_OK || result == SQLITE_IOERR_SHORT_READ_CODE else { return result }
-        // These bytes are zero until the first transaction is complete.
+        // These bytes stay zero until the first transaction is complete.
         if result == SQLITE_OK, openFirst(page), !page.part(16, 8).isZero {
             region.copy(page.part(0, region.count))
         } else if entry.isUnpinned || opening.vacuumTarget != nil {
@@ -198,7 +198,7 @@ final class DatabaseFile: EncryptedFile {
         return result
     }
 
-    /// Returns 16 bytes from the change counter on; they are unchanged while the end of page 1 is unchanged.
+    /// Returns the 16 bytes from the change counter on, which change only if the end of page 1 changes.
     private func readCounter(_ region: SharedMemoryRegion) -> Int32 {
         let page = scratch.region
         let result = lower.read(page, at: 0)
@@ -258,7 +258,7 @@ final class DatabaseFile: EncryptedFile {
         return super.truncate(to: size)
     }
 
-    /// Before a checkpoint: the pages that page 1 counts have to exist.
+    /// Prepares for a checkpoint. The pages that page 1 counts must already exist.
     private func beginCheckpoint() {
         isCheckpointing = true
         let page = Scratch(count: codec.pageSize)
@@ -277,7 +277,7 @@ final class DatabaseFile: EncryptedFile {
         case SQLITE_FCNTL_PDB: unsafe guardian.remember(argument)
         case SQLITE_FCNTL_PRAGMA: return unsafe pragma(argument)
         case SQLITE_FCNTL_MMAP_SIZE:
-            // A memory mapping would show pages that are not decrypted.
+            // A memory mapping would show SQLite encrypted pages.
             unsafe argument?.storeBytes(of: 0, as: Int64.self)
             return SQLITE_OK
         case SQLITE_FCNTL_BEGIN_ATOMIC_WRITE, SQLITE_FCNTL_COMMIT_ATOMIC_WRITE,
@@ -292,7 +292,7 @@ final class DatabaseFile: EncryptedFile {
         guard let words = unsafe PragmaNames(argument) else { return SQLITE_ERROR }
         guard !words.setsKey else { return words.refuseKey() }
         switch (words.name, words.hasValue) {
-        // SQLite would change its own geometry and leave that of the codec unchanged.
+        // SQLite would change its own page size but not that of the codec.
         case ("page_size", true):
             return entry.isUnpinned ? SQLITE_NOTFOUND : words.answer("\(codec.pageSize)")
         case ("auto_vacuum", true): return prepareAutoVacuum(words.value ?? "")
@@ -307,7 +307,7 @@ final class DatabaseFile: EncryptedFile {
         }
     }
 
-    /// After the key was revoked, discards everything derived from it and everything decrypted.
+    /// Discards everything that was derived from the key, and everything decrypted, if the key was revoked.
     private func forget() {
         guard entry.isRevoked else { return }
         codec = PageCodec(pageSize: codec.pageSize, reserve: codec.reserve, identity: codec.identity)
@@ -315,7 +315,7 @@ final class DatabaseFile: EncryptedFile {
         for kept in [scratch, header, headerTail] { kept.region.zero() }
     }
 
-    /// Returns the kind of a file that begins like a plain database; `nil` for any other file.
+    /// The kind of a file that begins like an unencrypted database; `nil` for any other file.
     ///
     /// SQLite keeps 20 bytes of the header zero, and the byte after the header is the kind of the first page.
     /// With SQLCipher's plaintext header, 32 bytes by default, all these bytes are encrypted.
@@ -331,8 +331,8 @@ final class DatabaseFile: EncryptedFile {
         return entry.plaintextHeader > 0 ? nil : .plaintextHeader
     }
 
-    /// Answers the pragma that proves the encryption: returns the format, unless the file is a plain
-    /// database. A file without pages is not a plain database.
+    /// Answers the pragma that proves the encryption with the name of the format, or with "plain" for an
+    /// unencrypted or unreadable file. A file without pages does not count as unencrypted.
     private func proof(_ words: PragmaNames) -> Int32 {
         let isShort = lower.size.map { $0 < PageCodec.plainMagic.count } ?? false
         let isTold = isShort || Self.clearBytes(lower) != nil
@@ -343,15 +343,15 @@ final class DatabaseFile: EncryptedFile {
         return words.answer(entry.format.rawValue)
     }
 
-    /// Without its key a connection begins nothing new, not even on pages that it has in memory.
+    /// Locks the file. A connection whose key was revoked begins nothing new, not even on pages in memory.
     override func lock(_ level: Int32) -> Int32 {
         guard !entry.isRevoked else { return SQLITE_AUTH_USER_CODE }
-        // The last connection to close copies the WAL into the database and deletes it. A connection whose
-        // key has opened nothing must not.
+        // The last connection to close copies the WAL into the database and deletes the WAL. A connection
+        // whose key has opened nothing must not do that.
         if level == SQLITE_LOCK_EXCLUSIVE, hasWAL, !isProven { return SQLITE_BUSY }
         if level == SQLITE_LOCK_RESERVED { end.fill(behind: 0) } else { end.forget() }
-        // First checked without the lock, which others wait for while a database is created. Then again under
-        // the lock, because another process could end its first transaction and begin the next in between.
+        // Check first without the lock, for which others wait while they create a database. Check again under
+        // the lock, because another process can end its first transaction and begin the next one in between.
         let seemsEmptied = level == SQLITE_LOCK_SHARED && isEmptied
         let result = lower.lock(level)
         guard seemsEmptied, result == SQLITE_OK, isEmptied else { return result }
@@ -377,7 +377,7 @@ final class DatabaseFile: EncryptedFile {
         return lower.shmUnmap(delete)
     }
 
-    /// Releasing the WAL's write lock ends what this connection may rewrite in the WAL.
+    /// Locks or unlocks the WAL. After it releases the write lock, this connection may rewrite no frames.
     override func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
         if flags & SQLITE_SHM_LOCK != 0, entry.isRevoked { return SQLITE_AUTH_USER_CODE }
         if offset == 0, flags & SQLITE_SHM_EXCLUSIVE != 0 {
@@ -390,8 +390,8 @@ final class DatabaseFile: EncryptedFile {
         return lower.shmLock(offset, count, flags)
     }
 
-    /// Runs while the write lock is held, so that no other connection writes the header (SQLite, WAL-mode
-    /// file format).
+    /// Records the valid part of the WAL. The caller still holds the write lock, so no other connection
+    /// writes the header (SQLite, WAL-mode file format).
     private func markWALValid() {
         validWAL = indexHeader.map {
             ValidWAL(frames: $0.word32(16), salts: $0.word64(32), lockPeriod: writeLockPeriod)

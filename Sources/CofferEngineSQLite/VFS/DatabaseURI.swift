@@ -1,7 +1,7 @@
 import CofferBase
 
-/// A database's name, parsed byte for byte as SQLite parses it: see https://sqlite.org/uri.html and the
-/// parser of the releases from 3.39 on.
+/// The name of a database, parsed byte for byte as SQLite 3.39 and later parse it
+/// (https://sqlite.org/uri.html).
 package struct DatabaseURI: Sendable, Equatable {
     /// A decoded query parameter.
     package struct Parameter: Sendable, Equatable {
@@ -14,19 +14,19 @@ package struct DatabaseURI: Sendable, Equatable {
         }
     }
 
-    /// How SQLite interprets a name.
+    /// The way in which SQLite interprets a name.
     package enum Reading: Sendable, Equatable {
-        /// Not a URI: the name is the file's path, verbatim.
+        /// The name is not a URI, but the path of the file, verbatim.
         case path
-        /// SQLite opens nothing: the URI names another machine.
+        /// The URI names another machine, so SQLite opens nothing.
         case refused
         case uri(DatabaseURI)
     }
 
     /// The file's path, decoded.
     package let path: [UInt8]
-    /// All parameters in order, including duplicates. SQLite uses the last `vfs`, while a VFS gets the first
-    /// parameter of any name.
+    /// All parameters in order, including duplicates. SQLite uses the last `vfs`; a VFS that looks up a
+    /// parameter by name receives the first one.
     package let parameters: [Parameter]
 
     package init(path: [UInt8], parameters: [Parameter]) {
@@ -39,7 +39,7 @@ package struct DatabaseURI: Sendable, Equatable {
         parameters.filter { $0.name.elementsEqual(name.utf8) }.map(\.value)
     }
 
-    /// Parses a name without a NUL.
+    /// Parses a name, which must not contain a NUL byte.
     package static func read(_ name: [UInt8]) -> Reading {
         guard name.starts(with: "file:".utf8) else { return .path }
         var rest = name[5...]
@@ -54,13 +54,13 @@ package struct DatabaseURI: Sendable, Equatable {
         return .uri(decoder.uri)
     }
 
-    /// SQLite's own state machine: it writes the path, the names and the values one after the other, each
-    /// terminated by a zero, and splits the result afterwards.
+    /// A copy of SQLite's state machine. It writes the path, the names and the values one after the other,
+    /// each terminated by a NUL byte, and splits the result afterwards.
     private struct Decoder {
-        private enum Place { case path, name, value }
+        private enum Component { case path, name, value }
 
         private var rest: ArraySlice<UInt8>
-        private var place = Place.path
+        private var component = Component.path
         private var written: [UInt8] = []
 
         init(_ rest: ArraySlice<UInt8>) { self.rest = rest }
@@ -68,7 +68,7 @@ package struct DatabaseURI: Sendable, Equatable {
         mutating func run() {
             while let byte = rest.popFirst() {
                 if byte == UInt8(ascii: "%"), let octet = takeOctet() {
-                    // A zero ends its part there: the rest of the part is skipped.
+                    // An encoded NUL ends the component, and the rest of the component is skipped.
                     if octet == 0 { rest = rest.drop { !ends($0) } } else { written.append(octet) }
                 } else if ends(byte) {
                     end(at: byte)
@@ -76,7 +76,7 @@ package struct DatabaseURI: Sendable, Equatable {
                     written.append(byte)
                 }
             }
-            if place == .name { written.append(0) }
+            if component == .name { written.append(0) }
         }
 
         private mutating func takeOctet() -> UInt8? {
@@ -87,9 +87,9 @@ package struct DatabaseURI: Sendable, Equatable {
             return high << 4 | low
         }
 
-        /// Reports whether a byte ends the current part.
+        /// Reports whether a byte ends the current component.
         private func ends(_ byte: UInt8) -> Bool {
-            switch place {
+            switch component {
             case .path: byte == UInt8(ascii: "?")
             case .name: byte == UInt8(ascii: "=") || byte == UInt8(ascii: "&")
             case .value: byte == UInt8(ascii: "&")
@@ -97,18 +97,18 @@ package struct DatabaseURI: Sendable, Equatable {
         }
 
         private mutating func end(at byte: UInt8) {
-            switch place {
+            switch component {
             case .path, .value:
                 written.append(0)
-                place = .name
+                component = .name
             case .name where written.last == 0:
-                // A parameter without a name is dropped, with its value.
+                // SQLite drops a parameter without a name, and its value.
                 guard byte == UInt8(ascii: "=") else { return }
                 rest = rest.drop { $0 != UInt8(ascii: "&") }.dropFirst()
             case .name:
-                // A parameter without a value has an empty one.
+                // A parameter without a value has an empty value.
                 written += byte == UInt8(ascii: "&") ? [0, 0] : [0]
-                if byte == UInt8(ascii: "=") { place = .value }
+                if byte == UInt8(ascii: "=") { component = .value }
             }
         }
 

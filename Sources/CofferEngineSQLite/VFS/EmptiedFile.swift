@@ -2,12 +2,12 @@ import CofferEngine
 import CSQLite
 
 extension DatabaseFile {
-    /// Whether a database that had pages was truncated to zero bytes in the middle of a transaction.
+    /// Whether the file is empty although its database had pages: something truncated it in the middle of a
+    /// transaction.
     ///
-    /// SQLite takes an empty file for a new database and deletes the journal beside it. A new database can
-    /// have such a journal too, after a crash in its first transaction; but that journal records that there
-    /// were no pages before. SQLite never leaves a journal that records pages beside an empty file.
-    /// before. The other, SQLite never leaves beside an empty file.
+    /// SQLite takes an empty file for a new database and deletes the journal beside it. After a crash in its
+    /// first transaction, a new database can also have a journal beside it, but that journal records that
+    /// there were no pages before. SQLite never leaves a journal that records pages beside an empty file.
     var isEmptied: Bool {
         guard lower.size == 0, let path = FileNameBytes.path(opening.path + Array("-journal".utf8)),
             let journal = try? Descriptor.open(path, [.read, .nonBlocking])

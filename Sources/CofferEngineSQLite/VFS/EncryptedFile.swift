@@ -1,8 +1,9 @@
 import CSQLite
 
-/// One open file of the encrypting VFS: its kind, the file below it, and how it is read and written.
+/// An open file of the encrypting VFS. Each subclass implements one kind of file; this class passes every
+/// call to the file of the VFS below.
 ///
-/// A `sqlite3_file` belongs to one connection, which uses it from one thread at a time.
+/// A file belongs to one connection, which uses it from one thread at a time.
 class EncryptedFile {
     final let lower: UnderlyingFile
 
@@ -40,7 +41,7 @@ class EncryptedFile {
     func close() -> Int32 { lower.close() }
 }
 
-/// A super-journal, which contains nothing but names of journals, in plaintext.
+/// A super-journal, which contains only the names of journals, in plaintext.
 final class PlainFile: EncryptedFile {
     private static let nameEnd = Array("-journal".utf8) + [0]
 
@@ -53,8 +54,8 @@ final class PlainFile: EncryptedFile {
     }
 }
 
-/// A journal that is opened read-only, as SQLite does to check whether it is hot and which super-journal it
-/// names. Page images cannot be read.
+/// A journal that SQLite opens read-only to check whether the journal is hot and which super-journal it
+/// names. Reading page images fails.
 final class JournalState: EncryptedFile {
     override func read(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         region.count < CodecFormat.sqlcipher3.pageSize ? lower.read(region, at: offset) : SQLITE_IOERR

@@ -2,36 +2,37 @@ import CSQLite
 
 /// Forwards SQLite's calls on a `sqlite3_file` to the ``EncryptedFile`` behind it.
 ///
-/// SQLite allocates the file's memory, in this order: the methods, the object, the lower file's own memory.
+/// SQLite allocates the memory of the file. It holds, in this order, the methods, the object, and the memory
+/// of the file of the VFS below.
 @safe enum EncryptedMethods {
-    @safe private struct Head {
+    @safe private struct Header {
         var methods: UnsafePointer<sqlite3_io_methods>?
         var object: UnsafeMutableRawPointer?
     }
 
-    static let headSize = MemoryLayout<Head>.size
+    static let headerSize = MemoryLayout<Header>.size
 
-    /// Returns the lower file in `file`'s memory.
+    /// Returns the file of the VFS below, in the memory of `file`.
     static func lower(_ file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<sqlite3_file> {
-        unsafe (UnsafeMutableRawPointer(file) + headSize).assumingMemoryBound(to: sqlite3_file.self)
+        unsafe (UnsafeMutableRawPointer(file) + headerSize).assumingMemoryBound(to: sqlite3_file.self)
     }
 
-    private static func head(_ file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<Head> {
-        unsafe UnsafeMutableRawPointer(file).assumingMemoryBound(to: Head.self)
+    private static func header(_ file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<Header> {
+        unsafe UnsafeMutableRawPointer(file).assumingMemoryBound(to: Header.self)
     }
 
     /// Marks `file` as not open.
     static func clear(_ file: UnsafeMutablePointer<sqlite3_file>) {
-        unsafe head(file).initialize(to: Head(methods: nil, object: nil))
+        unsafe header(file).initialize(to: Header(methods: nil, object: nil))
         unsafe lower(file).pointee.pMethods = nil
     }
 
-    /// Attaches `object` to `file`, which owns it until it is closed.
+    /// Attaches `object` to `file`, which retains it until the file is closed.
     static func attach(
         _ object: EncryptedFile, to file: UnsafeMutablePointer<sqlite3_file>,
         _ methods: UnsafeMutablePointer<sqlite3_io_methods>
     ) {
-        unsafe head(file).pointee = Head(
+        unsafe header(file).pointee = Header(
             methods: UnsafePointer(methods), object: Unmanaged.passRetained(object).toOpaque())
     }
 
@@ -45,19 +46,20 @@ import CSQLite
         return unsafe with(file) { $0 }
     }
 
-    /// Passes the object to `body`. An open file keeps its object alive, so no further retain is needed.
+    /// Passes the object of an open file to `body`. The file keeps its object alive, so no further retain is
+    /// needed.
     @inline(__always)
     private static func with<Result>(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ body: (EncryptedFile) -> Result
     ) -> Result {
-        // SQLite calls methods of open files only, and every open file has its object.
+        // SQLite calls the methods of open files only, and every open file has its object.
         unsafe Unmanaged<EncryptedFile>.fromOpaque(
-            head(file.unsafelyUnwrapped).pointee.object.unsafelyUnwrapped
+            header(file.unsafelyUnwrapped).pointee.object.unsafelyUnwrapped
         )._withUnsafeGuaranteedRef { body($0) }
     }
 
-    /// Returns the methods. Version 2: with the WAL's shared memory, but without memory mapping, which would
-    /// show SQLite the ciphertext.
+    /// Returns the methods, in version 2: with the shared memory of the WAL, but without memory mapping,
+    /// which would show SQLite the ciphertext.
     static func make() -> sqlite3_io_methods {
         var methods = sqlite3_io_methods()
         methods.iVersion = 2
@@ -66,7 +68,7 @@ import CSQLite
             CachedPages.expectNone()
             let result = unsafe EncryptedMethods.with(file) { $0.close() }
             unsafe Unmanaged<EncryptedFile>.fromOpaque(
-                EncryptedMethods.head(file.unsafelyUnwrapped).pointee.object.unsafelyUnwrapped
+                EncryptedMethods.header(file.unsafelyUnwrapped).pointee.object.unsafelyUnwrapped
             ).release()
             unsafe EncryptedMethods.clear(file.unsafelyUnwrapped)
             return result
@@ -93,7 +95,8 @@ import CSQLite
         unsafe methods.xFileControl = { file, operation, argument in
             unsafe EncryptedMethods.with(file) { unsafe $0.control(operation, argument) }
         }
-        // Small sectors keep the journal's header at 512 bytes; powersafe overwrite keeps frames whole.
+        // With small sectors, the header of a journal takes 512 bytes. With powersafe overwrite, SQLite does
+        // not split the write of a frame at the end of a sector.
         unsafe methods.xSectorSize = { _ in 512 }
         unsafe methods.xDeviceCharacteristics = { _ in SQLITE_IOCAP_POWERSAFE_OVERWRITE }
         return methods

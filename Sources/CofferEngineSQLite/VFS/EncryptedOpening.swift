@@ -1,7 +1,7 @@
 import CSQLite
 import Glibc
 
-/// Opens files by the kind that SQLite declares. A kind that is not known is refused.
+/// Opens files according to the kind that SQLite declares, and refuses unknown kinds.
 @safe enum EncryptedOpening {
     static func open(
         _ vfs: UnsafeMutablePointer<sqlite3_vfs>?, _ name: UnsafePointer<CChar>?,
@@ -11,14 +11,14 @@ import Glibc
         unsafe EncryptedMethods.clear(file)
         var main: (entry: KeyEntry, opening: FileOpening)?
         if let name = unsafe name, flags & SQLITE_OPEN_MAIN_DB != 0 {
-            // Checked before the file below exists: an unknown token must not leave an empty file, let alone
-            // a plain one.
+            // Check before the VFS below creates the file: an unknown token must not leave an empty file, let
+            // alone an unencrypted one.
             let opening = unsafe FileOpening(name, flags)
             let target = opening.vacuumTarget
             let entry = if let token = opening.token { DatabaseKeyHandle.entry(token) } else { target?.entry }
             guard let entry else { return SQLITE_CANTOPEN }
             guard !entry.isRevoked else { return SQLITE_AUTH_USER_CODE }
-            if case .noFile = unsafe SuperJournal.place(name) { return SQLITE_CANTOPEN }
+            if case .noFile = unsafe SuperJournal.fileKind(at: name) { return SQLITE_CANTOPEN }
             main = (entry, opening)
         } else if let name = unsafe name, unsafe !isSound(name, flags) {
             return SQLITE_IOERR
@@ -28,14 +28,17 @@ import Glibc
         var fresh: UnsafePointer<CChar>?
         if let name = unsafe name, main != nil, flags & SQLITE_OPEN_CREATE != 0 {
             unsafe fresh = unsafe access(name, F_OK) == 0 ? nil : name
-            // An empty file becomes a database, too.
-            if case .vacant = unsafe SuperJournal.place(name), unsafe !FileBeside.allows(CText.bytes(name)) {
+            // SQLite also turns an empty file into a database.
+            if case .vacant = unsafe SuperJournal.fileKind(at: name),
+                unsafe !FileBeside.allows(CText.bytes(name))
+            {
                 return SQLITE_CANTOPEN
             }
         }
         let result = unsafe base.pointee.xOpen(base, name, lower, flags, outFlags)
-        // Made accessible to its owner only while it is still empty; SQLite gives the files beside it the
-        // same mode. Set by name, because closing a descriptor of the file would drop SQLite's locks.
+        // Restrict access to the owner while the file is still empty; SQLite creates the files beside it with
+        // the same mode. Change the mode by name, because closing a descriptor of the file would drop
+        // SQLite's locks.
         var isPrivate = true
         if result == SQLITE_OK, let fresh = unsafe fresh { isPrivate = unsafe chmod(fresh, 0o600) == 0 }
         guard result == SQLITE_OK, isPrivate else {
@@ -51,12 +54,12 @@ import Glibc
         return SQLITE_OK
     }
 
-    /// Reports whether a file beside a database may be opened. Another program may have created the files
-    /// that journals name; opening a pipe would block SQLite forever, while it holds a lock.
+    /// Reports whether a file beside a database may be opened. Another program may have created a file that a
+    /// journal names, and opening a pipe would block SQLite forever while it holds a lock.
     private static func isSound(_ name: UnsafePointer<CChar>, _ flags: Int32) -> Bool {
         let isSuper = flags & SQLITE_OPEN_SUPER_JOURNAL != 0
         guard unsafe !isSuper || SuperJournal.mayOpen(name, flags) else { return false }
-        if case .noFile = unsafe SuperJournal.place(name) { return false }
+        if case .noFile = unsafe SuperJournal.fileKind(at: name) { return false }
         return true
     }
 
@@ -69,7 +72,7 @@ import Glibc
         if flags & SQLITE_OPEN_SUPER_JOURNAL != 0 { return PlainFile(lower: lower) }
         let isJournal = flags & SQLITE_OPEN_MAIN_JOURNAL != 0
         guard isJournal || flags & SQLITE_OPEN_WAL != 0 else { return nil }
-        // For a journal that is only inspected, SQLite does not always report the database.
+        // SQLite does not always report the database of a journal that it only inspects.
         if isJournal, flags & SQLITE_OPEN_READONLY != 0 { return JournalState(lower: lower) }
         guard
             let main = unsafe EncryptedMethods.object(sqlite3_database_file_object(name), registered.methods)

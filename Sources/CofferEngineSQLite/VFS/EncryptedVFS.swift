@@ -2,21 +2,23 @@ import CofferBase
 import CSQLite
 import Glibc
 
-/// The VFS `coffer`: encrypts the data that SQLite writes and passes it to the system's own VFS.
+/// The VFS `coffer`, which encrypts the data that SQLite writes and passes it to the VFS `unix`.
 @safe enum EncryptedVFS {
     static let name = "coffer"
-    /// Returns the format when the connection's database is encrypted; no other VFS answers this pragma.
+    /// The pragma that returns the format if the database of the connection is encrypted. No other VFS
+    /// answers it.
     static let proofPragma = "coffer_codec"
-    /// Puts the connection under the rules of ``ConnectionGuard``.
+    /// The pragma that puts the connection under the rules of ``ConnectionGuard``.
     static let guardPragma = "coffer_guard"
-    /// Makes a connection whose key was revoked discard everything derived from it.
+    /// The pragma that makes a connection whose key was revoked discard everything derived from the key.
     static let forgetPragma = "coffer_forget"
 
-    /// The memory that a registered VFS must keep forever.
+    /// The memory of the registered VFS, which is never freed.
     ///
-    /// `@unchecked Sendable` holds because after registration only SQLite changes it, under its own mutex.
+    /// `@unchecked Sendable` is safe because only SQLite changes this memory after registration, under its
+    /// own mutex.
     @safe struct Registered: @unchecked Sendable {
-        let shim: UnsafeMutablePointer<sqlite3_vfs>
+        let vfs: UnsafeMutablePointer<sqlite3_vfs>
         let base: UnsafeMutablePointer<sqlite3_vfs>
         let methods: UnsafeMutablePointer<sqlite3_io_methods>
     }
@@ -42,73 +44,73 @@ import Glibc
         guard sqlite3_initialize() == SQLITE_OK, let base = unsafe sqlite3_vfs_find("unix") else {
             return nil
         }
-        let shim = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+        let encryptedVFS = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
         let methods = UnsafeMutablePointer<sqlite3_io_methods>.allocate(capacity: 1)
         unsafe methods.initialize(to: EncryptedMethods.make())
-        unsafe shim.initialize(to: sqlite3_vfs())
-        unsafe fill(shim, over: base)
-        guard unsafe sqlite3_vfs_register(shim, 0) == SQLITE_OK else { return nil }
-        return unsafe Registered(shim: shim, base: base, methods: methods)
+        unsafe encryptedVFS.initialize(to: sqlite3_vfs())
+        unsafe fill(encryptedVFS, over: base)
+        guard unsafe sqlite3_vfs_register(encryptedVFS, 0) == SQLITE_OK else { return nil }
+        return unsafe Registered(vfs: encryptedVFS, base: base, methods: methods)
     }
 
     private static func fill(
-        _ shim: UnsafeMutablePointer<sqlite3_vfs>, over base: UnsafeMutablePointer<sqlite3_vfs>
+        _ encryptedVFS: UnsafeMutablePointer<sqlite3_vfs>, over base: UnsafeMutablePointer<sqlite3_vfs>
     ) {
-        // Version 2 lacks the calls that replace system calls.
-        unsafe shim.pointee.iVersion = 2
-        unsafe shim.pointee.szOsFile = Int32(EncryptedMethods.headSize) + base.pointee.szOsFile
-        unsafe shim.pointee.mxPathname = base.pointee.mxPathname
-        unsafe shim.pointee.zName = UnsafePointer(strdup(name))
-        unsafe shim.pointee.pAppData = UnsafeMutableRawPointer(base)
-        unsafe shim.pointee.xOpen = { vfs, name, file, flags, outFlags in
+        // Version 2 has no calls that replace system calls.
+        unsafe encryptedVFS.pointee.iVersion = 2
+        unsafe encryptedVFS.pointee.szOsFile = Int32(EncryptedMethods.headerSize) + base.pointee.szOsFile
+        unsafe encryptedVFS.pointee.mxPathname = base.pointee.mxPathname
+        unsafe encryptedVFS.pointee.zName = UnsafePointer(strdup(name))
+        unsafe encryptedVFS.pointee.pAppData = UnsafeMutableRawPointer(base)
+        unsafe encryptedVFS.pointee.xOpen = { vfs, name, file, flags, outFlags in
             unsafe EncryptedOpening.open(vfs, name, file, flags, outFlags)
         }
-        unsafe shim.pointee.xDelete = { vfs, name, sync in
+        unsafe encryptedVFS.pointee.xDelete = { vfs, name, sync in
             guard let name = unsafe name, unsafe SuperJournal.mayDelete(name) else {
                 return SQLITE_IOERR_DELETE_CODE
             }
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xDelete(base, name, sync)
         }
-        unsafe shim.pointee.xAccess = { vfs, name, flags, result in
+        unsafe encryptedVFS.pointee.xAccess = { vfs, name, flags, result in
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xAccess(base, name, flags, result)
         }
-        unsafe shim.pointee.xFullPathname = { vfs, name, size, output in
+        unsafe encryptedVFS.pointee.xFullPathname = { vfs, name, size, output in
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xFullPathname(base, name, size, output)
         }
-        unsafe shim.pointee.xRandomness = { vfs, size, output in
+        unsafe encryptedVFS.pointee.xRandomness = { vfs, size, output in
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xRandomness(base, size, output)
         }
-        unsafe shim.pointee.xSleep = { vfs, microseconds in
+        unsafe encryptedVFS.pointee.xSleep = { vfs, microseconds in
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xSleep(base, microseconds)
         }
-        unsafe shim.pointee.xCurrentTime = { vfs, result in
+        unsafe encryptedVFS.pointee.xCurrentTime = { vfs, result in
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xCurrentTime(base, result)
         }
-        unsafe shim.pointee.xCurrentTimeInt64 = { vfs, result in
+        unsafe encryptedVFS.pointee.xCurrentTimeInt64 = { vfs, result in
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xCurrentTimeInt64(base, result)
         }
-        unsafe shim.pointee.xGetLastError = { vfs, size, output in
+        unsafe encryptedVFS.pointee.xGetLastError = { vfs, size, output in
             let base = unsafe EncryptedVFS.base(vfs)
             return unsafe base.pointee.xGetLastError(base, size, output)
         }
-        // No extensions through this VFS: its xDlOpen never finds one.
-        unsafe shim.pointee.xDlOpen = { _, _ in nil }
-        unsafe shim.pointee.xDlError = { _, _, _ in }
-        unsafe shim.pointee.xDlSym = { _, _, _ in nil }
-        unsafe shim.pointee.xDlClose = { _, _ in }
+        // Finding no library in `xDlOpen` keeps extensions from being loaded through this VFS.
+        unsafe encryptedVFS.pointee.xDlOpen = { _, _ in nil }
+        unsafe encryptedVFS.pointee.xDlError = { _, _, _ in }
+        unsafe encryptedVFS.pointee.xDlSym = { _, _, _ in nil }
+        unsafe encryptedVFS.pointee.xDlClose = { _, _ in }
     }
 
     /// The longest path that SQLite accepts, in bytes.
     static var maxPathLength: Int64 { registered.map { Int64(unsafe $0.base.pointee.mxPathname) } ?? 0 }
 
-    /// Returns the path by which SQLite opens a database of this name; `nil` when it opens none.
+    /// Returns the full path that SQLite uses for a database of this name; `nil` if it opens none.
     static func fullPath(_ path: [UInt8]) -> [UInt8]? {
         guard let base = unsafe registered?.base else { return nil }
         let output = Scratch(count: Int(unsafe base.pointee.mxPathname) + 1)
@@ -118,13 +120,13 @@ import Glibc
         ) { start in
             unsafe base.pointee.xFullPathname(base, text, Int32(output.region.count), start)
         }
-        // An extended code of success reports a path that leads over a symbolic link.
+        // SQLite reports a path through a symbolic link with an extended code of `SQLITE_OK`.
         guard result & 0xff == SQLITE_OK else { return nil }
         return output.region.bytes.prefix { $0 != 0 }.map { $0 }
     }
 
     static func base(_ vfs: UnsafeMutablePointer<sqlite3_vfs>?) -> UnsafeMutablePointer<sqlite3_vfs> {
-        // Set at registration; SQLite passes every call its own VFS.
+        // `fill(_:over:)` sets `pAppData`, and SQLite passes the VFS itself to each of its calls.
         unsafe vfs.unsafelyUnwrapped.pointee.pAppData.assumingMemoryBound(to: sqlite3_vfs.self)
     }
 }

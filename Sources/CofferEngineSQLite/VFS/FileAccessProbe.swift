@@ -1,7 +1,6 @@
 import CSQLite
 
-/// A file of an open database, read and written in ways that no release of SQLite uses, to test how the VFS
-/// handles such accesses.
+/// An open file of a database, for tests that read and write it in ways that no release of SQLite does.
 @safe package final class FileAccessProbe {
     /// The kind of file to access.
     package enum File: Sendable { case main, journal, temporary }
@@ -16,7 +15,7 @@ import CSQLite
 
     deinit { unsafe sqlite3_close_v2(connection) }
 
-    /// Opens the database, runs `sql`, which leaves the file open, and returns a probe for the file.
+    /// Opens the database, runs `sql`, which must leave the file open, and returns a probe for the file.
     package static func open(_ uri: String, _ kind: File, after sql: String) -> FileAccessProbe? {
         var connection: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI
@@ -38,7 +37,7 @@ import CSQLite
 
     private var methods: sqlite3_io_methods { unsafe file.pointee.pMethods.pointee }
 
-    /// Reads. Returns SQLite's code and the bytes.
+    /// Reads from the file. Returns SQLite's result code and the bytes.
     package func read(_ count: Int, at offset: Int64) -> (code: Int32, bytes: [UInt8]) {
         var bytes = [UInt8](repeating: 0xee, count: count)
         let code = unsafe bytes.withUnsafeMutableBytes { bytes in
@@ -47,14 +46,14 @@ import CSQLite
         return (code, bytes)
     }
 
-    /// Writes. Returns SQLite's code.
+    /// Writes to the file. Returns SQLite's result code.
     package func write(_ bytes: [UInt8], at offset: Int64) -> Int32 {
         unsafe bytes.withUnsafeBytes { bytes in
             unsafe methods.xWrite(file, bytes.baseAddress, Int32(bytes.count), offset)
         }
     }
 
-    /// Truncates the file. Returns SQLite's code.
+    /// Truncates the file. Returns SQLite's result code.
     package func truncate(to size: Int64) -> Int32 { unsafe methods.xTruncate(file, size) }
 
     /// The device characteristics that the file reports.
@@ -63,18 +62,19 @@ import CSQLite
     /// The sector size that the file reports.
     package var sectorSize: Int32 { unsafe methods.xSectorSize(file) }
 
-    /// The version of its methods: memory mapping is among them from 3 on.
+    /// The version of the file's methods. Versions from 3 on include memory mapping.
     package var version: Int32 { methods.iVersion }
 
-    /// Makes the VFS delete a file. Returns SQLite's code.
+    /// Makes the VFS delete a file. Returns SQLite's result code.
     package static func delete(_ path: String) -> Int32 {
-        guard let vfs = unsafe EncryptedVFS.registered?.shim else { return SQLITE_ERROR }
+        guard let vfs = unsafe EncryptedVFS.registered?.vfs else { return SQLITE_ERROR }
         return unsafe vfs.pointee.xDelete(vfs, path, 0)
     }
 
-    /// Makes the VFS open a file as a super-journal, to read or to create it. Returns SQLite's code.
+    /// Makes the VFS open a file as a super-journal, either to read it or to create it. Returns SQLite's
+    /// result code.
     package static func openSuperJournal(_ path: String, isNew: Bool) -> Int32 {
-        guard let vfs = unsafe EncryptedVFS.registered?.shim else { return SQLITE_ERROR }
+        guard let vfs = unsafe EncryptedVFS.registered?.vfs else { return SQLITE_ERROR }
         let memory = Scratch(count: Int(unsafe vfs.pointee.szOsFile))
         let mode =
             isNew ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE : SQLITE_OPEN_READONLY

@@ -9,7 +9,7 @@ enum FileBeside {
     private static let log = Array("-wal".utf8)
     private static let suffixes = [journal, log, Array("-shm".utf8)]
 
-    /// Returns why no new database may have a path; `nil` when it may.
+    /// Returns the reason to refuse a new database at a path; `nil` if the path is allowed.
     static func refusal(_ path: FilePath) -> CofferError? {
         let bytes = FileNameBytes.of(path)
         if isName(bytes) {
@@ -23,33 +23,35 @@ enum FileBeside {
                 + "database, but is not: move it, or choose another name.")
     }
 
-    /// Reports whether a new database may have a path.
+    /// Reports whether a new database may be created at a path.
     static func allows(_ path: [UInt8]) -> Bool {
         !isName(path) && ![journal, log].contains { isStranger(path + $0, $0) }
     }
 
-    /// Reports whether SQLite would take a new file with this path for part of an existing database, and then
-    /// play it back into that database.
+    /// Reports whether a path is that of a file beside an existing database. SQLite would take a new file
+    /// with this path for part of that database, and could play it back.
     private static func isName(_ path: [UInt8]) -> Bool {
         suffixes.contains { suffix in
             guard path.count > suffix.count, path.suffix(suffix.count).elementsEqual(suffix) else {
                 return false
             }
-            if case .vacant = SuperJournal.place(path.dropLast(suffix.count)) { return false }
+            if case .vacant = SuperJournal.fileKind(at: path.dropLast(suffix.count)) { return false }
             return true
         }
     }
 
-    /// Reports whether a file has the name of a journal or a WAL, but does not begin like one: SQLite would
-    /// remove it, or overwrite it, when it creates the database.
+    /// Reports whether a file has the name of a journal or a WAL but does not begin like one. SQLite would
+    /// remove or overwrite such a file when it creates the database.
     private static func isStranger(_ path: [UInt8], _ suffix: [UInt8]) -> Bool {
-        guard case .file = SuperJournal.place(path), let name = FileNameBytes.path(path) else { return false }
+        guard case .file = SuperJournal.fileKind(at: path), let name = FileNameBytes.path(path) else {
+            return false
+        }
         let start = Scratch(count: 8)
         let count: Int?
         do throws(CofferError) {
             count = try read(name, into: start.region)
         } catch {
-            // Another process that creates the same database has just finished with the file.
+            // The file is gone if another process that creates the same database has just finished with it.
             return error.code != .absent
         }
         guard count == start.region.count else { return count != 0 }
@@ -59,8 +61,7 @@ enum FileBeside {
         return suffix == log ? !isLog : !isJournal
     }
 
-    /// Reads the beginning of a file. Returns how many bytes of it exist; `nil` when that cannot be
-    /// determined.
+    /// Reads the beginning of a file. Returns the number of bytes read; `nil` if the read fails.
     private static func read(_ name: FilePath, into start: SharedMemoryRegion) throws(CofferError) -> Int? {
         let file = try Descriptor.open(name, [.read, .nonBlocking])
         return start.withMutableSpan { try? file.read(at: 0, into: &$0) }

@@ -1,33 +1,32 @@
 import CSQLite
 
-/// Where a database file ends, and the pages that SQLite skips on the way there.
+/// The end of a database file. Fills the holes that SQLite would leave when it writes past the end.
 ///
-/// SQLite does not write a page that holds nothing. In a database that vacuums itself it still reads such a
-/// page, and takes the zeros of the hole in the file for its content. Therefore a hole is filled with pages
-/// of zeros, sealed like any other. So is page 1, when the first transaction of a new database writes other
-/// pages before it: its plaintext bytes contain the salt, without which the owner of a crash's journal could
-/// not be determined.
+/// SQLite does not write an unused page. In a database with `auto_vacuum`, it still reads such a page and
+/// takes the zeros of the hole in the file for its content. Therefore this type fills a hole with pages of
+/// zeros, sealed like any other page. It also fills in page 1 if the first transaction of a new database
+/// writes other pages first: the plaintext bytes of page 1 contain the salt, and without it a journal left by
+/// a crash could not be matched to its key.
 struct FileEnd {
-    /// Where the file ends, with space for page 1 once the file has any bytes; `nil` when it has to be
-    /// queried: another connection may have changed it before this one acquired the lock.
+    /// The end of the file, which includes space for page 1 once the file has any bytes. `nil` if the end
+    /// must be queried, because another connection may have changed it before this one acquired the lock.
     private var end: Int64?
-    /// Whether the file ends within a page, which `end` excludes.
+    /// Whether the file ends within a page, which ``end`` excludes.
     private var isTorn = false
-    /// The number of pages that existed before. If one of them is missing, that is damage, and the page stays
-    /// unreadable.
+    /// The number of pages that existed before. A missing page among them is damage, and stays unreadable.
     private var former: Int64 = 0
 
-    /// Queries the end again: a lock was acquired, or the file was truncated.
+    /// Forgets the end, so that the next write queries it: a lock was acquired, or the file was truncated.
     mutating func forget() { end = nil }
 
-    /// Fills holes from here on, but none among the first `former` pages.
+    /// Fills holes from now on, except among the first `former` pages.
     mutating func fill(behind former: UInt32) { (end, self.former) = (nil, Int64(former)) }
 
-    /// Fills no holes: the pages that SQLite writes now existed before.
+    /// Fills no holes from now on: the pages that SQLite writes next existed before.
     mutating func leave() { former = Int64.max }
 
-    /// Writes the page at `offset`, and before it the missing pages from the end of the file on, which
-    /// `zeros` seals.
+    /// Writes the page at `offset`. First writes the missing pages between the end of the file and `offset`,
+    /// which `zeros` seals.
     mutating func write(
         _ page: SharedMemoryRegion, at offset: Int64, to file: UnderlyingFile,
         zeros: (_ number: UInt32, _ page: SharedMemoryRegion) -> Bool
@@ -35,14 +34,14 @@ struct FileEnd {
         let size = Int64(page.count)
         if end == nil {
             var bytes: Int64 = 0
-            // SQLite distinguishes a lack of memory from other failures.
+            // Return the result code, because SQLite distinguishes a lack of memory from other failures.
             let result = unsafe file.fileSize(&bytes)
             guard result == SQLITE_OK else { return result }
             end = bytes > 0 ? max(bytes / size, 1) * size : 0
             isTorn = bytes > size && bytes % size != 0
         }
         if let start = end, start < offset, former < offset / size {
-            // Zeros would replace what is left of a page.
+            // A page of zeros would replace what remains of a torn page.
             guard !isTorn else { return SQLITE_IOERR_DATA_CODE }
             let sealed = Scratch(count: page.count)
             for number in max(start / size, former)..<(offset / size) {

@@ -1,18 +1,20 @@
 import CSQLite
 
-/// How SQLite opened a database file.
+/// The way in which SQLite opened a database file.
 struct FileOpening {
-    /// The full path.
+    /// The full path of the file.
     let path: [UInt8]
-    /// The token in the file's name that stands for a key; `nil` for the copy that `VACUUM INTO` creates.
+    /// The token that names the key in the file's name; `nil` for a copy that `VACUUM INTO` creates under the
+    /// key of its source.
     let token: String?
     let isWritable: Bool
-    /// Whether a new database reserves the space for `auto_vacuum` from its first page on.
+    /// Whether a new database gets the pages for `auto_vacuum` from its first page on.
     let hasPointerMap: Bool
-    /// Set when it is the copy of a `VACUUM INTO`, even if its name has a token.
+    /// The description of the copy, if the file is one that `VACUUM INTO` creates, with or without a token;
+    /// otherwise `nil`.
     let vacuumTarget: VacuumTarget?
 
-    /// Whether it is the file that a key was registered for, not a copy of another.
+    /// Whether the file is the one for which a key was registered, not a copy of another database.
     var isOwn: Bool { token != nil && vacuumTarget == nil }
 
     init(_ name: UnsafePointer<CChar>, _ flags: Int32) {

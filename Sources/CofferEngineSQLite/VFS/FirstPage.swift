@@ -1,19 +1,19 @@
 import CSQLite
 import CofferBase
 
-/// Creates the first page of a database that vacuums itself.
+/// Creates the first page of a database with `auto_vacuum`.
 ///
-/// SQLite accepts `PRAGMA auto_vacuum` only while it may still choose a database's page size. Here that is
-/// pinned from the start, with the reserved bytes at the end of each page. So a separate connection, which
+/// SQLite accepts `PRAGMA auto_vacuum` only while it may still choose the page size of a database. The
+/// encrypting VFS fixes the page size and the reserve from the start. Therefore a separate connection, which
 /// gets the setting when it opens the empty file, creates the first page, under SQLite's own locks and
 /// journal.
 enum FirstPage {
-    /// The parameter in a file's name for a new database with the pages for `auto_vacuum`.
+    /// The URI parameter that creates a new database with the pages for `auto_vacuum`.
     static let parameter = "coffer_pointer_map"
     private static let busyTimeout: Int32 = 10_000
 
-    /// Returns the number that `PRAGMA auto_vacuum` is set to; `nil` for off and for values that SQLite does
-    /// not understand.
+    /// Returns the number of an `auto_vacuum` mode; `nil` for `NONE` and for values that SQLite does not
+    /// understand.
     private static func mode(_ value: String) -> Int? {
         switch value.foldedASCII {
         case "full", "1": 1
@@ -22,7 +22,7 @@ enum FirstPage {
         }
     }
 
-    /// Creates the page when the pragma's value asks for it. Returns SQLite's code.
+    /// Creates the page if the value of the pragma turns `auto_vacuum` on. Returns SQLite's result code.
     static func make(_ value: String, at path: [UInt8], token: String) -> Int32 {
         guard let mode = mode(value) else { return SQLITE_OK }
         let query = "vfs=\(EncryptedVFS.name)&\(DatabaseKeyHandle.tokenParameter)=\(token)&\(parameter)=1"
@@ -42,7 +42,7 @@ extension DatabaseFile {
     func prepareAutoVacuum(_ value: String) -> Int32 {
         var level: Int32 = 0
         let isKnown = unsafe lower.control(SQLITE_FCNTL_LOCKSTATE, &level) == SQLITE_OK
-        // Inside a transaction SQLite has already found the database empty.
+        // Inside a transaction, SQLite has already read that the database is empty.
         guard let token = opening.token, opening.isWritable, !opening.hasPointerMap, !entry.isReadOnly,
             lower.size == 0, isKnown, level == SQLITE_LOCK_NONE
         else { return SQLITE_NOTFOUND }
@@ -57,9 +57,9 @@ extension DatabaseFile {
     /// The state of page 1.
     enum FirstPageState {
         case opens
-        /// It does not open, or does not exist.
+        /// The page does not open under the key, or does not exist.
         case foreign
-        /// Its state is unknown.
+        /// The page cannot be read, so its state is unknown.
         case unreadable(Int32)
     }
 }

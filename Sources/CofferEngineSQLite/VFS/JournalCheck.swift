@@ -1,23 +1,23 @@
 import CSQLite
 
-/// Checks a hot journal before SQLite plays it back, and decides which part of it to trust.
+/// Checks a hot journal before SQLite plays it back, and decides which part of the journal to trust.
 ///
 /// SQLite ends a rollback at the first record whose checksum does not match, and then deletes the journal.
-/// That is right for records that were never flushed, but loses the database if the key is wrong or a bit
-/// flipped. When the two cannot be distinguished, the journal stays.
+/// That is right for records that were never flushed, but destroys the database if the key is wrong or a bit
+/// was flipped. If the check cannot tell these cases apart, the journal stays.
 struct JournalCheck {
     enum Verdict {
-        /// SQLite may play it back; the part from `end` on is torn.
+        /// SQLite may play the journal back; the part from `end` on is torn.
         case plays(end: Int64)
-        /// Some of it was changed, or cut off, after it was written.
+        /// A part of the journal was changed or cut off after it was written.
         case damaged
-        /// Nothing in it proves that it was written under this key.
+        /// Nothing proves that the journal was written under this key.
         case unknown
-        /// It cannot be read.
+        /// The journal or the database cannot be read, for the reason in SQLite's result code.
         case unreadable(Int32)
     }
 
-    /// One header, as SQLite interprets it.
+    /// The records after one header, as SQLite interprets the header.
     private struct Segment {
         let start: Int64
         let count: UInt32
@@ -25,7 +25,8 @@ struct JournalCheck {
         let databaseSize: UInt32
         let sectorSize: Int64
 
-        /// Without synchronisation SQLite does not maintain the count: everything that follows is records.
+        /// Whether all that follows the header is records: with `synchronous = OFF`, SQLite does not maintain
+        /// the count.
         var isOpen: Bool { count == UInt32.max }
     }
 
@@ -36,9 +37,9 @@ struct JournalCheck {
     private var record: JournalRecord
     private var size: Int64 = 0
     private var isSealed = false
-    /// The pages that the database had and no longer has, until a record of them is found.
+    /// The pages that are missing from the database and for which the check has not yet found a record.
     private var lacking: Set<UInt32> = []
-    /// Whether anything in the journal is authentic.
+    /// Whether something in the database or the journal has opened under the key.
     private var isProven: Bool { main.isProven }
 
     init(lower: UnderlyingFile, main: DatabaseFile) {
@@ -51,21 +52,21 @@ struct JournalCheck {
     mutating func run() -> Verdict {
         guard let size = lower.size else { return .unreadable(SQLITE_IOERR) }
         self.size = size
-        // The journal belongs to the file that took this file's name.
+        // The journal belongs to the file that now has the name of this file.
         guard !main.hasMoved else { return .unreadable(SQLITE_READONLY_DBMOVED_CODE) }
         if let refusal = refusedEnding() { return refusal }
-        // Without a whole header, no page of the database was changed yet.
+        // Before the whole header is on the disk, SQLite changes no page of the database.
         guard size >= Int64(sector.region.count) else { return ifOwn(.plays(end: 0)) }
         let result = lower.read(sector.region, at: 0)
         guard result == SQLITE_OK else { return .unreadable(result) }
-        // Zeros begin a finished journal, and one whose records were never flushed.
+        // A finished journal begins with zeros, and so does a journal whose records were never flushed.
         guard sector.region.setBits(in: 0..<JournalRecord.magic.count) > 1 else {
             return ifOwn(.plays(end: 0))
         }
         guard var segment = firstSegment() else { return withoutHeader() }
-        // The first transaction of a new database, of which nothing reached the disk. If anything did, so did
-        // the salt, and the journal is sealed under the key: anything else may be a database whose first page
-        // is damaged.
+        // The journal is of the first transaction of a new database. If the file is blank, nothing of the
+        // transaction reached the disk. Otherwise the salt did, too, and the journal must be sealed under the
+        // key: without that, the file may be a database whose first page is damaged.
         if segment.databaseSize == 0 {
             guard let isBlank = main.isBlank else { return .unreadable(SQLITE_IOERR_READ_CODE) }
             if isBlank { return .plays(end: size) }
@@ -76,8 +77,8 @@ struct JournalCheck {
         if isSealed { main.prove() }
         guard let count = main.pageCount else { return .unreadable(SQLITE_IOERR_FSTAT_CODE) }
         let former = Int64(segment.databaseSize)
-        // SQLite truncates a database only after its transaction has ended. A missing page either has a
-        // record, or is lost: SQLite would create a page of zeros in its place.
+        // SQLite truncates a database only after the transaction has ended. A missing page that has no record
+        // is lost: SQLite would create a page of zeros in its place.
         if count < former {
             guard former - count <= size / record.size else { return damage }
             lacking = Set((UInt32(count) + 1)...segment.databaseSize)
@@ -96,17 +97,18 @@ struct JournalCheck {
         }
     }
 
-    /// Returns the verdict on a journal whose end names something other than a super-journal.
+    /// Returns the verdict on a journal whose end names something other than a valid super-journal; `nil` if
+    /// its end is in order.
     private func refusedEnding() -> Verdict? {
         switch SuperJournal.ending(size, lower.read) {
         case .none: return nil
         case .stranger: return damage
         case .unreadable(let code): return .unreadable(code)
         case .name(let name, _):
-            switch SuperJournal.place(name) {
+            switch SuperJournal.fileKind(at: name) {
             case .vacant, .file: return nil
             case .noFile: return damage
-            // SQLite would take the super-journal for deleted, and drop the journal.
+            // SQLite would take the super-journal for deleted, and delete the journal.
             case .unreadable: return .unreadable(SQLITE_IOERR_ACCESS_CODE)
             }
         }
@@ -117,13 +119,13 @@ struct JournalCheck {
         return isProven ? .plays(end: end) : ifOwn(.plays(end: end))
     }
 
-    /// Returns the verdict on a journal without a first header. A power cut can garble the header's sector
-    /// while the journal is flushed; the database is then unchanged. It counts as unchanged if every record
-    /// that opens equals the page in the database, and no later header proves that the first one was once
-    /// whole.
+    /// Returns the verdict on a journal without a valid first header. A power failure while SQLite flushes
+    /// the journal can garble the sector of the header, and the database is then unchanged. The database
+    /// counts as unchanged if every record that opens equals the page in the database, and if no later header
+    /// proves that the first header was once whole.
     private mutating func withoutHeader() -> Verdict {
         guard case .opens = main.firstPage else { return ifOwn(.damaged) }
-        // A nearly correct header has lost bits, which a crash does not cause.
+        // A header that is almost correct has flipped bits, which a crash does not cause.
         guard sector.region.part(0, 8).distance(to: JournalRecord.magic) >= Self.garbledBits else {
             return .damaged
         }
@@ -144,11 +146,11 @@ struct JournalCheck {
         return hasOwnRecord ? .plays(end: 0) : .damaged
     }
 
-    /// The number of the mark's 64 bits that differ at least in a sector of garbage, except in one case of
-    /// ten thousand.
+    /// The number of the magic's 64 bits that must differ for a sector to count as garbled. Random bytes
+    /// differ in fewer bits only in about one of 80,000 cases.
     private static let garbledBits = 16
 
-    /// Reports whether a header follows a segment that ends at `offset`.
+    /// Reports whether a header follows the records that end at `offset`.
     private func isHeader(at offset: Int64) -> Bool {
         let step = Int64(JournalSeal.sectorSize)
         let place = (offset + step - 1) / step * step
@@ -163,7 +165,7 @@ struct JournalCheck {
         main.codec.journalSeal?.isAuthentic(sector.region, at: offset, number: number.region) == true
     }
 
-    /// Returns the journal's first header; `nil` when there is none.
+    /// Returns the first header of the journal; `nil` if there is none.
     private mutating func firstSegment() -> Segment? {
         let sectorSize = Int64(sector.region.bigEndian32(20))
         guard sector.region.part(0, 8).equals(JournalRecord.magic), (32...65536).contains(sectorSize),
@@ -187,7 +189,8 @@ struct JournalCheck {
         case stop(Verdict)
     }
 
-    /// Returns what is at the place where a header may follow.
+    /// Returns the header after the records that end at `offset`; otherwise the end of the journal, or a
+    /// verdict.
     private func next(at offset: Int64, _ previous: Segment) -> Next {
         let place = (offset + previous.sectorSize - 1) / previous.sectorSize * previous.sectorSize
         guard place + previous.sectorSize <= size else { return .end(place) }
@@ -198,7 +201,7 @@ struct JournalCheck {
         let mark = sector.region.part(0, 8)
         if isSealed {
             let isOwn = JournalSeal.number(in: sector.region).equals(number.region)
-            // The remains of a former transaction have another number.
+            // A header that remains from an earlier transaction has another number.
             guard isAuthentic(at: place) else { return isOwn ? .stop(.damaged) : .end(place) }
         } else if mark.distance(to: JournalRecord.magic) == 1 {
             return .stop(.damaged)
@@ -229,16 +232,17 @@ struct JournalCheck {
             }
             offset += record.size
         }
-        // There is one record more than the header counts: the count is wrong.
+        // One more record than the header counts is whole, so the count is wrong.
         guard !isSealed, !segment.isOpen else { return .goOn(offset) }
         if case .whole = record.read(lower, at: offset, start: segment.sumStart) { return .stop(damage) }
         return .goOn(offset)
     }
 
-    /// The verdict on damage: definite only when the key is known to be right.
+    /// The verdict on damage. It is definite only if the key is known to be right.
     private var damage: Verdict { isProven ? .damaged : ifOwn(.damaged) }
 
-    /// Returns the verdict when only page 1 can prove that the key is right.
+    /// Returns `verdict` if page 1 opens and so proves that the key is right; otherwise the verdict that
+    /// follows from page 1.
     private func ifOwn(_ verdict: Verdict) -> Verdict {
         switch main.firstPage {
         case .opens: verdict
@@ -247,13 +251,13 @@ struct JournalCheck {
         }
     }
 
-    /// Decides whether a crash can have torn the record at `offset`: only if nothing that was written after
-    /// it exists.
+    /// Decides whether a crash can have torn the record at `offset`: only if nothing exists that was written
+    /// later.
     private mutating func torn(at offset: Int64, _ segment: Segment) -> Progress {
         if segment.isOpen { return isFollowed(offset, segment) ? .stop(damage) : .end(offset) }
-        // The records that the headers of a sealed journal count were flushed before.
+        // SQLite flushed the records that a header of a sealed journal counts before it wrote the count.
         if isSealed { return .stop(damage) }
-        // Pages of the database are changed only after the records of their segment were flushed.
+        // SQLite changes pages of the database only after it has flushed the records of their segment.
         var place = segment.start
         while place < segment.start + Int64(segment.count) * record.size, place < size {
             if case .whole = record.read(lower, at: place, start: segment.sumStart),

@@ -1,11 +1,11 @@
 import CSQLite
 
-/// The rollback journal: headers and page numbers in plaintext, page images encrypted like the pages
-/// themselves.
+/// The rollback journal. Its headers and page numbers are in plaintext; its page images are encrypted like
+/// the pages themselves.
 ///
 /// A record is the page number (4), the page, and the checksum (4). SQLite computes the checksum over the
-/// decrypted page. On the disk it is over the ciphertext, as in SQLCipher's journals, so it is shifted by the
-/// difference.
+/// decrypted page. On the disk, the checksum covers the ciphertext, as in the journals of SQLCipher, so this
+/// file shifts each checksum by the difference.
 final class JournalFile: EncryptedFile {
     private let main: DatabaseFile
     private let scratch: Scratch
@@ -15,29 +15,29 @@ final class JournalFile: EncryptedFile {
         var number: UInt32
         var offset: Int64
     }
-    /// The page number last read or written, and the offset of the page that may follow.
+    /// The page number that was last read or written, and the offset of the page that may follow it.
     private var number: Record?
     private struct Sum {
         var offset: Int64
-        /// The difference between the checksum on the disk and SQLite's own.
+        /// The difference between the checksum on the disk and that of SQLite.
         var shift: UInt32
-        /// The value to return, whatever is on the disk.
+        /// The value to return instead of the checksum on the disk; `nil` to return the shifted checksum.
         var answer: UInt32?
     }
-    /// The offset of the checksum that may follow a page.
+    /// The checksum that may follow a page.
     private var sum: Sum?
     /// The offset of the header that was last read.
     private var header: Int64?
     private var hasWritten = false
-    /// The verdict on a journal that a crash left, reached before SQLite receives its first byte.
+    /// The verdict on a journal that a crash left, reached before SQLite reads its first byte.
     private var verdict: JournalCheck.Verdict?
 
-    /// The sector of the last written header, and its offset.
+    /// The sector of the header that was last written.
     private let sector = Scratch(count: JournalSeal.sectorSize)
     private var sectorOffset: Int64?
     /// The random number that all headers of one transaction share.
     private let ownNumber = Scratch(count: JournalSeal.numberSize)
-    /// Whether everything written here was flushed.
+    /// Whether everything that was written here has been flushed.
     private var isFlushed = true
 
     init(lower: UnderlyingFile, main: DatabaseFile) {
@@ -54,7 +54,7 @@ final class JournalFile: EncryptedFile {
 
     override func read(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
-        let refusal = look()
+        let refusal = inspect()
         guard refusal == SQLITE_OK else { return refusal }
         if region.count == page { return readPage(region, at: offset) }
         guard region.count < page else {
@@ -66,8 +66,8 @@ final class JournalFile: EncryptedFile {
         note(region.count <= 8 ? "read \(region.count)" : "read name")
         if region.count == 8, region.equals(JournalRecord.magic) {
             header = offset
-            // The remains of a former transaction must not count as a new segment behind the end. The name of
-            // a super-journal ends in the same mark, at the end of the file.
+            // SQLite must not take the remains of an earlier transaction for a new segment past the end. The
+            // same magic also follows the name of a super-journal, at the end of the file.
             if let end, offset >= end, let size = lower.size, offset + 8 < size { region.zero() }
         }
         guard region.count == 4 else { return SQLITE_OK }
@@ -81,22 +81,24 @@ final class JournalFile: EncryptedFile {
         return SQLITE_OK
     }
 
-    /// SQLite drops a journal shorter than a header without reading it, because of its size alone.
+    /// Checks the journal before SQLite receives its size: SQLite deletes a journal that is shorter than a
+    /// header without reading it.
     override func fileSize(_ size: UnsafeMutablePointer<Int64>?) -> Int32 {
-        let refusal = look()
+        let refusal = inspect()
         guard refusal == SQLITE_OK else { return refusal }
         return unsafe lower.fileSize(size)
     }
 
-    /// Checks a journal that a crash left. Returns the code that keeps SQLite from touching it.
-    private func look() -> Int32 {
+    /// Checks a journal that a crash left. Returns `SQLITE_OK`, or the result code that keeps SQLite from
+    /// playing the journal back and deleting it.
+    private func inspect() -> Int32 {
         guard !hasWritten else { return SQLITE_OK }
         if verdict == nil {
             verdict = main.tryingIdentity {
                 var check = JournalCheck(lower: lower, main: main)
                 return check.run()
             }
-            // The pages that are played back were in the database before: a page missing there is damage.
+            // The pages to play back were in the database before, so a page that is missing there is damage.
             if case .plays = verdict { main.end.leave() }
         }
         return switch verdict {
@@ -107,7 +109,7 @@ final class JournalFile: EncryptedFile {
         }
     }
 
-    /// The offset at which the torn part begins.
+    /// The offset at which the torn part of a journal that a crash left begins.
     private var end: Int64? { if !hasWritten, case .plays(let end) = verdict { end } else { nil } }
 
     private func readPage(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
@@ -131,7 +133,7 @@ final class JournalFile: EncryptedFile {
         return SQLITE_OK
     }
 
-    /// Handles a record that a crash tore: the checksum that SQLite reads next must not match, so that it
+    /// Handles a record that a crash tore. The checksum that SQLite reads next must not match, so that SQLite
     /// stops there.
     private func torn(_ region: SharedMemoryRegion, after offset: Int64) -> Int32 {
         region.zero()
@@ -139,7 +141,7 @@ final class JournalFile: EncryptedFile {
         guard let header, lower.read(start, at: header + 12) == SQLITE_OK else {
             return SQLITE_IOERR_DATA_CODE
         }
-        // The returned page is all zeros, so its correct checksum would be the header's start value.
+        // SQLite receives a page of zeros, so the correct checksum would be the start value in the header.
         sum = Sum(offset: offset, shift: 0, answer: start.bigEndian32(0) &+ 1)
         return SQLITE_OK
     }
@@ -186,9 +188,10 @@ final class JournalFile: EncryptedFile {
         return writeSector(at: offset)
     }
 
-    /// Writes the header's first 12 bytes, mark and count, again once its records are written. With
-    /// `synchronous = NORMAL` SQLite leaves open which of them reaches the disk first. Here the records do,
-    /// so that a counted record that does not match is damage and not a torn end.
+    /// Writes the first 12 bytes of the header, the magic and the count, again after its records are written.
+    /// With `synchronous = NORMAL`, SQLite leaves open whether the count or the records reach the disk first.
+    /// This function flushes the records first, so that a counted record that does not match is damage and
+    /// not a torn end.
     private func countRecords(_ region: SharedMemoryRegion, at offset: Int64, areFlushed: Bool) -> Int32 {
         guard sectorOffset == offset else { return SQLITE_IOERR }
         if !areFlushed {
@@ -212,12 +215,13 @@ final class JournalFile: EncryptedFile {
         return result
     }
 
-    /// Headers, parts of them, zeros over them, and the name of a super-journal.
+    /// Reports whether SQLite writes such bytes to a journal: a header, a part of a header, zeros over a
+    /// header, or the name of a super-journal.
     private func isKnown(_ region: SharedMemoryRegion) -> Bool {
         switch region.count {
         case 1, 28: region.isZero
         case 8, 12: region.part(0, 8).equals(JournalRecord.magic)
-        // A header gets its mark when the records after it are flushed.
+        // SQLite writes the magic of a header when it has flushed the records after it.
         case 512: region.part(0, 8).equals(JournalRecord.magic) || region.part(0, 12).isZero
         default: region[0] == UInt8(ascii: "/")
         }

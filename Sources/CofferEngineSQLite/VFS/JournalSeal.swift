@@ -1,10 +1,11 @@
 import CofferEngine
 
-/// Authenticates the headers of a rollback journal, in the bytes of their sector that SQLite leaves unused.
+/// Authenticates the headers of a rollback journal with a tag in the part of their sector that SQLite does
+/// not use.
 ///
-/// SQLite trusts the number of records, the database's former size and the rest of a header. After the
-/// header's 28 bytes come the journal's own random number (16) and the tag (32). A journal that SQLCipher
-/// wrote, or Coffer before there were seals, has zeros there.
+/// SQLite trusts the number of records, the former size of the database and the rest of a header. The random
+/// number of the journal (16) and the tag (32) follow the 28 bytes of the header. In a journal that SQLCipher
+/// or an early version of Coffer wrote, these bytes are zero.
 struct JournalSeal {
     static let headerSize = 28
     static let sectorSize = 512
@@ -14,25 +15,26 @@ struct JournalSeal {
     private static let tagSize = 32
 
     private let mac: PageMAC
-    /// The offset, the header, the journal's number.
+    /// The authenticated data: the offset (8), the header (28) and the number of the journal (16).
     private let work = Scratch(count: 8 + headerSize + numberSize)
     private let tag = Scratch(count: tagSize)
 
-    /// `nil` when OpenSSL fails, which happens only when memory runs out.
+    /// Creates a seal. Returns `nil` if OpenSSL fails, which happens only when memory runs out.
     init?(keys: DerivedKeys) {
         guard let key = try? keys.journalKey(), let mac = PageMAC("SHA256", size: Self.tagSize, key: key.span)
         else { return nil }
         self.mac = mac
     }
 
-    /// Writes the number and the tag into a sector that begins with a header.
+    /// Writes the number and the tag into a sector that begins with a header. Returns `false` if OpenSSL
+    /// fails.
     func seal(_ sector: SharedMemoryRegion, at offset: Int64, number: SharedMemoryRegion) -> Bool {
         sector.copy(number, at: Self.numberOffset)
         return authenticate(
             sector, at: offset, number: number, tag: sector.part(Self.tagOffset, Self.tagSize))
     }
 
-    /// Reports whether the sector's header is authentic for the journal of this number at this offset.
+    /// Reports whether the header in the sector is authentic at this offset of the journal with this number.
     func isAuthentic(_ sector: SharedMemoryRegion, at offset: Int64, number: SharedMemoryRegion) -> Bool {
         authenticate(sector, at: offset, number: number, tag: tag.region)
             && PageMAC.equal(tag.region, sector.part(Self.tagOffset, Self.tagSize))
@@ -49,12 +51,12 @@ struct JournalSeal {
         return mac.authenticate(body, number: work.region.part(0, 8), tag: tag)
     }
 
-    /// Reports whether there is a seal at all.
+    /// Reports whether the sector has a seal, authentic or not.
     static func isSealed(_ sector: SharedMemoryRegion) -> Bool {
         !sector.part(numberOffset, numberSize + tagSize).isZero
     }
 
-    /// Returns the number in the sector.
+    /// Returns the number of the journal that the sector contains.
     static func number(in sector: SharedMemoryRegion) -> SharedMemoryRegion {
         sector.part(numberOffset, numberSize)
     }

@@ -2,26 +2,26 @@ import CSQLite
 import Glibc
 import Synchronization
 
-/// SQLite's own parsing of a database's name, for the tests that compare ``DatabaseURI`` with it. Opens
-/// nothing except two VFSs that record which names they are asked to open.
+/// Shows how SQLite itself parses the name of a database, for the tests that compare ``DatabaseURI`` with it.
+/// Registers two VFSs that record the names of the files that SQLite asks them to open, and open none.
 @safe package enum NameProbe {
-    /// How SQLite interpreted a name.
+    /// The way in which SQLite interpreted a name.
     package enum Answer: Sendable, Equatable {
-        /// It asked a VFS for a file.
+        /// SQLite asked one of the two VFSs to open a file.
         case file(vfs: String, DatabaseURI)
-        /// SQLite opened no file: the database is in memory or temporary.
+        /// SQLite asked neither VFS to open a file, but succeeded: the database is in memory or temporary.
         case nothing
         case refused
     }
 
-    /// The VFS of connections that name none, and another VFS.
+    /// The names of the two VFSs: the default of each connection, and another one.
     package static let own = "probe-own"
     package static let other = "probe-other"
 
     private static let asked = Mutex<(vfs: String, uri: DatabaseURI)?>(nil)
     private static let order = Mutex<Bool>(false)
 
-    /// Opens a name, which must not contain a NUL, and closes it at once.
+    /// Opens the database of a name, which must not contain a NUL byte, and closes it at once.
     package static func open(_ name: [UInt8]) -> Answer {
         order.withLock { areRegistered in
             if !areRegistered {
@@ -30,7 +30,7 @@ import Synchronization
             }
             asked.withLock { $0 = nil }
             var connection: OpaquePointer?
-            // Read-only: a name that selects the system's own VFS creates no file.
+            // Open read-only, so that a name that selects a VFS of the system creates no file.
             let flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
             let text = (name + [0]).map { CChar(bitPattern: $0) }
             let result = unsafe sqlite3_open_v2(text, &connection, flags, own)
@@ -40,7 +40,7 @@ import Synchronization
         }
     }
 
-    /// Returns a VFS of that name, in memory that SQLite keeps forever.
+    /// Creates a VFS of this name in memory that is never freed, because SQLite keeps it.
     private static func make(_ name: String) -> UnsafeMutablePointer<sqlite3_vfs> {
         let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
         unsafe vfs.initialize(to: sqlite3_vfs())
@@ -69,7 +69,8 @@ import Synchronization
         var parameters: [DatabaseURI.Parameter] = []
         while let name = unsafe sqlite3_uri_key(path, Int32(parameters.count)) {
             let key = unsafe CText.bytes(name)
-            // SQLite stores the value after the name; a lookup by name would return the first of several.
+            // SQLite stores each value after its name. A lookup by name would return the first of several
+            // values.
             parameters.append(
                 DatabaseURI.Parameter(name: key, value: unsafe CText.bytes(name + key.count + 1)))
         }

@@ -1,7 +1,7 @@
 import CSQLite
 import CofferBase
 
-/// A `PRAGMA` as SQLite passes it to the VFS: an answer to fill in, the name, and the value or none.
+/// A `PRAGMA` as SQLite passes it to the VFS: space for an answer, the name, and an optional value.
 @safe struct PragmaNames {
     private let words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
     let name: String
@@ -17,11 +17,11 @@ import CofferBase
         value = unsafe words[2].map { unsafe String(cString: $0) }
     }
 
-    /// Whether SQLCipher or SQLite's encryption extension would set a key with it. SQLite ignores a pragma
-    /// that it does not know, and the user would believe that the key was changed.
+    /// Whether SQLCipher or SQLite's encryption extension sets a key with this pragma. SQLite ignores unknown
+    /// pragmas, so without an error the user would believe that the pragma had set the key.
     var setsKey: Bool { ["key", "rekey", "hexkey", "hexrekey", "textkey", "textrekey"].contains(name) }
 
-    /// Rejects a pragma that sets a key. The answer of a failing pragma is its error message.
+    /// Rejects a pragma that sets a key. SQLite reports the answer to a failing pragma as the error message.
     func refuseKey() -> Int32 {
         let result = answer(
             "PRAGMA \(name) does nothing here: specify the key when you open the database. To change it, "
@@ -29,8 +29,8 @@ import CofferBase
         return result == SQLITE_OK ? SQLITE_ERROR : result
     }
 
-    /// Answers with `text`, in memory that SQLite frees. A pragma that is reported as handled must be
-    /// answered: the statement has a column, whose name would otherwise be missing.
+    /// Answers with `text`, in memory that SQLite frees. A pragma that is reported as handled must have an
+    /// answer: its statement has a column, which would otherwise have no name.
     func answer(_ text: String) -> Int32 {
         let bytes = Array(text.utf8) + [0]
         guard let memory = unsafe sqlite3_malloc(Int32(bytes.count)) else { return SQLITE_NOMEM }

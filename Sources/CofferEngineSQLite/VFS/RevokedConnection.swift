@@ -3,20 +3,21 @@ import CofferBase
 package import GRDB
 import Synchronization
 
-/// A connection whose key was revoked, and the data that it has in memory: temporary tables, attached
-/// databases without a file, pages of a transaction in progress. For these SQLite calls no file.
+/// The rules for a connection whose key was revoked. The connection still has data in memory that SQLite can
+/// use without a call to the VFS: temporary tables, attached databases without a file, and pages of a
+/// transaction in progress.
 @safe package enum RevokedConnection {
-    /// The authorizer's answer. SQLite does not know this code, so the statement fails with a message that no
-    /// ordinary denial has; an authorizer cannot choose an error code of its own.
+    /// The authorizer's answer that denies an action. SQLite does not know this code, so the statement fails
+    /// with a message that no ordinary denial has; an authorizer cannot choose the error code.
     static let refusal = SQLITE_AUTH_USER_CODE
-    /// SQLite's message when an authorizer answers with ``refusal``.
+    /// The message with which SQLite reports ``refusal``.
     private static let message = "authorizer malfunction"
 
-    /// Hashes of the most recently interrupted statements, seeded per process. SQLite reports "interrupted"
-    /// for them, as for statements that the program interrupts itself.
+    /// The hashes of the most recently interrupted statements, seeded per process. SQLite reports
+    /// "interrupted" for these statements, as it does for those that the program interrupts.
     private static let interrupted = Mutex<[Interruption]>([])
     private static let maxInterruptedCount = 64
-    /// After this time, an interruption of the same statement is the program's own.
+    /// The time after which an interruption of the same statement counts as the program's own.
     private static let maxInterruptionAge = Duration.seconds(10)
 
     private struct Interruption {
@@ -24,7 +25,7 @@ import Synchronization
         let time: ContinuousClock.Instant
     }
 
-    /// Reports whether a statement failed because its key was revoked.
+    /// Reports whether a statement failed because the key of its database was revoked.
     package static func isRefusal(_ error: DatabaseError) -> Bool {
         switch error.extendedResultCode.rawValue {
         case SQLITE_IOERR_AUTH_CODE, SQLITE_AUTH_USER_CODE: true
@@ -42,8 +43,8 @@ import Synchronization
         return interrupted.withLock { $0.contains { $0.statement == hash && $0.time >= oldest } }
     }
 
-    /// Records the running statements of a connection, which are then interrupted. Returns whether there are
-    /// any.
+    /// Records the running statements of a connection, which the caller then interrupts. Returns whether
+    /// there are any.
     static func noteRunning(on connection: OpaquePointer) -> Bool {
         var isAnyRunning = false
         var statement = unsafe sqlite3_next_stmt(connection, nil)
@@ -66,18 +67,20 @@ import Synchronization
         }
     }
 
-    /// Returns the hash of a statement without surrounding whitespace and semicolons, which GRDB strips.
+    /// Returns the hash of a statement, without the whitespace and semicolons around it, which GRDB strips.
     private static func fingerprint(of sql: [UInt8]) -> Int {
         let isOutside = { (byte: UInt8) in byte <= 0x20 || byte == UInt8(ascii: ";") }
         let end = sql.lastIndex { !isOutside($0) }.map { $0 + 1 } ?? 0
         return Array(sql[..<end].drop(while: isOutside)).hashValue
     }
 
-    /// Transactions must be able to end, and GRDB to leave its read-only mode.
+    /// The pragmas that still work: the one that discards what was derived from the key, the one with which
+    /// GRDB leaves its read-only mode, and the one with which ``empty(_:)`` drops the temporary tables.
     private static let pragmas = [EncryptedVFS.forgetPragma, "query_only", "temp_store"]
 
-    /// Reports whether the authorizer may leave an action to the rules of every connection. An action that
-    /// begins on the connection's own file fails there, with SQLite's own message.
+    /// Reports whether the guard may pass an action on to the other rules of the connection. Transactions
+    /// must be able to end. An action that begins a transaction on the connection's own file may pass,
+    /// because it fails there with SQLite's own message.
     static func allows(
         _ action: Int32, _ first: UnsafePointer<CChar>?, _ third: UnsafePointer<CChar>?,
         on connection: OpaquePointer
@@ -95,8 +98,8 @@ import Synchronization
         unsafe schema.map { unsafe CText.bytes($0).elementsEqual("main".utf8) } ?? false
     }
 
-    /// Ends everything that the connection's statements could still read. No statement continues, the
-    /// authorizer is asked again for each of them, and SQLite drops the temporary tables.
+    /// Ends all statements and drops all data that they could still read. No statement continues, SQLite asks
+    /// the authorizer again about each of them, and it drops the temporary tables.
     package static func empty(_ db: Database) {
         guard let connection = unsafe db.sqliteConnection else { return }
         var statement = unsafe sqlite3_next_stmt(connection, nil)
@@ -104,14 +107,14 @@ import Synchronization
             if unsafe sqlite3_stmt_busy(current) != 0 { unsafe sqlite3_reset(current) }
             unsafe statement = unsafe sqlite3_next_stmt(connection, current)
         }
-        if let place = ConnectionMemory.authorizer {
-            let present = unsafe ConnectionMemory.callback(of: connection, at: place)
+        if let offset = ConnectionMemory.authorizer {
+            let present = unsafe ConnectionMemory.callback(of: connection, at: offset)
             let function = unsafe unsafeBitCast(present.function, to: ConnectionGuard.Function?.self)
-            // Setting the authorizer expires the statements that were compiled before.
+            // Setting the authorizer expires all compiled statements.
             unsafe sqlite3_set_authorizer(connection, function, present.argument)
         }
-        // One of the two settings differs from the present one, and changing the setting drops the temporary
-        // tables.
+        // At least one of the two settings differs from the present one, and SQLite drops the temporary
+        // tables when the setting changes.
         for setting in ["FILE", "DEFAULT"] {
             unsafe sqlite3_exec(connection, "PRAGMA temp_store = \(setting)", nil, nil, nil)
         }

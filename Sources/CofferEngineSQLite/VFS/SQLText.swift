@@ -1,4 +1,4 @@
-/// Pieces of SQL text, byte by byte.
+/// Parses SQL text byte by byte.
 enum SQLText {
     /// Reports whether a byte may occur in an unquoted name.
     static func isIdentifier(_ byte: UInt8) -> Bool {
@@ -7,8 +7,8 @@ enum SQLText {
             || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "$") || byte >= 0x80
     }
 
-    /// Consumes a quoted text, in which a doubled quote stands for one; the first byte is the quote. Returns
-    /// `nil` when the text does not end.
+    /// Consumes a quoted text, whose first byte is the quote, and returns its content. In the text, two
+    /// quotes stand for one. Returns `nil` if the closing quote is missing.
     static func takeQuoted(from rest: inout ArraySlice<UInt8>) -> [UInt8]? {
         guard let quote = rest.popFirst() else { return nil }
         var text: [UInt8] = []

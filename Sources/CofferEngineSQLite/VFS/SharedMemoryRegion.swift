@@ -2,10 +2,11 @@ import CofferEngine
 import CSQLite
 import Glibc
 
-/// Bytes that SQLite or a file's state owns, accessible only through checked offsets.
+/// Bytes that SQLite or the state of a file owns, accessible only through checked offsets.
 ///
-/// SQLite passes bare addresses to the callbacks; only this type holds them. A region is valid during the
-/// call that created it, or while the ``Scratch`` that it comes from lives.
+/// SQLite passes the addresses of its buffers to the callbacks of the VFS, and only this type stores them. A
+/// region is valid during the call that created it, as long as its ``Scratch`` exists, or, for the WAL index,
+/// until SQLite unmaps the index.
 @safe struct SharedMemoryRegion {
     let start: UnsafeMutablePointer<UInt8>
     let count: Int
@@ -20,7 +21,7 @@ import Glibc
         self.count = count
     }
 
-    /// Returns the address of `offset`, with at least `size` bytes after it.
+    /// Returns the address of `offset`, where the region has at least `size` bytes.
     func address(_ offset: Int, _ size: Int) -> UnsafeMutablePointer<UInt8> {
         precondition(offset >= 0 && size >= 0 && size <= count - offset)
         return unsafe start + offset
@@ -43,12 +44,12 @@ import Glibc
         unsafe UInt32(littleEndian: UnsafeRawPointer(address(offset, 4)).loadUnaligned(as: UInt32.self))
     }
 
-    /// Returns four bytes in native order.
+    /// Returns four bytes as a number in native byte order.
     func word32(_ offset: Int) -> UInt32 {
         unsafe UnsafeRawPointer(address(offset, 4)).loadUnaligned(as: UInt32.self)
     }
 
-    /// Returns eight bytes in native order.
+    /// Returns eight bytes as a number in native byte order.
     func word64(_ offset: Int) -> UInt64 {
         unsafe UnsafeRawPointer(address(offset, 8)).loadUnaligned(as: UInt64.self)
     }
@@ -108,15 +109,15 @@ import Glibc
         return true
     }
 
-    /// Returns how many bits of these bytes are set.
+    /// Returns the number of bits that are set in the bytes of `range`.
     func setBits(in range: Range<Int>) -> Int { range.reduce(0) { $0 + self[$1].nonzeroBitCount } }
 
-    /// Returns how many bits differ.
+    /// Returns the number of bits in which the bytes differ from `other`.
     func distance(to other: [UInt8]) -> Int {
         zip(0..<count, other).reduce(0) { $0 + (self[$1.0] ^ $1.1).nonzeroBitCount }
     }
 
-    /// A copy of bytes that are not secret.
+    /// A copy of the bytes, which must not be secret.
     var bytes: [UInt8] { (0..<count).map { self[$0] } }
 
     /// The bytes for reading.
@@ -128,7 +129,8 @@ import Glibc
         }
     }
 
-    /// The bytes for writing. Regions may overlap, so the caller must ensure that nothing else uses them.
+    /// The bytes for writing. Regions may overlap, so the caller must ensure that nothing else accesses the
+    /// bytes.
     var mutableSpan: MutableSpan<UInt8> {
         @_lifetime(borrow self)
         get {
@@ -137,19 +139,20 @@ import Glibc
         }
     }
 
-    /// Passes the bytes to `body` for reading, while `self` is valid.
+    /// Passes the bytes to `body` for reading. The region must be valid until `body` returns.
     func withSpan<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
         body(unsafe Span(_unsafeStart: start, count: count))
     }
 
-    /// Passes the bytes to `body` for writing, while `self` is valid.
+    /// Passes the bytes to `body` for writing. The region must be valid until `body` returns.
     func withMutableSpan<Result>(_ body: (inout MutableSpan<UInt8>) -> Result) -> Result {
         var span = unsafe MutableSpan<UInt8>(_unsafeStart: start, count: count)
         return body(&span)
     }
 }
 
-/// Memory of a file's state for one page and related bytes, allocated once and cleared when it is released.
+/// Memory for a page or other bytes of a file's state, allocated once and cleared when the object is
+/// released.
 @safe final class Scratch {
     let region: SharedMemoryRegion
 

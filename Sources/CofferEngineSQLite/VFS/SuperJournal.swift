@@ -1,31 +1,31 @@
 import CSQLite
 import Glibc
 
-/// The super-journal of a transaction over several databases. The journal of each database ends in its name,
-/// and the transaction is committed once the super-journal is deleted.
+/// The super-journal of a transaction over several databases. The journal of each database ends with the name
+/// of the super-journal, and deleting the super-journal commits the transaction.
 ///
-/// SQLite opens the file that a journal names there, and finally deletes it. So only names that SQLite itself
-/// generates are accepted: the path of a database and `-mjXXXXXX9XX`.
+/// SQLite opens the file that a journal names there, and finally deletes it. Therefore only names that SQLite
+/// itself generates are accepted: the path of a database followed by `-mjXXXXXX9XX`.
 enum SuperJournal {
-    /// The content of a journal's end.
+    /// The end of a journal.
     enum Ending {
-        /// No name, or none that SQLite accepts.
+        /// The journal ends with no name, or with a name that SQLite does not accept.
         case none
-        /// A super-journal's name, in a part that begins at `start`.
+        /// The journal ends with the name of a super-journal, in a part that begins at `start`.
         case name([UInt8], start: Int64)
-        /// A name that SQLite accepts but did not generate.
+        /// The journal ends with a name that SQLite accepts but did not generate.
         case stranger
         case unreadable(Int32)
     }
 
     /// The kind of file at a path.
-    enum Place {
-        /// None, or an empty file, which SQLite treats as missing.
+    enum FileKind {
+        /// There is no file, or an empty file, which SQLite treats as missing.
         case vacant
         case file
-        /// A pipe, a device, a directory: opening it could block forever.
+        /// The file is a pipe, a device or a directory. Opening it could block forever.
         case noFile
-        /// The kind cannot be determined.
+        /// The kind of the file cannot be determined.
         case unreadable
     }
 
@@ -34,8 +34,8 @@ enum SuperJournal {
     private static let form = Array("-mjXXXXXX9XX".utf8)
     private static let digits = Array("0123456789ABCDEF".utf8)
 
-    /// Parses the end of a journal of `size` bytes: a page number that no page has, the name, its length, the
-    /// sum of its bytes, and the journal's magic.
+    /// Parses the end of a journal of `size` bytes: a page number that no page has, the name, the length of
+    /// the name, the sum of the bytes of the name, and the magic of the journal.
     static func ending(_ size: Int64, _ read: (SharedMemoryRegion, Int64) -> Int32) -> Ending {
         guard size >= trailerSize else { return .none }
         let trailer = Scratch(count: Int(trailerSize))
@@ -54,13 +54,14 @@ enum SuperJournal {
         return isName(name) ? .name(name, start: max(0, start - numberSize)) : .stranger
     }
 
-    /// SQLite adds up the bytes as C's `char`, which is signed on some machines and unsigned on others.
+    /// Reports whether `sum` is the sum of the bytes. SQLite adds them up as C's `char`, which is signed on
+    /// some machines and unsigned on others.
     private static func hasSum(_ name: [UInt8], _ sum: UInt32) -> Bool {
         let signed = name.reduce(UInt32(0)) { $0 &+ UInt32(truncatingIfNeeded: Int8(bitPattern: $1)) }
         return sum == signed || sum == name.reduce(UInt32(0)) { $0 &+ UInt32($1) }
     }
 
-    /// Reports whether SQLite generates such names.
+    /// Reports whether a path has the form of the names that SQLite generates.
     static func isName(_ path: [UInt8]) -> Bool {
         path.first == UInt8(ascii: "/") && path.count > form.count && !path.contains(0)
             && zip(form, path.suffix(form.count)).allSatisfy { form, byte in
@@ -68,15 +69,15 @@ enum SuperJournal {
             }
     }
 
-    /// Reports whether SQLite opens files of this name as super-journals. For reading, it also opens the
-    /// journals that a super-journal lists in this way.
+    /// Reports whether SQLite opens files of this name as super-journals. In the same way, it opens for
+    /// reading the journals that a super-journal lists.
     static func mayOpen(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Bool {
-        let isLook = flags & SQLITE_OPEN_READONLY != 0
-        return unsafe isLook && hasEnd(path, "-journal") || isName(CText.bytes(path))
+        let isReading = flags & SQLITE_OPEN_READONLY != 0
+        return unsafe isReading && hasEnd(path, "-journal") || isName(CText.bytes(path))
     }
 
-    /// Reports whether SQLite deletes files of this name. SQLite calls this under locks that others wait for,
-    /// so the check avoids copying the name first where it can.
+    /// Reports whether SQLite deletes files of this name. SQLite deletes files under locks that others wait
+    /// for, so this function copies the name only if the first checks do not decide.
     static func mayDelete(_ path: UnsafePointer<CChar>) -> Bool {
         unsafe hasEnd(path, "-wal") || hasEnd(path, "-journal") || isName(CText.bytes(path))
     }
@@ -87,12 +88,12 @@ enum SuperJournal {
     }
 
     /// Returns the kind of file at `path`.
-    static func place(_ path: [UInt8]) -> Place {
-        unsafe place((path + [0]).map { CChar(bitPattern: $0) })
+    static func fileKind(at path: [UInt8]) -> FileKind {
+        unsafe fileKind(at: (path + [0]).map { CChar(bitPattern: $0) })
     }
 
     /// Returns the kind of file at `path`, following symbolic links as SQLite does.
-    static func place(_ path: UnsafePointer<CChar>) -> Place {
+    static func fileKind(at path: UnsafePointer<CChar>) -> FileKind {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else {
             return errno == ENOENT || errno == ENOTDIR ? .vacant : .unreadable

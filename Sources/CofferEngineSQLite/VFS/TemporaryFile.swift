@@ -1,6 +1,6 @@
 import CSQLite
 
-/// An unnamed file: sorter, statement journal, temporary database.
+/// An unnamed file for a sorter, a statement journal or a temporary database.
 final class TemporaryFile: EncryptedFile {
     private let cipher: TemporaryCipher
     private var nonces = TemporaryNonces()

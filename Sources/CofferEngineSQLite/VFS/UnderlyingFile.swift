@@ -1,6 +1,7 @@
 import CSQLite
 
-/// A file of the VFS below. Its memory follows that of the encrypting VFS in the block that SQLite allocated.
+/// A file of the VFS below. Its memory follows that of the encrypting VFS's file in the block that SQLite
+/// allocated.
 @safe struct UnderlyingFile {
     let file: UnsafeMutablePointer<sqlite3_file>
 
@@ -20,7 +21,7 @@ import CSQLite
 
     func sync(_ flags: Int32) -> Int32 { unsafe methods.xSync(file, flags) }
 
-    /// The size; `nil` when it cannot be determined.
+    /// The size of the file; `nil` if it cannot be determined.
     var size: Int64? {
         var size: Int64 = 0
         guard unsafe methods.xFileSize(file, &size) == SQLITE_OK else { return nil }
@@ -43,8 +44,8 @@ import CSQLite
 
     func close() -> Int32 { unsafe methods.xClose(file) }
 
-    /// The methods, if the VFS below has those for shared memory: the bytes after the end of an older
-    /// version's must not be read.
+    /// The methods, if the VFS below has those for shared memory. In an older version, the bytes after the
+    /// last method must not be read.
     private var sharedMemory: sqlite3_io_methods? { methods.iVersion >= 2 ? methods : nil }
 
     func shmMap(
@@ -68,7 +69,7 @@ import CSQLite
     }
 }
 
-/// Extended result codes, which SQLite's header defines as expressions that Swift does not import.
+/// Extended result codes. SQLite's header defines them as expressions that Swift does not import.
 let SQLITE_IOERR_SHORT_READ_CODE = SQLITE_IOERR | 2 << 8
 let SQLITE_IOERR_READ_CODE = SQLITE_IOERR | 1 << 8
 let SQLITE_IOERR_FSTAT_CODE = SQLITE_IOERR | 7 << 8
@@ -79,11 +80,12 @@ let SQLITE_IOERR_AUTH_CODE = SQLITE_IOERR | 28 << 8
 let SQLITE_READONLY_ROLLBACK_CODE = SQLITE_READONLY | 3 << 8
 /// Another file has taken the name of the open file.
 let SQLITE_READONLY_DBMOVED_CODE = SQLITE_READONLY | 4 << 8
-/// A WAL without its index, where neither may be created.
+/// The WAL has no index, and the directory does not allow creating one.
 let SQLITE_READONLY_CANTINIT_CODE = SQLITE_READONLY | 5 << 8
 let SQLITE_READONLY_DIRECTORY_CODE = SQLITE_READONLY | 6 << 8
-/// The VFS's own code: a first page of another geometry, such as a plain database's in a backup.
+/// The encrypting VFS's own code for a first page of another geometry, such as that of an unencrypted
+/// database in a backup.
 let SQLITE_READONLY_GEOMETRY_CODE = SQLITE_READONLY | 0x43 << 8
-/// The error of a connection without its key. SQLite's text for it is “authorization denied”.
+/// The error of a connection whose key was revoked. SQLite's text for it is “authorization denied”.
 let SQLITE_AUTH_USER_CODE = SQLITE_AUTH | 1 << 8
 let SQLITE_IOERR_DATA_CODE = SQLITE_IOERR | 32 << 8

@@ -1,12 +1,12 @@
 import CofferBase
 
-/// Parses a `VACUUM`.
+/// Parses a `VACUUM` statement.
 package enum VacuumStatement {
-    /// Returns which database it vacuums.
+    /// Returns the name of the database that a statement vacuums.
     ///
     /// - Parameter sql: The statement.
-    /// - Returns: The name of its schema, `main` if it names none; `nil` for another statement, or one whose
-    ///   name is not terminated.
+    /// - Returns: The name of the schema, or `main` if the statement names none; `nil` for another statement,
+    ///   or for a name that is not terminated.
     package static func schema(in sql: [UInt8]) -> [UInt8]? {
         var rest = sql[...]
         guard let first = takeName(from: &rest), !first.isQuoted, isWord(first.text, "vacuum") else {

@@ -5,33 +5,33 @@ import Synchronization
 
 /// The copy that a `VACUUM INTO` on this thread is about to create.
 ///
-/// SQLite attaches it by its bare name and does not tell the VFS for which connection. So the authorizer,
-/// which SQLite calls just before, registers it: the copy gets the key of its source, and its plaintext
-/// bytes, because a key may be used with one salt only. Like a copied file, it accepts pages of its source as
-/// its own.
+/// SQLite attaches the copy by its bare name and does not tell the VFS for which connection. Therefore the
+/// authorizer, which SQLite calls just before, registers the copy. The copy gets the key and the plaintext
+/// bytes of the source, because a key may be used with one salt only. Like a copied file, it accepts pages of
+/// its source as its own.
 struct VacuumTarget: Sendable {
     /// The key of the source.
     let entry: KeyEntry
     /// The plaintext bytes of the source's first page.
     let identity: [UInt8]
-    /// The token in the name of the copy; without one, it gets the key of its source.
+    /// The token in the name of the copy; `nil` if the copy gets the key of its source.
     let token: [UInt8]?
 
     private static let expected = Mutex<[UInt: (path: [UInt8], target: VacuumTarget)]>([:])
 
-    /// Expects the file with this full path to be the next one opened on this thread.
+    /// Expects the next file that is opened on this thread to have this full path.
     static func expect(_ path: [UInt8], _ target: VacuumTarget) {
         let thread = UInt(pthread_self())
         expected.withLock { $0[thread] = (path, target) }
     }
 
-    /// Clears the expectation for this thread: the expected file was opened, or will not be.
+    /// Clears the expectation for this thread, because the expected file was opened or will not be.
     static func drop() {
         let thread = UInt(pthread_self())
         expected.withLock { _ = $0.removeValue(forKey: thread) }
     }
 
-    /// Returns the target if the opened file is the expected one, under the expected name.
+    /// Returns the target if the opened file has the expected path and token. Clears the expectation.
     static func take(_ path: [UInt8], token: [UInt8]?) -> VacuumTarget? {
         let thread = UInt(pthread_self())
         return expected.withLock { expected in
@@ -40,7 +40,7 @@ struct VacuumTarget: Sendable {
         }
     }
 
-    /// Returns the file of the database that the connection vacuums; `nil` when it vacuums none.
+    /// Returns the file of the database that the connection is vacuuming; `nil` if it is vacuuming none.
     static func source(
         of connection: OpaquePointer, _ methods: UnsafeMutablePointer<sqlite3_io_methods>
     ) -> DatabaseFile? {

@@ -1,8 +1,9 @@
-/// SQLite's checksum of a write-ahead log: two sums over words of 32 bits in pairs (SQLite file format, 4.2).
+/// SQLite's checksum of a write-ahead log: two sums over pairs of 32-bit words (SQLite file format, 4.2).
 ///
-/// A step is `first += left + second; second += right + first`, so that each step depends on the one before.
-/// It is linear modulo 2^32: four parts of a page are summed at the same time and joined afterwards. The sums
-/// before a part of `n` pairs are multiplied by the step's matrix to the power of `n`.
+/// A step is `first += left + second; second += right + first`, so each step depends on the previous one.
+/// Steps are linear modulo 2^32: four parts of a page are summed at the same time and combined afterwards. To
+/// combine them, the sums before a part of `n` pairs are multiplied by the matrix of a step to the power of
+/// `n`.
 package struct WALChecksum: Equatable, Sendable {
     package var first: UInt32 = 0
     package var second: UInt32 = 0
@@ -11,7 +12,7 @@ package struct WALChecksum: Equatable, Sendable {
 
     package init(first: UInt32, second: UInt32) { (self.first, self.second) = (first, second) }
 
-    /// Continues over `bytes`, whose count must be a multiple of 8.
+    /// Continues the sums over `bytes`, whose count must be a multiple of 8.
     package mutating func add(_ bytes: Span<UInt8>, isBigEndian: Bool) {
         precondition(bytes.count % 8 == 0)
         let swaps = isBigEndian != (1.bigEndian == 1)
@@ -23,7 +24,7 @@ package struct WALChecksum: Equatable, Sendable {
     }
 
     private mutating func addPairs(_ words: RawSpan, swaps: Bool) {
-        // Local variables, which stay in registers.
+        // Local variables stay in registers.
         var (first, second) = (first, second)
         var offset = 0
         while offset < words.byteCount {
@@ -36,7 +37,8 @@ package struct WALChecksum: Equatable, Sendable {
         (self.first, self.second) = (first, second)
     }
 
-    /// The parts are `size` bytes each, a power of two; each has its own lane of the vectors.
+    /// Continues the sums over four parts of `size` bytes each, a power of two. Each part has its own lane of
+    /// the vectors.
     private mutating func updateUnrolled(_ words: RawSpan, of size: Int) {
         func load(_ offset: Int) -> SIMD4<UInt32> {
             unsafe words.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: SIMD4<UInt32>.self)
@@ -55,7 +57,7 @@ package struct WALChecksum: Equatable, Sendable {
             seconds = (seconds &+ rights.oddHalf) &+ firsts
             offset += 16
         }
-        // The step's matrix is (1 1; 1 2), symmetric like all its powers.
+        // The matrix of a step is (1 1; 1 2), which is symmetric like all its powers.
         var (a, b, c): (UInt32, UInt32, UInt32) = (1, 1, 2)
         for _ in 0..<(size / 8).trailingZeroBitCount {
             (a, b, c) = (a &* a &+ b &* b, b &* (a &+ c), b &* b &+ c &* c)

@@ -1,32 +1,32 @@
 import CSQLite
 
-/// The write-ahead log: headers in plaintext, page bodies encrypted like the pages themselves, the running
-/// checksum over the bytes on the disk.
+/// The write-ahead log. Its headers are in plaintext, its pages are encrypted like those of the database, and
+/// its running checksum covers the bytes on the disk.
 ///
-/// SQLite computes its checksum over the decrypted page. This file ignores it and computes another that
-/// continues from the frame physically before. Recovery and the rewriting of checksums read whole frames raw
-/// and continue that chain themselves.
+/// SQLite computes its checksum over the decrypted page. This file ignores that checksum and computes its
+/// own, which continues the one of the physically preceding frame. When SQLite recovers the WAL or rewrites
+/// checksums, it reads whole frames as they are on the disk and continues that chain itself.
 final class WALFile: EncryptedFile {
     private static let headerSize = 32
     private static let frameHeader = 24
-    /// The first word of a WAL, whose last bit is the byte order of its checksums.
+    /// The first word of a WAL. Its last bit states the byte order of the checksums.
     static let magic: UInt32 = 0x377f_0682
 
     private let main: DatabaseFile
-    /// A frame: its header, then the page.
+    /// Holds a frame: its header, then the page.
     private let frame: Scratch
     private let small = Scratch(count: 32)
-    /// The offset of the header in ``frame`` that waits for its page.
+    /// The offset of the frame whose header is in ``frame`` until SQLite writes the page.
     private var pending: Int64?
-    /// The offset of a header that was dropped because its page did not come next: memory ran out between the
-    /// two.
+    /// The offset of a frame whose header was dropped because SQLite did not write the page next: memory ran
+    /// out between the two writes.
     private var abandoned: Int64?
-    /// The offset of the whole frame that was read in the previous access.
+    /// The offset of the frame that SQLite read as a whole in the previous access.
     private var rawFrame: Int64?
     /// The checksum of the last frame written here, which ends at ``end``. The next frame continues it while
-    /// this connection keeps the write lock. Afterwards other connections may have written there, unless the
-    /// frame was the last valid one when the lock was released: then it stays usable while the salts are the
-    /// same.
+    /// this connection keeps the write lock. After that, other connections may have overwritten the frame,
+    /// unless the frame was the last valid one when this connection released the lock: then the checksum
+    /// stays usable as long as the salts are the same.
     private struct Link {
         let end: Int64
         let salts: UInt64
@@ -34,9 +34,9 @@ final class WALFile: EncryptedFile {
         let lockPeriod: Int
     }
     private var link: Link?
-    /// Whether the words of the checksum are big-endian; `nil` until the header was read.
+    /// Whether the words of the checksum are big-endian; `nil` until the header is read or written.
     private var isBigEndian: Bool?
-    /// Whether the WAL was checked, or written, here.
+    /// Whether the WAL has passed its check here.
     private var isKnown = false
 
     init(lower: UnderlyingFile, main: DatabaseFile) {
@@ -55,7 +55,8 @@ final class WALFile: EncryptedFile {
         return SQLITE_IOERR
     }
 
-    /// Drops a header without its page: the frame on the disk stays as it was, as before a crash.
+    /// Drops a header whose page did not follow. The frame on the disk stays unchanged, as after a crash
+    /// before the write.
     private func abandonPending() {
         guard let pending else { return }
         note("abandoned 24")
@@ -75,7 +76,7 @@ final class WALFile: EncryptedFile {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
         abandonPending()
         rawFrame = nil
-        let refusal = look()
+        let refusal = inspect()
         guard refusal == SQLITE_OK else { return refusal }
         let header = Int64(Self.frameHeader)
         switch region.count {
@@ -108,7 +109,7 @@ final class WALFile: EncryptedFile {
         return SQLITE_OK
     }
 
-    /// Opens the page of ``frame``, which is not changed.
+    /// Decrypts the page of ``frame`` into `region` and leaves ``frame`` unchanged.
     private func open(into region: SharedMemoryRegion, _ number: UInt32) -> Bool {
         region.copy(frame.region.part(Self.frameHeader, page))
         guard codec.open(region, number: number) else { return false }
@@ -116,9 +117,9 @@ final class WALFile: EncryptedFile {
         return true
     }
 
-    /// Verifies that the WAL belongs to this database, before SQLite receives its first byte: recovery and
-    /// checkpoints use frames without opening them.
-    private func look() -> Int32 {
+    /// Checks that the WAL belongs to this database before SQLite reads its first byte, because recovery and
+    /// checkpoints use frames without decrypting them.
+    private func inspect() -> Int32 {
         guard !isKnown else { return SQLITE_OK }
         // Another connection may have created the database since this one opened it.
         let result = main.tryingIdentity {
@@ -134,15 +135,15 @@ final class WALFile: EncryptedFile {
         return result
     }
 
-    /// Reads from a WAL that may end before the region does.
+    /// Reads from a WAL that may end within the region or before it.
     private func readAvailable(_ region: SharedMemoryRegion, at offset: Int64) -> (code: Int32, isWhole: Bool)
     {
         let code = lower.read(region, at: offset)
         return code == SQLITE_IOERR_SHORT_READ_CODE ? (SQLITE_OK, false) : (code, code == SQLITE_OK)
     }
 
-    /// Returns `SQLITE_NOTADB` when SQLite would accept the first frame, but it does not open under the key;
-    /// otherwise `SQLITE_OK`. Returns the code of a failed read, which proves nothing.
+    /// Returns `SQLITE_NOTADB` if SQLite would accept the WAL but its first frame does not open under the
+    /// key; otherwise `SQLITE_OK`. If a read fails, which proves nothing, returns its result code.
     private func beginsWithForeignFrame() -> Int32 {
         let header = small.region
         let first = readAvailable(header, at: 0)
@@ -172,7 +173,7 @@ final class WALFile: EncryptedFile {
     override func write(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         guard !main.entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
         guard !main.entry.isReadOnly else { return SQLITE_READONLY }
-        let refusal = look()
+        let refusal = inspect()
         guard refusal == SQLITE_OK else { return refusal }
         let raw = rawFrame
         rawFrame = nil
@@ -206,16 +207,16 @@ final class WALFile: EncryptedFile {
         }
     }
 
-    /// Writes the waiting header and the page after it in one write.
+    /// Writes the pending header and its page in one write.
     private func append(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         pending = nil
         let header = frame.region.part(0, Self.frameHeader)
         let body = frame.region.part(Self.frameHeader, page)
         guard accepts(region, header) else { return SQLITE_READONLY_GEOMETRY_CODE }
         guard codec.seal(region, number: header.bigEndian32(0), into: body) else { return SQLITE_IOERR }
-        // Zeros stand for a checksum that SQLite writes when the transaction is complete. Up to 3.50.1 it
-        // forgets some of them after ROLLBACK TO, and a crash then loses committed data (fixed in 3.50.2). So
-        // every frame gets its checksum from the start.
+        // SQLite writes zeros for a checksum that it computes when the transaction is complete. Versions up
+        // to 3.50.1 forget some of these checksums after `ROLLBACK TO`, and a crash then loses committed data
+        // (fixed in 3.50.2). Therefore every frame gets its checksum from the start.
         if header.part(8, 16).isZero {
             let salts = lower.read(small.region.part(0, 8), at: 16)
             guard salts == SQLITE_OK else { return salts }
@@ -228,7 +229,7 @@ final class WALFile: EncryptedFile {
         return result
     }
 
-    /// Overwrites a page of the same transaction.
+    /// Overwrites a page that the same transaction wrote.
     private func overwrite(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         let header = small.region.part(0, Self.frameHeader)
         let result = lower.read(header, at: offset)
@@ -241,12 +242,12 @@ final class WALFile: EncryptedFile {
         return lower.write(body, at: offset + Int64(Self.frameHeader))
     }
 
-    /// Reports whether a page reserves the bytes that the codec needs; page 1 states that for all pages.
+    /// Reports whether a page has the geometry that the codec needs. Only page 1 states it, for all pages.
     private func accepts(_ page: SharedMemoryRegion, _ header: SharedMemoryRegion) -> Bool {
         header.bigEndian32(0) != 1 || codec.accepts(firstPage: page)
     }
 
-    /// Writes the checksum that continues the chain on the disk into `header`.
+    /// Writes into `header` the checksum that continues the chain on the disk.
     private func computeChecksum(_ header: SharedMemoryRegion, _ body: SharedMemoryRegion, at offset: Int64)
         -> Int32
     {
@@ -271,16 +272,16 @@ final class WALFile: EncryptedFile {
         return SQLITE_OK
     }
 
-    /// Reports whether the frame of `link` was the last valid one of the WAL with these salts when the write
-    /// lock was released.
+    /// Reports whether the frame of `link` was the last valid one of the WAL with these salts when this
+    /// connection released the write lock.
     private func isValid(_ link: Link, _ salts: UInt64) -> Bool {
         guard let valid = main.validWAL, valid.lockPeriod == link.lockPeriod else { return false }
         let frames = (link.end - Int64(Self.headerSize)) / Int64(frame.region.count)
         return frames == Int64(valid.frames) && link.salts == salts && valid.salts == salts
     }
 
-    /// Reads the checksum that the one at `offset` continues, from the frame before or from the WAL's header,
-    /// into the end of ``small``.
+    /// Reads the checksum that the frame at `offset` continues into the end of ``small``, from the frame
+    /// before or from the header of the WAL.
     private func readPrevious(at offset: Int64) -> Int32 {
         let isFirst = offset == Int64(Self.headerSize)
         if isBigEndian == nil || isFirst {

@@ -2,17 +2,19 @@ package import CofferBase
 import CofferCrypto
 package import CofferEngine
 
-/// Evaluates passcodes and counts every attempt before it compares it. Everything here except
-/// ``throwIfTooSoon(_:)`` runs under the vault directory's lock.
+/// Evaluates passcodes, and counts every attempt before comparing the passcode. Callers hold the vault
+/// directory's lock, except for ``throwIfTooSoon(_:)``.
 ///
-/// The passcode arrives derived, so a derivation that fails or is killed costs no attempt. A kill between the
-/// count and the record of its comparison leaves the passcode pending; the next attempt compares it. Every
-/// attempt that counts was therefore compared.
+/// The caller derives the key from the passcode first, so a derivation that fails or is killed costs no
+/// attempt. If the process is killed after counting an attempt and before recording the comparison, the
+/// passcode stays pending, and the next attempt compares it. No attempt therefore counts without a
+/// comparison.
 package struct AttemptLimiter {
     package let device: DeviceKey
     package let clock: VaultClock
     package let delays: Bool
-    /// Keeps the counter's generation outside of the vault directory; `nil` if nothing does.
+    /// Stores the counter's generation outside the vault directory; `nil` if the generation is not stored
+    /// there.
     package var rollbackGuard: RollbackGuard?
 
     package init(device: DeviceKey, clock: VaultClock, delays: Bool, rollbackGuard: RollbackGuard? = nil) {
@@ -24,18 +26,19 @@ package struct AttemptLimiter {
 
     private typealias Record = AuthenticatedRecord<AttemptRecord>.Contents
 
-    /// The counter as stored on the disk, and as it is when the passcode is to be counted.
+    /// The counter as stored on disk, and the counter to which this attempt is added.
     private struct State {
         let record: Record
         let attempts: AttemptRecord
     }
 
-    /// Returns `true` if everything must be erased because ten passcodes were wrong. If it returns `false`,
-    /// the passcode is right and the count is back at zero.
+    /// Counts and compares a passcode. Returns `false` if the passcode is right, after resetting the count to
+    /// zero, and `true` if everything must be erased because ten passcodes were wrong. Throws `wrongPasscode`
+    /// for any other wrong passcode.
     package func mustErase(
         after passcode: DerivedPasscode, keybag: Keybag, in vault: borrowing Descriptor
     ) throws(CofferError) -> Bool {
-        // Derived once, so that taking a count back does not depend on memory being available.
+        // Derive the key once, so that undoing a count needs no further memory.
         let key = try device.key(AttemptRecord.record.keyLabel)
         let state = try prepare(keybag, key: key, in: vault)
         let before = state.attempts
@@ -58,7 +61,8 @@ package struct AttemptLimiter {
         }
         guard isRight else {
             attempts.isPending = false
-            // An attempt that cannot be recorded stays pending: the next one compares it again.
+            // If the result cannot be recorded, the passcode stays pending and the next attempt compares it
+            // again.
             _ = try? write(attempts, over: counted, key: key, in: vault)
             guard attempts.attemptsLeft > 0 else { return true }
             throw wrong(attempts)
@@ -68,7 +72,7 @@ package struct AttemptLimiter {
     }
 
     /// Throws `attemptDelayed` if the attempt comes too soon after a wrong one. Does nothing if the clock was
-    /// set back: ``mustErase(after:keybag:in:)`` records that.
+    /// set back, because ``mustErase(after:keybag:in:)`` records that and restarts the delay.
     package func throwIfTooSoon(_ attempts: AttemptRecord) throws(CofferError) {
         let now = clock.bootTime()
         let boot = clock.bootIdentifier()
@@ -83,8 +87,8 @@ package struct AttemptLimiter {
         }
     }
 
-    /// Reads the counter, enforces the delay, settles a pending passcode if the keybag has a tag to compare
-    /// it with, and sets the time of this attempt.
+    /// Reads the counter, enforces the delay, compares a pending passcode if the keybag has a passcode tag,
+    /// and sets the time of this attempt.
     private func prepare(
         _ keybag: Keybag, key: borrowing SymmetricKey, in vault: borrowing Descriptor
     ) throws(CofferError) -> State {
@@ -97,10 +101,10 @@ package struct AttemptLimiter {
             attempts.lastFailure = now
             record = try write(attempts, over: record, key: key, in: vault)
         }
-        // After ten wrong passcodes there is no delay any more.
+        // After ten wrong passcodes there is no further delay.
         if attempts.attemptsLeft > 0 || attempts.isPending { try throwIfTooSoon(attempts) }
-        // This shows, before anything is counted, that the service accepts a write. The service must also
-        // know of a count that a kill left pending before that passcode is compared.
+        // Verify before counting that the service accepts a write. The service must also have the generation
+        // of a pending passcode before that passcode is compared.
         try rollbackGuard?.record(record.generation)
         attempts = attempts.settled(by: keybag.passcodeTag)
         attempts.lastFailure = now

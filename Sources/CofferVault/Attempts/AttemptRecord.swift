@@ -3,28 +3,30 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// The count of wrong passcodes, in two slots updated in place and authenticated under the device key.
+/// The count of wrong passcodes, stored in two slots that are updated in place and authenticated under a key
+/// derived from the device key.
 ///
-/// The count is raised and flushed **before** a passcode is compared with the keybag's, so no crash or kill
-/// makes a guess free. It is stored with the tag of that passcode: if a kill leaves the passcode pending, the
-/// next attempt compares it, so no passcode counts that was never compared. The same passcode twice in a row
-/// counts once. Restoring an older copy of the file resets the count; files alone cannot prevent that.
+/// The count is raised and flushed **before** a passcode is compared with the keybag's, so a crash or a kill
+/// never leaves a guess uncounted. The record contains the tag of that passcode: if a kill leaves the
+/// passcode pending, the next attempt compares it, so no passcode counts without a comparison. The same
+/// passcode twice in a row counts once. Restoring an older copy of the file resets the count; files alone
+/// cannot prevent this.
 ///
-/// Payload: failures (4), kind of the tag (1: 0 none, 1 of a wrong passcode, 2 of one that was counted and
-/// whose comparison is not recorded), 3 zero, tag (32), time of the last failure since boot in nanoseconds
-/// (8), boot identifier (36 bytes).
+/// Payload: failures (4), kind of the tag (1; 0: none, 1: of a wrong passcode, 2: of a pending passcode,
+/// which was counted but has no recorded comparison), 3 zero, tag (32), time of the last failure since boot
+/// in nanoseconds (8), length of the boot identifier (4), boot identifier (UTF-8; 36 bytes if it is known).
 package struct AttemptRecord: Equatable, RecordPayload {
     package static let record = AuthenticatedRecord<AttemptRecord>(
         name: "attempts", magic: FileMagic.attempts, keyLabel: KDFLabel.attemptsMAC, slotSize: 512,
         displayName: "attempt counter", remedy: .restoreOrWipeVault)
-    /// The number of failures that erases everything.
+    /// The number of failures after which everything is erased.
     package static let limit = 10
 
-    /// The number of wrong passcodes, a pending one included.
+    /// The number of wrong passcodes, including a pending one.
     package var failures = 0
     /// The tag of the passcode that was counted last: see ``DerivedPasscode``.
     package var lastTag: [UInt8]?
-    /// Whether that passcode was counted and its comparison is not recorded.
+    /// Whether the passcode of `lastTag` was counted but its comparison is not recorded.
     package var isPending = false
     package var lastFailure = Duration.zero
     package var bootIdentifier = ""
@@ -40,25 +42,27 @@ package struct AttemptRecord: Equatable, RecordPayload {
         self.bootIdentifier = bootIdentifier
     }
 
-    /// The delay after a number of failures: none for the first four, then one second, doubling.
+    /// Returns the delay after a number of failures: zero for up to four failures, one second for five, and
+    /// twice the previous delay for each further failure.
     package static func delay(after failures: Int) -> Duration {
         failures < 5 ? .zero : .seconds(1 << min(failures - 5, 20))
     }
 
-    /// The delay that is left. After a reboot the full delay starts again, because the boot clock knows
-    /// nothing of the time before.
+    /// Returns the remaining delay. After a reboot, the full delay starts again at the boot, because the boot
+    /// clock does not include earlier time.
     package func remainingDelay(now: Duration, bootIdentifier: String) -> Duration {
         let since = isSameBoot(bootIdentifier) ? now - lastFailure : now
         return max(.zero, Self.delay(after: failures) - since)
     }
 
-    /// Whether the last failure lies in the future of this very boot: the clock was set back, and the delay
-    /// starts again.
+    /// Returns whether the last failure is in the future of the same boot. If so, the clock was set back and
+    /// the delay starts again.
     package func isClockRolledBack(now: Duration, bootIdentifier: String) -> Bool {
         isSameBoot(bootIdentifier) && now < lastFailure
     }
 
-    /// A boot that cannot be distinguished from others counts as the same one; that never shortens a delay.
+    /// Returns whether the last failure was in the boot `identifier`. An unknown boot counts as the same one,
+    /// which never shortens a delay.
     private func isSameBoot(_ identifier: String) -> Bool {
         let unknown = VaultClock.unknownBoot
         return [identifier, unknown].contains { $0.hasSameBytes(as: bootIdentifier) }
@@ -67,7 +71,7 @@ package struct AttemptRecord: Equatable, RecordPayload {
 
     package var attemptsLeft: Int { max(0, Self.limit - failures) }
 
-    /// Whether this tag is that of the passcode counted last.
+    /// Returns whether this is the tag of the passcode that was counted last.
     package func isLast(_ tag: [UInt8]) -> Bool {
         guard let lastTag else { return false }
         return ConstantTime.equal(lastTag.span, tag.span)
@@ -82,8 +86,8 @@ package struct AttemptRecord: Equatable, RecordPayload {
         return counted
     }
 
-    /// Returns a copy in which the pending passcode was compared with the keybag's. A keybag that an earlier
-    /// release wrote has no tag to compare with; the passcode then stays counted, since it may have been
+    /// Returns a copy in which a pending passcode has been compared with the keybag's tag. A keybag from an
+    /// earlier release has no tag; the passcode then stays counted and pending, because it may have been
     /// evaluated.
     package func settled(by passcodeTag: [UInt8]?) -> AttemptRecord {
         guard isPending, let passcodeTag else { return self }

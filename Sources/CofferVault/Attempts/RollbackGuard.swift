@@ -1,13 +1,14 @@
 package import CofferBase
 import CofferCrypto
 
-/// The generation of the attempt counter, kept beside the device key in the Secret Service.
+/// A copy of the attempt counter's generation, stored beside the device key in the Secret Service.
 ///
-/// A restored copy of the vault directory has an older counter than the service remembers and is refused,
-/// because guesses against it would not be counted. The generation is written after the counter and before a
-/// passcode is evaluated, so the counter is behind only if an older one was restored.
+/// If the vault directory is restored from an older copy, its counter has a lower generation than the one in
+/// the service. The restored directory is refused, because its counter does not include the guesses that were
+/// counted since. The generation is written to the service after the counter is written to disk and before a
+/// passcode is evaluated, so the counter's generation is lower only if an older counter was restored.
 package struct RollbackGuard {
-    /// The name of the item, beside that of the device key.
+    /// The name of the item in the namespace of the device key.
     private static let itemName = [UInt8](repeating: 1, count: 32)
     private static let tagSize = 32
 
@@ -28,14 +29,14 @@ package struct RollbackGuard {
                 + "counter. The passcode was not tried.")
     }
 
-    /// Stores a generation that is already on the disk.
+    /// Stores a generation in the service. The counter with that generation must already be on disk.
     package func record(_ generation: UInt64) throws(CofferError) {
         let number = generation.bigEndianBytes
         let tag = try HMAC.authenticate(number.span, key: device.key(KDFLabel.attemptWitness))
         try keyring.put(number + tag, for: Self.itemName)
     }
 
-    /// Returns `nil` before the first attempt.
+    /// Reads the generation from the service; returns `nil` before the first attempt.
     private func read() throws(CofferError) -> UInt64? {
         guard let value = try keyring.envelope(Self.itemName) else { return nil }
         let key = try device.key(KDFLabel.attemptWitness)

@@ -3,11 +3,12 @@ import CofferEngine
 
 /// The clocks that a vault uses; tests supply their own.
 public struct VaultClock: Sendable {
-    /// Time since boot, suspension included. Locks and delays use it.
+    /// The time since boot, including suspension. Locks and delays use this clock.
     public var bootTime: @Sendable () -> Duration
-    /// Time since 1970, as the user set it. The dates of items use it.
+    /// The time since 1970, which the user can change. The dates of items use this clock.
     public var wallClock: @Sendable () -> Duration
-    /// The kernel's identifier of this boot; ``unknownBoot`` if it cannot be read, as without /proc.
+    /// The kernel's identifier of this boot; ``unknownBoot`` if the identifier cannot be read, for example
+    /// without /proc.
     public var bootIdentifier: @Sendable () -> String
 
     /// Creates a clock from three functions.
@@ -20,15 +21,15 @@ public struct VaultClock: Sendable {
         self.bootIdentifier = bootIdentifier
     }
 
-    /// CLOCK_BOOTTIME, CLOCK_REALTIME and the kernel's boot identifier.
+    /// The system's clocks: CLOCK_BOOTTIME, CLOCK_REALTIME and the kernel's boot identifier.
     public static let system = VaultClock(
         bootTime: { Clock.sinceBoot }, wallClock: { Clock.wall },
         bootIdentifier: { boot })
 
-    /// Read once, because no process outlives a reboot.
+    /// The boot identifier, read once because no process outlives a reboot.
     private static let boot = (try? Clock.bootIdentifier()) ?? unknownBoot
 
-    /// Stands for the identifier of a boot that cannot be distinguished from others.
+    /// The identifier of a boot that cannot be distinguished from other boots.
     public static let unknownBoot = "unknown"
 
     /// Whether the boot has a known identifier.

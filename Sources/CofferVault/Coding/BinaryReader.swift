@@ -2,15 +2,16 @@ package import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Reads a record field by field. Checks every length against the bytes that are there, because the record
-/// may come from an attacker.
+/// Reads a record field by field. Every length is checked against the remaining bytes, because the record may
+/// be from an attacker.
 package struct BinaryReader {
     private let bytes: [UInt8]
     private let name: String
     private let remedy: CofferError.Remedy?
     package private(set) var position: Int
 
-    /// Starts at `position`. Errors contain `name`, the record's name, and `remedy`.
+    /// Creates a reader that starts at `position`. Its errors contain `name`, the name of the record, and
+    /// `remedy`.
     package init(
         _ bytes: [UInt8], from position: Int = 0, name: String, remedy: CofferError.Remedy? = nil
     ) {

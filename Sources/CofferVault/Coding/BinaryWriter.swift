@@ -12,7 +12,7 @@ package struct BinaryWriter {
 
     package mutating func append(_ field: [UInt8]) { bytes += field }
 
-    /// Appends a length of 4 bytes, then the bytes.
+    /// Appends the length of `field` in 4 bytes, then `field`.
     package mutating func appendLengthPrefixed(_ field: [UInt8]) {
         append(UInt32(field.count))
         bytes += field
@@ -20,7 +20,7 @@ package struct BinaryWriter {
 
     package mutating func appendText(_ text: String) { appendLengthPrefixed(Array(text.utf8)) }
 
-    /// Appends zeros up to `size`; traps if there are more bytes already.
+    /// Appends zeros until the record has `size` bytes; traps if it already has more.
     package mutating func pad(to size: Int) {
         precondition(bytes.count <= size)
         bytes += [UInt8](repeating: 0, count: size - bytes.count)

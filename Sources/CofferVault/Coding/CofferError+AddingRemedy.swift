@@ -1,7 +1,7 @@
 package import CofferBase
 
 extension CofferError {
-    /// Runs `body` and adds the remedy to a `corrupt` error that it throws.
+    /// Runs `body` and adds the remedy to a `corrupt` error that `body` throws.
     package static func addingRemedy<Result: ~Copyable>(
         _ remedy: Remedy?, _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {

@@ -1,4 +1,4 @@
-/// The first eight bytes of every kind of file that Coffer writes, each declared once.
+/// The first eight bytes of each kind of file and record that Coffer writes.
 package enum FileMagic {
     package static let device = "COFFERD1"
     package static let keybag = "COFFERK1"

@@ -2,9 +2,10 @@ package import CofferBase
 import CofferEngine
 public import FoundationEssentials
 
-/// The identity of one vault: a random RFC 4122 version 4 UUID, kept in its device record.
+/// The identifier of a vault: a random RFC 4122 version 4 UUID, stored in the vault's device record.
 ///
-/// It is bound into every key and record of the vault, so that one vault's data is never taken for another's.
+/// The keys and records of a vault are bound to its identifier, so that data of one vault is never accepted
+/// in another.
 public struct VaultID: Sendable, Hashable, CustomStringConvertible {
     /// The UUID.
     public let uuid: UUID
@@ -25,7 +26,7 @@ public struct VaultID: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension UUID {
-    /// A version 4 UUID from the random generator that keys come from.
+    /// Returns a version 4 UUID from the random generator that also generates keys.
     package static func secureRandom() throws(CofferError) -> UUID {
         var bytes = try SecureRandom.bytes(16)
         bytes[6] = bytes[6] & 0x0f | 0x40

@@ -4,20 +4,21 @@ package import CofferEngine
 import Synchronization
 import SystemPackage
 
-/// The vault's identity and its device key D, read from the place that the vault's ``DeviceKeyFile`` names.
+/// The identifier of a vault and its device key, which is read from the backend that the vault's
+/// ``DeviceKeyFile`` names.
 package final class DeviceKey: Sendable {
-    /// The device key, freed with its last user.
+    /// A shared key, which is cleared when its last owner is released.
     package final class Key: Sendable {
         package let key: SymmetricKey
         fileprivate init(_ key: consuming SymmetricKey) { self.key = key }
     }
 
-    /// The name of the item with the device key in its own namespace of the Secret Service.
+    /// The name of the device key's item in its namespace of the Secret Service.
     private static let itemName = [UInt8](repeating: 0, count: 32)
 
     package let vaultID: VaultID
     private let held: Mutex<Key?>
-    /// The key for the names of tokens, kept after its first use because every token operation needs it.
+    /// The key under which the names of tokens are hashed, cached because every token operation needs it.
     private let names = Mutex<Key?>(nil)
 
     package init(vaultID: VaultID, deviceKey: consuming SymmetricKey) {
@@ -25,19 +26,21 @@ package final class DeviceKey: Sendable {
         held = Mutex(Key(deviceKey))
     }
 
-    /// The device key; throws `wiped` after ``destroyInMemory()``.
+    /// Returns the device key; throws `wiped` after ``destroyInMemory()``.
     package func deviceKey() throws(CofferError) -> Key {
         guard let key = held.withLock({ $0 }) else { throw CofferError.wiped }
         return key
     }
 
-    /// Removes the device key from memory for good.
+    /// Permanently removes the device key from this value. Its memory is cleared when the last owner releases
+    /// it.
     package func destroyInMemory() {
         held.withLock { $0 = nil }
         names.withLock { $0 = nil }
     }
 
-    /// The key under which the names of tokens are hashed.
+    /// Returns the key under which the names of tokens are hashed; throws `wiped` after
+    /// ``destroyInMemory()``.
     package func nameKey() throws(CofferError) -> Key {
         let device = try deviceKey()
         if let known = names.withLock({ $0 }) { return known }
@@ -45,7 +48,7 @@ package final class DeviceKey: Sendable {
         let derived = Key(
             try HKDF.deriveKey(from: device.key, info: KDFLabel.tokenName, context: context.span))
         names.withLock { $0 = derived }
-        // The device key was destroyed in the meantime: drop this key, too.
+        // If the device key was destroyed in the meantime, remove this key, too.
         guard held.withLock({ $0 != nil }) else {
             names.withLock { $0 = nil }
             throw CofferError.wiped
@@ -53,7 +56,7 @@ package final class DeviceKey: Sendable {
         return derived
     }
 
-    /// Generates and stores the device key of a new vault. Only the creation of a vault calls this; a key
+    /// Generates and stores the device key of a new vault. Only the creation of a vault calls this: a key
     /// that cannot be read is never replaced.
     package static func create(
         vaultID: VaultID, backend: KeyringBackend, in vault: borrowing Descriptor,
@@ -81,7 +84,7 @@ package final class DeviceKey: Sendable {
         return DeviceKey(vaultID: file.vaultID, deviceKey: SymmetricKey.adopting(key))
     }
 
-    /// The bytes of the device key.
+    /// Reads the bytes of the device key.
     package static func deviceKey(
         of file: borrowing DeviceKeyFile, service: SecretServiceClient
     ) throws(CofferError) -> SecretBytes {

@@ -3,13 +3,12 @@ package import CofferCrypto
 package import CofferEngine
 package import SystemPackage
 
-/// The file `device` of a vault. It contains the vault's id, the backend that holds its device key, and a
-/// 32-byte key.
+/// The file `device` of a vault, with the vault's id, the backend of its device key, and a 32-byte key.
 ///
-/// Layout (128 bytes): magic (8), version (2), 6 zero, vault id (16), key (32), 32 zero, HMAC-SHA256 under a
-/// key derived from that key over everything before it (32). In version 1 the key is the device key. In
-/// version 2 the Secret Service holds the device key, sealed under the key in the file. The tag detects
-/// damage; it cannot protect the key, which is stored in the same file.
+/// Layout (128 bytes): magic (8), version (2), 6 zero, vault id (16), key (32), 32 zero, HMAC-SHA256 over
+/// everything before it, under a key derived from the key in the file (32). In version 1, the key is the
+/// device key. In version 2, the Secret Service stores the device key, sealed under the key in the file. The
+/// HMAC detects only accidental damage, because its key is in the same file.
 ///
 /// The file is changed in place, because a rename would leave the old key readable on the disk.
 package struct DeviceKeyFile: ~Copyable {
@@ -55,7 +54,7 @@ package struct DeviceKeyFile: ~Copyable {
         return DeviceKeyFile(backend, vaultID: vaultID, key: key)
     }
 
-    /// Writes a new file; throws if one exists.
+    /// Creates the file; throws if it exists.
     package func create(in vault: borrowing Descriptor) throws(CofferError) {
         try write(to: vault.open(Self.name, [.readWrite, .exclusive]))
     }
@@ -99,8 +98,7 @@ package struct DeviceKeyFile: ~Copyable {
 
     // MARK: The device key in the Secret Service
 
-    /// Returns the device key sealed under the key in this file, the form in which the Secret Service stores
-    /// it.
+    /// Seals the device key under the key in this file, for storage in the Secret Service.
     package func seal(_ deviceKey: borrowing SecretBytes) throws(CofferError) -> [UInt8] {
         let key = try wrappingKey()
         let context = vaultID.bytes

@@ -2,14 +2,15 @@ package import CofferBase
 package import CofferEngine
 package import SystemPackage
 
-/// Writes files outside the vault. Each appears complete, with its last byte on disk, or not at all.
+/// Writes files outside the vault. A file appears only when its content is complete and flushed to disk.
 package enum AtomicFile {
     /// Creates a file at `path`, readable only by this user, with the content that `fill` writes.
     ///
-    /// Throws `alreadyExists` if the path exists, and whatever `fill` throws. If it throws, no file is
-    /// created.
+    /// With `replacing`, an existing file is replaced at the end. Otherwise throws `alreadyExists` if the
+    /// path exists. Throws whatever `fill` throws. If it throws, no file is created or replaced.
     package static func create<Result>(
-        at path: FilePath, _ fill: (borrowing Descriptor) throws(CofferError) -> Result
+        at path: FilePath, replacing: Bool = false,
+        _ fill: (borrowing Descriptor) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         guard let name = path.lastComponent else {
             throw CofferError(
@@ -18,9 +19,14 @@ package enum AtomicFile {
         let target = FilePath(root: nil, [name])
         let parent = path.removingLastComponent()
         let directory = try open(parent)
-        guard try directory.status(of: target) == nil else {
+        let former = try directory.status(of: target)
+        guard former == nil || replacing else {
             throw CofferError(
                 .alreadyExists, "\(path) already exists and is not replaced: choose another path.")
+        }
+        guard former == nil || former?.kind == .regular else {
+            throw CofferError(
+                .refused, "\(path) is not a regular file and is not replaced: choose another path.")
         }
         let result: Result
         // Write to an unnamed file where the file system supports it, so that a crash leaves nothing
@@ -29,21 +35,44 @@ package enum AtomicFile {
         case .some(let file):
             result = try fill(file)
             try file.sync()
-            try directory.link(file, as: target)
+            guard former != nil else {
+                try directory.link(file, as: target)
+                break
+            }
+            // No call puts an unnamed file in the place of another.
+            let temporary = try Descriptor.temporaryName()
+            try directory.link(file, as: temporary)
+            try rename(temporary, to: target, in: directory, replacing: true)
         case .none:
             let temporary = try Descriptor.temporaryName()
             let file = try directory.open(temporary, [.readWrite, .exclusive])
             do throws(CofferError) {
                 result = try fill(file)
                 try file.sync()
-                try directory.renameWithoutReplacing(temporary, to: target)
             } catch {
                 _ = try? directory.remove(temporary)
                 throw error
             }
+            try rename(temporary, to: target, in: directory, replacing: former != nil)
         }
         try directory.sync()
         return result
+    }
+
+    /// Gives a complete file its name, or removes it.
+    private static func rename(
+        _ temporary: FilePath, to target: FilePath, in directory: borrowing Descriptor, replacing: Bool
+    ) throws(CofferError) {
+        do throws(CofferError) {
+            if replacing {
+                try directory.rename(temporary, to: target)
+            } else {
+                try directory.renameWithoutReplacing(temporary, to: target)
+            }
+        } catch {
+            _ = try? directory.remove(temporary)
+            throw error
+        }
     }
 
     private static func open(_ parent: FilePath) throws(CofferError) -> Descriptor {

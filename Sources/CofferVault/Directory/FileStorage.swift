@@ -1,13 +1,13 @@
 package import CofferBase
 import Synchronization
 
-/// The built-in token storage: the sealed file of ``TokenFile`` in the vault. Needs no running service.
+/// The built-in token storage: the sealed ``TokenFile`` in the vault. It needs no running service.
 ///
-/// Changes passed together are written atomically.
+/// Changes that are passed together are written atomically.
 package final class FileStorage: ItemStorage {
     private let home: VaultDirectory
     private let file: TokenFile
-    /// The items as last read.
+    /// The items that were last read.
     private let cache = Mutex<TokenFile.Snapshot?>(nil)
 
     package init(home: VaultDirectory, device: DeviceKey) {
@@ -28,7 +28,7 @@ package final class FileStorage: ItemStorage {
         try file.write(contents, in: home.openVault())
     }
 
-    /// The cache is current if the file has not changed since it was read.
+    /// Returns the cached envelope if the file has not changed since it was read.
     package func cachedEnvelope(_ name: [UInt8]) -> [UInt8]? {
         guard let cached = cache.withLock({ $0 }), let vault = try? home.tokenVault(),
             (try? file.isCurrent(cached, in: vault.directory)) == true
@@ -36,7 +36,7 @@ package final class FileStorage: ItemStorage {
         return cached.contents.envelopes[name]
     }
 
-    /// Returns the items on disk, and reads them again only if the file has changed.
+    /// Returns the items on disk. Reads the file only if it has changed.
     private func current() throws(CofferError) -> TokenFile.Contents {
         let vault = try home.tokenVault()
         if let cached = cache.withLock({ $0 }), try file.isCurrent(cached, in: vault.directory) {

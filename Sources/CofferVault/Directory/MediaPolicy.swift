@@ -2,13 +2,13 @@ package import CofferBase
 package import CofferEngine
 import SystemPackage
 
-/// Keeps sealed files on media of this machine unless the owner allows others. A medium that can be removed
-/// or is on another machine can fall into other hands, together with the device key.
+/// Restricts sealed files to the fixed media of this machine, unless the owner allows external media. Other
+/// people may gain access to a removable or remote medium, and to the device key on it.
 package enum MediaPolicy {
-    /// A vault that contains this file was created for such a medium.
+    /// A file in a vault that was created with external media allowed.
     private static let marker: FilePath = "external"
 
-    /// Throws `refused` for a directory on a removable medium or on the network.
+    /// Throws `refused` for a directory on a removable medium or a network file system.
     package static func check(_ directory: borrowing Descriptor) throws(CofferError) {
         let name: String
         switch try StorageMedium.of(directory).medium {
@@ -20,7 +20,8 @@ package enum MediaPolicy {
             .refused, "\(directory.path) is on \(name): refused unless external media are allowed.")
     }
 
-    /// As ``check(_:)`` for a vault's directory, unless the vault was created for external media.
+    /// Checks a vault's directory like ``check(_:)``, unless the vault was created with external media
+    /// allowed.
     package static func checkVault(_ vault: borrowing Descriptor) throws(CofferError) {
         guard try vault.status(of: marker) == nil else { return }
         try check(vault)

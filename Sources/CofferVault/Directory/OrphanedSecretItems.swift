@@ -3,35 +3,35 @@ import CofferEngine
 import FoundationEssentials
 import SystemPackage
 
-/// Items that vaults of this directory may have left in the Secret Service, marked by one empty file
-/// `keyring-VAULTID` for each vault.
+/// The items that vaults of this directory may have left in the Secret Service. One empty file
+/// `keyring-VAULTID` marks each such vault.
 ///
-/// The mark is on the disk before the first item is made and is removed after the last one. If a crash
-/// interrupts a creation, a migration or a wipe, or the service is not there during a wipe, a later command
+/// The mark is on disk before the first item is created, and is removed after the last item. If a crash
+/// interrupts a creation, a migration or a wipe, or the service is unavailable during a wipe, a later command
 /// removes the items.
 package struct OrphanedSecretItems {
     private static let prefix = "keyring-"
-    /// The time that a command spends on leftovers.
+    /// The time limit for removing orphaned items during another command.
     private static let timeout = Duration.seconds(2)
 
     package let home: VaultDirectory
 
     package init(home: VaultDirectory) { self.home = home }
 
-    /// Records on the disk that `vaultID` may have items from now on.
+    /// Records on disk that the vault may have items from now on.
     package func markUsed(_ vaultID: VaultID) throws(CofferError) {
         let file = try home.directory.open(Self.name(vaultID), [.readWrite, .create])
         try file.sync()
         try home.directory.sync()
     }
 
-    /// Whether `vaultID` may have items.
+    /// Returns whether the vault may have items.
     package func isNoted(_ vaultID: VaultID) throws(CofferError) -> Bool {
         try home.directory.status(of: Self.name(vaultID)) != nil
     }
 
-    /// Removes the items of one vault, and its mark if none is left. Returns how many were removed and how
-    /// many are left.
+    /// Removes the items of one vault, and its mark if no item remains. Returns how many items were removed
+    /// and how many remain.
     package func remove(
         _ vaultID: VaultID, _ deadline: Deadline
     ) throws(CofferError) -> (removed: Int, remaining: Int) {
@@ -42,8 +42,8 @@ package struct OrphanedSecretItems {
         return (key.removed + tokens.removed, remaining)
     }
 
-    /// Removes items that do not belong to a live vault that uses the Secret Service, and a token file that a
-    /// migration left behind. Without the service, a later call tries again.
+    /// Removes the items of marked vaults that no longer need them, and a token file that a migration left
+    /// behind. If the service is unavailable, a later call tries again.
     package func collect() throws(CofferError) {
         let isClean = try stale().isEmpty
         let hasFile = try hasStaleFile()
@@ -59,7 +59,7 @@ package struct OrphanedSecretItems {
         }
     }
 
-    /// The vaults that have a mark; none if the directory cannot be listed.
+    /// The vaults that have a mark; empty if the directory cannot be listed.
     package var noted: [VaultID] { (try? notes()) ?? [] }
 
     private func notes() throws(CofferError) -> [VaultID] {
@@ -86,7 +86,7 @@ package struct OrphanedSecretItems {
         return try vault.status(of: TokenFile.fileName) != nil
     }
 
-    /// The id of this directory's vault, if it uses the Secret Service.
+    /// Returns the id of this directory's vault if it is alive and uses the Secret Service.
     private func liveInService() throws(CofferError) -> VaultID? {
         guard let state = try home.state(), state.isAlive,
             try home.directory.status(of: VaultDirectory.vaultName) != nil
@@ -95,8 +95,9 @@ package struct OrphanedSecretItems {
         return file.backend == .secretService ? file.vaultID : nil
     }
 
-    /// The id of the vault that the state record names as live but whose directory is not there. It may only
-    /// be moved away, as while it is restored from a backup, and needs its device key again.
+    /// Returns the id of the vault that the state record names as alive but whose directory is missing. The
+    /// directory may only be moved away, as during a restore from a backup, and the vault will need its
+    /// device key.
     private func movedAway() throws(CofferError) -> VaultID? {
         guard let state = try home.state(), state.isAlive,
             try home.directory.status(of: VaultDirectory.vaultName) == nil

@@ -3,12 +3,12 @@ import CofferCrypto
 package import CofferEngine
 package import SystemPackage
 
-/// The file of ``FileStorage``: all envelopes in one sealed file, which each change replaces as a whole.
+/// The file of ``FileStorage``: one sealed file with all envelopes, which every change replaces.
 ///
 /// Layout: magic (8), version (2), 6 zero, vault id (16), then nonce ‖ ciphertext ‖ tag of XChaCha20-Poly1305
-/// with the first 32 bytes as associated data. Inside: generation (8), number of items (4), then for each its
-/// keyed name (32), length (4) and envelope, in the order of names. The key is derived from the device key.
-/// The file hides names and numbers; the values have their own keys.
+/// with the first 32 bytes as associated data. Plaintext: generation (8), number of items (4), then for each
+/// item its keyed name (32), length (4) and envelope, sorted by name. The key is derived from the device key.
+/// The file hides the names and the number of items; the values have their own keys.
 package struct TokenFile {
     package static let fileName: FilePath = "tokens"
     private static let erasedName: FilePath = "tokens-erased"
@@ -28,8 +28,8 @@ package struct TokenFile {
         }
     }
 
-    /// Contents together with the file that they were read from. While that file is open, its inode is not
-    /// reused, so ``isCurrent(_:in:)`` can compare it.
+    /// Contents with the file that they were read from. While the file is open, its inode is not reused, so
+    /// ``isCurrent(_:in:)`` can compare the inode.
     package final class Snapshot: Sendable {
         package let contents: Contents
         fileprivate let status: FileStatus
@@ -46,8 +46,8 @@ package struct TokenFile {
 
     package init(device: DeviceKey) { self.device = device }
 
-    /// Creates an empty file. Only the creation of a vault calls this: a file that is missing later is an
-    /// error.
+    /// Creates a token file without items. Only the creation of a vault calls this: a token file that is
+    /// missing later is an error.
     package static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
         let empty = try TokenFile(device: device).seal(Contents(generation: 1, envelopes: [:]))
         let file = try vault.open(fileName, [.readWrite, .exclusive])
@@ -55,7 +55,7 @@ package struct TokenFile {
         try file.sync()
     }
 
-    /// Reads the current file. Changes replace it as a whole, so reading needs no lock.
+    /// Reads the token file. Every change replaces the file, so reading needs no lock.
     package func read(
         in vault: borrowing Descriptor, _ name: FilePath = Self.fileName
     ) throws(CofferError) -> Snapshot {
@@ -66,13 +66,14 @@ package struct TokenFile {
         return Snapshot(contents, status: status, file: file)
     }
 
-    /// Whether `snapshot` is what the vault holds now. Changes replace the file. On a full disk, however, an
-    /// erasure overwrites it in place: the same file with another size.
+    /// Returns whether the vault's token file is still the one in `snapshot`. A change replaces the file,
+    /// except that on a full disk an erasure overwrites the file in place and changes its size.
     package func isCurrent(_ snapshot: Snapshot, in vault: borrowing Descriptor) throws(CofferError) -> Bool {
         try vault.status(of: Self.fileName) == snapshot.status
     }
 
-    /// Replaces the file. Call only under the vault directory's lock, with contents that were read under it.
+    /// Replaces the file. Call this only under the vault directory's lock, with contents that were read under
+    /// that lock.
     package func write(_ contents: Contents, in vault: borrowing Descriptor) throws(CofferError) {
         var next = contents
         next.generation += 1
@@ -81,13 +82,13 @@ package struct TokenFile {
         try vault.replace(Self.fileName, with: sealed.span)
     }
 
-    /// Replaces the file by one that holds only the items of these names, and overwrites the old one in
-    /// place, because a file that is only replaced stays readable on the disk. The caller may repeat this
-    /// after a crash at any point. Returns the number of items removed, as far as they could be read.
+    /// Replaces the file with one that contains only the items of these names, and overwrites the old file in
+    /// place, because a file that is only replaced stays readable on disk. The caller may repeat this after a
+    /// crash at any point. Returns the number of removed items, counting only those that could be read.
     package func erase(keeping names: Set<[UInt8]>, in vault: borrowing Descriptor) throws(CofferError) -> Int
     {
-        // Erase the file even if it cannot be read. If a crash interrupted an earlier overwrite, the items to
-        // keep are in the file beside it.
+        // Erase the file even if it cannot be read. If a crash interrupted an earlier overwrite, the second
+        // file contains the items to keep.
         let former = try? read(in: vault)
         let begun = former == nil ? try? read(in: vault, Self.erasedName) : nil
         let all = (former ?? begun)?.contents ?? Contents(generation: 0, envelopes: [:])
@@ -119,8 +120,8 @@ package struct TokenFile {
         return all.envelopes.count - kept.count
     }
 
-    /// Erases in place, because a full disk has room only for the file that exists. One write puts the kept
-    /// items over the old bytes, so they can be lost only in a power failure during that write.
+    /// Overwrites the file in place, because a full disk has no space for a second file. A single write
+    /// replaces the old bytes with the kept items, so only a power failure during that write can lose them.
     private func overwrite(with sealed: [UInt8], in vault: borrowing Descriptor) throws(CofferError) {
         let file = try vault.open(Self.fileName, .readWrite)
         let size = try file.status().size

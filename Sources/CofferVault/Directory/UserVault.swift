@@ -6,20 +6,21 @@ import SystemPackage
 extension VaultLocation {
     private static let maxUserLength = 1024
 
-    /// The location of one user's namespace: a separate vault inside this vault, with its own keys and its
-    /// own passcode. A logout of that user wipes it alone; a wipe of this vault wipes it, too.
+    /// Returns the location of one user's namespace: a separate vault inside this vault, with its own keys
+    /// and its own passcode. A logout of that user wipes only the namespace; a wipe of this vault also wipes
+    /// the namespace.
     ///
     /// The directory's name does not contain the user's name, but a program that can read this vault's id can
-    /// check a guess.
+    /// verify a guess of the user's name.
     ///
     /// ```swift
     /// let vault = try await Vault(at: location.namespace(of: "ada@example.org"))
     /// ```
     ///
     /// - Parameter user: 1 to 1024 bytes of UTF-8, compared byte for byte.
-    /// - Returns: The namespace's location; there may be no vault yet.
-    /// - Throws: `invalidInput` if `user` is empty or too long; `notInitialised` or `wiped` if this vault is;
-    ///   `refused` inside a namespace.
+    /// - Returns: The namespace's location, which may not contain a vault yet.
+    /// - Throws: `invalidInput` if `user` is empty or too long; `notInitialised` if there is no vault at this
+    ///   location; `wiped` if this vault was wiped; `refused` inside a namespace.
     public func namespace(of user: String) throws(CofferError) -> VaultLocation {
         guard parentVault == nil else {
             throw CofferError(.refused, "A user's namespace cannot contain namespaces.")
@@ -28,6 +29,28 @@ extension VaultLocation {
         _ = try home.openVault()
         guard let state = try home.state() else { throw CofferError.wiped }
         return try namespace(of: user, in: state.vaultID)
+    }
+
+    /// The locations of all users' namespaces in this vault, ordered by the names of their directories. They
+    /// do not tell the users' names, which are not stored: compare them with ``namespace(of:)``.
+    ///
+    /// - Throws: `notInitialised` or `wiped` if this vault is; `refused` inside a namespace.
+    public func namespaces() throws(CofferError) -> [VaultLocation] {
+        guard parentVault == nil else {
+            throw CofferError(.refused, "A user's namespace cannot contain namespaces.")
+        }
+        let home = try VaultDirectory.openDirectory(self)
+        _ = try home.openVault()
+        guard try home.directory.status(of: VaultDirectory.usersName)?.kind == .directory else { return [] }
+        let users = try home.directory.open(VaultDirectory.usersName, [.read, .directory])
+        var names: [String] = []
+        for name in try users.names() {
+            if try users.status(of: name)?.kind == .directory { names.append(name.string) }
+        }
+        return names.sorted().map { name in
+            VaultLocation(
+                path: path.pushing(VaultDirectory.usersName).appending(name), sessionBus: sessionBus)
+        }
     }
 
     package func namespace(of user: String, in vaultID: VaultID) throws(CofferError) -> VaultLocation {

@@ -3,33 +3,30 @@ package import CofferCrypto
 package import CofferEngine
 import SystemPackage
 
-/// Creates a vault: builds everything under a temporary name and publishes it by one rename, so a crash
-/// leaves no half-made vault.
+/// The creation of a vault. The vault is built under a temporary name and published by one rename, so a crash
+/// leaves no incomplete vault.
 extension VaultDirectory {
     package static let buildPrefix = ".init-"
 
-    /// Creates a vault, or makes a new one in place of a wiped one.
+    /// Creates a vault, or replaces a wiped vault with a new one.
     ///
     /// - Parameters:
-    ///   - location: The directory, which is made if it is missing.
+    ///   - location: The directory, which is created if it is missing.
     ///   - options: The settings of the new vault.
-    ///   - passcode: `nil` for none.
+    ///   - passcode: The passcode; `nil` for none.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
-    ///   - addingStores: Creates the files of the stores in the vault before it is published.
+    ///   - addingStores: Creates the files of the stores in the vault before the vault is published.
     /// - Returns: The directory, the device key and the class keys of the new vault.
-    /// - Throws: As `Vault.create`.
+    /// - Throws: The errors of `Vault.create`.
     package static func create(
         at location: VaultLocation, options: VaultOptions, passcode: Passcode?,
         interaction: PromptPolicy = .never,
         addingStores: (borrowing Descriptor, DeviceKey) throws(CofferError) -> Void
     ) throws(CofferError) -> (home: VaultDirectory, device: DeviceKey, keys: [ProtectionClass: ClassKey]) {
         if let passcode { try options.policy.check(passcode) }
-        let inactivity = Int(options.inactivity?.components.seconds ?? 0)
-        guard options.inactivity == nil || (1...Int(UInt32.max)).contains(inactivity) else {
-            throw CofferError(.invalidInput, "The inactivity time must be at least one second.")
-        }
+        _ = try VaultSettings.seconds(of: options.inactivity)
         if options.keyring == .secretService {
-            // Creates nothing if the Secret Service cannot be used.
+            // Create nothing if the Secret Service cannot be used.
             try SecretServiceClient(address: location.sessionBus, interaction: interaction)
                 .requireReadable(Deadline(SecretServiceClient.deadline))
         }
@@ -41,7 +38,7 @@ extension VaultDirectory {
             let state = try home.state()
             try home.throwIfExisting(state)
             try home.removeUnfinished()
-            // All that is left of the namespaces of a wiped vault are tombstones.
+            // Remove the namespaces of the wiped vault, of which only tombstones are left.
             if state?.phase == .wiped {
                 try home.throwIfUserVaultsExist()
                 try home.directory.removeTree(usersName)
@@ -67,11 +64,11 @@ extension VaultDirectory {
         }
     }
 
-    /// Puts a vault that is built in its place.
+    /// Moves the finished vault to its final name.
     ///
-    /// A live directory without a vault counts as one that was never made. A wiped one stays wiped until the
-    /// vault is there. Its tombstone already names the new vault by then, so a crash leaves a creation that
-    /// is undone, not a tombstone that does not name the vault beside it.
+    /// A directory in the live state without a vault counts as never created. A wiped directory stays in the
+    /// wiped state until the new vault is published. Its tombstone names the new vault before that, so a
+    /// crash never leaves a tombstone that names a vault other than the one beside it.
     private func publish(_ name: FilePath, _ vaultID: VaultID, overWiped: Bool) throws(CofferError) {
         let live = VaultStateFile(phase: .active, vaultID: vaultID)
         let first = overWiped ? VaultStateFile(phase: .wiped, vaultID: vaultID) : live
@@ -89,7 +86,7 @@ extension VaultDirectory {
             for: ProtectionClass.all(hasPasscode: passcode != nil), vaultID: device.vaultID)
         var keybag = Keybag(
             passcode: nil, policy: options.policy, delaysAttempts: options.delaysAttempts,
-            inactivity: options.inactivity.map { Int($0.components.seconds) },
+            inactivity: try VaultSettings.seconds(of: options.inactivity),
             hostBinding: try MachineFingerprint.current(), keys: [:])
         try keybag.protect(keys, with: passcode, cost: options.cost, device: device)
         try Keybag.record.create(keybag, device: device, in: vault)
@@ -99,12 +96,13 @@ extension VaultDirectory {
         return keys
     }
 
-    /// Removes what an unfinished vault has stored in the Secret Service, now or later.
+    /// Removes the items of an unfinished vault from the Secret Service. If that fails, a later command
+    /// removes them.
     private func removeItems(of vaultID: VaultID) {
         _ = try? OrphanedSecretItems(home: self).remove(vaultID, Deadline(.seconds(1)))
     }
 
-    /// Checks the deepest directory of the path that exists.
+    /// Checks the medium of the deepest existing directory of the path.
     private static func checkMedium(of path: FilePath) throws(CofferError) {
         var current = path
         while try !exists(current) { current.removeLastComponent() }
@@ -125,7 +123,7 @@ extension VaultDirectory {
             do throws(CofferError) {
                 try directory.makeDirectory(FilePath(root: nil, [name]))
             } catch {
-                // Another process made it in the meantime, which is as good.
+                // Another process may have created the directory in the meantime.
                 guard error.code == .alreadyExists else { throw error }
             }
             try? directory.sync()
@@ -149,13 +147,13 @@ extension VaultDirectory {
         guard !hasVault else { throw CofferError(.alreadyExists, "There is already a vault at \(path).") }
     }
 
-    /// Throws if this vault was wiped, because the next vault created here would remove any namespace
-    /// created inside it.
+    /// Throws if this vault is not alive. The creation of the next vault here would remove a namespace that
+    /// was created inside a wiped vault.
     private func throwIfWiped() throws(CofferError) {
         guard let state = try state(), state.isAlive else { throw CofferError.wiped }
     }
 
-    /// Throws if a namespace in a wiped vault is alive: only tombstones may be removed.
+    /// Throws if a namespace in a wiped vault was not wiped completely: only tombstones may be removed.
     private func throwIfUserVaultsExist() throws(CofferError) {
         guard try directory.status(of: Self.usersName)?.kind == .directory else { return }
         let users = try directory.open(Self.usersName, [.read, .directory])
@@ -168,7 +166,8 @@ extension VaultDirectory {
         }
     }
 
-    /// Removes what an interrupted `create` left. Under the lock, no other process is building.
+    /// Removes the remains of an interrupted creation. Call this under the lock, so that no other process is
+    /// creating a vault.
     private func removeUnfinished() throws(CofferError) {
         try directory.removeTemporaries()
         for name in try directory.names() where name.string.utf8.hasPrefix(Self.buildPrefix) {
@@ -178,8 +177,8 @@ extension VaultDirectory {
 }
 
 extension Keybag {
-    /// Wraps the class keys under a passcode, or under the device key alone. Afterwards the keybag has these
-    /// keys only.
+    /// Wraps the class keys under the passcode and the device key, or under the device key alone. Afterwards
+    /// the keybag contains only these keys.
     package mutating func protect(
         _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?, cost: Argon2id.Cost,
         device: DeviceKey

@@ -6,18 +6,23 @@ package import SystemPackage
 
 /// One vault directory on disk.
 ///
-///     directory/       0700, of its owner
-///       lock           the lock of every process that changes something
+///     directory/       mode 0700, belongs to the user
+///       lock           locked by every process that changes something
 ///       state          alive, being wiped, or wiped
+///       receipt.json   the receipt of the last wipe
 ///       keyring-…      marks a vault that may have items in the Secret Service
 ///       vault/         appears complete, by rename, when the vault is created
-///         device       vault id and device key, or the key that opens it
+///         device       vault id and device key, or the key under which the device key is sealed
 ///         keybag       wrapped class keys
 ///         attempts     count of wrong passcodes
+///         external     marks a vault that may be on external media
+///         orders       record of trusted keys, signed commands and the dead-man's switch
 ///         filekeys     wrapped keys that wrap the keys of files
 ///         fileindex    the sealed index of files
 ///         tokens       the sealed token file
+///         inbox/       tokens that are pending until an unlock
 ///         files/       sealed file containers
+///         soups/       encrypted databases
 ///         leases/      empty files that are locked while their tokens are refreshed
 ///       users/         one vault directory for each namespace
 package final class VaultDirectory: Sendable {
@@ -26,17 +31,17 @@ package final class VaultDirectory: Sendable {
     package static let leasesName: FilePath = "leases"
     package static let usersName: FilePath = "users"
     private static let lockName: FilePath = "lock"
-    /// The time that a change waits for another process's change.
+    /// The time limit for a change to wait for the lock.
     package static let lockDeadline = Duration.seconds(10)
 
     package let path: FilePath
     package let directory: Descriptor
-    /// The id of the expected vault, which a vault created later in the same place does not have. `nil` until
-    /// the id is known.
+    /// The id of the expected vault, to distinguish it from a vault that is created later in the same
+    /// directory. `nil` until the id is known.
     private let vaultID: VaultID?
     /// The Secret Service of this directory's user, for vaults that use it.
     package let service: SecretServiceClient
-    /// The vault's directory, and the status of the state record at the time it was opened.
+    /// The opened vault, with the status of the state record at that time.
     private let opened = Mutex<(record: FileStatus, vault: VaultHandle)?>(nil)
 
     private init(
@@ -48,17 +53,19 @@ package final class VaultDirectory: Sendable {
         self.service = service
     }
 
-    /// Returns the same directory for one vault alone. If another vault is in its place, this one was wiped.
+    /// Returns the same directory for this vault only. If the directory later contains another vault,
+    /// operations throw `wiped`.
     package func pinned(to vaultID: VaultID) throws(CofferError) -> VaultDirectory {
         VaultDirectory(path: path, directory: try directory.duplicate(), vaultID: vaultID, service: service)
     }
 
-    /// Whether `state` is that of the vault that is meant.
+    /// Returns whether `state` is the state of the expected vault.
     package func belongsToThisVault(_ state: VaultStateFile) -> Bool { belongsToThisVault(state.vaultID) }
 
     package func belongsToThisVault(_ id: VaultID) -> Bool { vaultID == nil || vaultID == id }
 
-    /// Opens the directory, whatever it contains; throws `notInitialised` if it does not exist.
+    /// Opens the directory without regard to its content. Throws `notInitialised` if the directory does not
+    /// exist, and `refused` unless only this user can write to it.
     package static func openDirectory(
         _ location: VaultLocation, interaction: PromptPolicy = .never
     ) throws(CofferError) -> VaultDirectory {
@@ -81,13 +88,13 @@ package final class VaultDirectory: Sendable {
             service: SecretServiceClient(address: location.sessionBus, interaction: interaction))
     }
 
-    /// Opens a vault directory for erasing it, whatever its mode, if it belongs to this user.
+    /// Opens a vault directory to erase it, regardless of its mode, if the directory belongs to this user.
     ///
     /// - Parameters:
     ///   - location: The vault's directory.
-    ///   - isVault: Whether a directory whose mode had to be changed contains a vault.
+    ///   - isVault: Returns whether a directory whose mode had to be changed contains a vault.
     /// - Returns: The directory.
-    /// - Throws: `notInitialised` if there is no vault; `refused` if it belongs to another user.
+    /// - Throws: `notInitialised` if there is no vault; `refused` if the directory belongs to another user.
     package static func openForWiping(
         _ location: VaultLocation, isVault: (VaultDirectory) -> Bool
     ) throws(CofferError) -> VaultDirectory {
@@ -102,7 +109,7 @@ package final class VaultDirectory: Sendable {
             let entry = FilePath(root: nil, [name])
             let old = try base.status(of: entry)?.permissions
             let home = try forWiping(base.openClosed(entry), location)
-            // A directory that turns out not to contain a vault keeps its mode.
+            // Restore the mode of a directory that does not contain a vault.
             guard isVault(home) else {
                 if let old { try? home.directory.setPermissions(old) }
                 throw missing(location.path)
@@ -111,7 +118,7 @@ package final class VaultDirectory: Sendable {
         }
     }
 
-    /// Opens the directory of a namespace in this one, for erasing it.
+    /// Opens the directory of a namespace in this directory, to erase it.
     package func namespaceForWiping(_ name: FilePath) throws(CofferError) -> VaultDirectory {
         let users = try directory.openClosed(Self.usersName)
         let location = VaultLocation(
@@ -137,8 +144,8 @@ package final class VaultDirectory: Sendable {
     /// Reads the state record; `nil` if no vault was ever created here.
     package func state() throws(CofferError) -> VaultStateFile? { try VaultStateFile.read(in: directory) }
 
-    /// Opens the vault's directory for use; throws `notInitialised` or `wiped`. With `forTokens` also throws
-    /// `busy` while the tokens are being erased.
+    /// Opens the vault's directory for use. Throws `notInitialised`, `wiped`, or `corrupt` if the state
+    /// record is missing; with `forTokens`, throws `busy` while the tokens are being erased.
     package func openVault(forTokens: Bool = false) throws(CofferError) -> Descriptor {
         let state = try state()
         switch state?.phase {
@@ -167,7 +174,8 @@ package final class VaultDirectory: Sendable {
         }
     }
 
-    /// Opens the vault's directory for tokens, and reuses it until the state record changes.
+    /// Returns the vault's directory for access to tokens. The same descriptor is reused until the state
+    /// record changes.
     package func tokenVault() throws(CofferError) -> VaultHandle {
         let record = try directory.status(of: VaultStateFile.fileName)
         if let record, let vault = opened.withLock({ $0?.record == record ? $0?.vault : nil }) {
@@ -182,9 +190,28 @@ package final class VaultDirectory: Sendable {
     package func withExclusiveLock<Result: ~Copyable>(
         _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
-        let lock = try FileLock.acquire(Self.lockName, in: directory, deadline: Self.lockDeadline)
+        let lock = try exclusiveLock()
         defer { extendLifetime(lock) }
         return try body()
+    }
+
+    private func exclusiveLock() throws(CofferError) -> FileLock {
+        do throws(CofferError) {
+            return try FileLock.acquire(Self.lockName, in: directory, deadline: Self.lockDeadline)
+        } catch {
+            throw explainingReadOnly(error)
+        }
+    }
+
+    /// Says why a directory that cannot be written to is of little use: with a passcode, it cannot even be
+    /// unlocked.
+    private func explainingReadOnly(_ error: CofferError) -> CofferError {
+        guard error.code == .readOnly || error.code == .permissionDenied else { return error }
+        return CofferError(
+            error.code,
+            "The vault directory \(path) cannot be written to, where every change and every attempt at a "
+                + "passcode is recorded. \(error.message)",
+            remedy: error.remedy, systemError: error.systemError)
     }
 
     /// Like ``withExclusiveLock(_:)``, but if the lock cannot be acquired in time, runs `body` without it and
@@ -209,8 +236,8 @@ package final class VaultDirectory: Sendable {
         return try body(hindrance)
     }
 
-    /// Like ``withExclusiveLock(_:)``, with the vault's directory; throws `wiped` if the vault was wiped in
-    /// the meantime.
+    /// Runs `body` with the vault's directory, under the lock like ``withExclusiveLock(_:)``. Throws `wiped`
+    /// if the vault was wiped in the meantime.
     package func withExclusiveVault<Result: ~Copyable>(
         _ body: (borrowing Descriptor) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
@@ -241,15 +268,15 @@ extension CofferError {
 }
 
 extension VaultDirectory {
-    /// Maps the error for files that vanish or are overwritten while they are read: `wiped` if the state
-    /// record says so, otherwise `corrupt`.
+    /// Runs `body` and maps its errors for files that disappear or are overwritten during the call: to
+    /// `wiped` if the state record shows a wipe, otherwise to `corrupt`.
     package func mappingMissingFiles<Result: ~Copyable>(
         _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         do throws(CofferError) {
             return try body()
         } catch {
-            // An entry that is not a regular file shows as the system's refusal to open it.
+            // The system refuses to open an entry that is not a regular file.
             let isNoFile = error.code == .refused && error.systemError != nil
             let isGone = error.code == .absent || isNoFile
             guard isGone || error.code == .corrupt else { throw error }

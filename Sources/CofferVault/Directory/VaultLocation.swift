@@ -2,27 +2,28 @@ public import CofferBase
 import CofferEngine
 public import SystemPackage
 
-/// The place of a vault: a directory that only its owner can access.
+/// The location of a vault: a directory that only its owner can access.
 public struct VaultLocation: Sendable, Hashable {
     /// The directory.
     public let path: FilePath
 
-    /// The address of the message bus with the Secret Service that a vault here may use; `nil` for the
-    /// session bus of the environment.
+    /// The address of the message bus with the Secret Service that a vault at this location may use; `nil`
+    /// for the session bus of the environment.
     public let sessionBus: String?
 
-    /// The location at `path`; the directory may not exist yet.
+    /// Creates a location at `path`. The directory may not exist yet.
     ///
     /// - Parameters:
     ///   - path: The directory.
     ///   - sessionBus: The address of the bus with the user's Secret Service, such as
-    ///     `unix:path=/run/user/1000/bus`; `nil` for that of the environment.
+    ///     `unix:path=/run/user/1000/bus`; `nil` for the session bus of the environment.
     public init(path: FilePath, sessionBus: String? = nil) {
         self.path = path
         self.sessionBus = sessionBus
     }
 
-    /// The default location for an app: `$XDG_DATA_HOME/APP`, otherwise `~/.local/share/APP`.
+    /// Returns the default location for an app: `$XDG_DATA_HOME/APP`, or `~/.local/share/APP` if the variable
+    /// is not set to an absolute path.
     ///
     /// - Throws: `invalidInput` if `app` is not a plain name or there is no home directory.
     public static func `default`(for app: String) throws(CofferError) -> VaultLocation {

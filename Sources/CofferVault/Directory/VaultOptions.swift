@@ -5,23 +5,24 @@ public struct VaultOptions: Sendable {
     /// The requirements for passcodes.
     public var policy: PasscodePolicy = .none
 
-    /// Whether wrong passcodes cause increasing delays, from the fifth on.
+    /// Whether wrong passcodes cause increasing delays, from the fifth wrong passcode on.
     public var delaysAttempts = true
 
-    /// The time without use after which the vault locks; `nil` if only a reboot locks it. Whole seconds, at
-    /// least one.
+    /// The time without use after which the vault locks; `nil` if only a reboot locks it. The time is used in
+    /// whole seconds and must be at least one second.
     public var inactivity: Duration? = .seconds(600)
 
     /// The cost of deriving a key from the passcode.
     public var cost = Argon2id.Cost.standard
 
-    /// Where the device key and the tokens are kept.
+    /// The place where the device key and the tokens are stored.
     public var keyring = KeyringBackend.file
 
     /// Whether the vault may be on a removable medium or a network file system, and files may be added from
-    /// there.
+    /// such media.
     public var allowsExternalMedia = false
 
-    /// The defaults: no policy, delays, the embedded keyring, 10 minutes, `Argon2id.Cost.standard`.
+    /// Creates the default options: no passcode policy, delays, ``KeyringBackend/file``, 10 minutes of
+    /// inactivity, `Argon2id.Cost.standard`, no external media.
     public init() {}
 }

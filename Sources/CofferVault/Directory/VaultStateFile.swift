@@ -2,20 +2,20 @@ package import CofferBase
 package import CofferEngine
 package import SystemPackage
 
-/// Whether a vault is alive, being wiped (entirely or only its tokens), or wiped. It is one sector, reserved
-/// when the vault is created and written in place, so that a wipe needs no disk space.
+/// The state record of a vault: alive, being wiped (entirely or only its tokens), or wiped. The record is one
+/// sector, allocated when the vault is created and written in place, so that a wipe needs no disk space.
 ///
-/// Layout (512 bytes): magic (8), version (2), 6 zero, vault id (16), phase (8, ASCII, zero-padded), in a
-/// tombstone the wipe's reason (296), zeros.
+/// Layout (512 bytes): magic (8), version (2), 6 zero, vault id (16), phase (8, ASCII, zero-padded), the
+/// reason of the wipe in a tombstone (296), zeros.
 package struct VaultStateFile: Equatable {
     package enum Phase: String, CaseIterable {
         case active = "LIVE"
         case wiping = "WIPING"
         case wiped = "WIPED"
-        /// Alive, and its tokens are being erased.
+        /// The vault is alive and its tokens are being erased.
         case wipingTokens = "TOKENS"
 
-        /// Eight bytes, zero-padded.
+        /// The phase in the record: 8 bytes, zero-padded.
         package var bytes: [UInt8] {
             Array(rawValue.utf8) + [UInt8](repeating: 0, count: 8 - rawValue.utf8.count)
         }
@@ -26,7 +26,7 @@ package struct VaultStateFile: Equatable {
 
     package let phase: Phase
     package let vaultID: VaultID
-    /// The reason of the wipe, in a tombstone that has one.
+    /// The reason of the wipe; `nil` if the record has none.
     package var cause: WipeReason?
 
     package init(phase: Phase, vaultID: VaultID, cause: WipeReason? = nil) {
@@ -35,7 +35,7 @@ package struct VaultStateFile: Equatable {
         self.cause = cause
     }
 
-    /// Whether there is a vault to use.
+    /// Whether the vault can be used.
     package var isAlive: Bool { phase == .active || phase == .wipingTokens }
 
     /// Reads the state record of the directory `home`; `nil` if there is none.
@@ -61,7 +61,8 @@ package struct VaultStateFile: Equatable {
         return VaultStateFile(phase: word, vaultID: vaultID, cause: WipeReason(cause))
     }
 
-    /// Writes this state to `home` and flushes it: by rename the first time, in place afterwards.
+    /// Writes this state to the directory `home` and flushes it. The first write creates the record by
+    /// rename; later writes overwrite the record in place.
     package func write(in home: borrowing Descriptor) throws(CofferError) {
         var writer = BinaryWriter()
         writer.append(Array(FileMagic.state.utf8))
@@ -77,12 +78,13 @@ package struct VaultStateFile: Equatable {
         }
         let file = try home.openForOverwriting(Self.fileName)
         try file.write(record.span, at: 0)
-        // Only bytes change, not metadata, so this needs no wait for a journal.
+        // Only content changes, not metadata, so this does not wait for the file system's journal.
         try file.syncData()
     }
 
-    /// Writes a tombstone, also over an entry that is not a regular file, cannot be written or is longer.
-    /// Throws if the entry is a directory that is not empty; the directory stays.
+    /// Writes a tombstone, replacing an entry that is not a regular file, cannot be written to, or is longer
+    /// than the record. Throws if the entry is a directory that is not empty, and does not change the
+    /// directory.
     package func writeOverAnything(in home: borrowing Descriptor) throws(CofferError) {
         do throws(CofferError) {
             let status = try home.status(of: Self.fileName)

@@ -3,9 +3,9 @@ import CofferCrypto
 
 /// The reason of a wipe, kept in the tombstone for the process that finishes the wipe.
 ///
-/// Layout (296 bytes): SHA-256 of the signed order or zeros (32), length of the reason (1), the reason
-/// (255, zero-padded), the first 8 bytes of SHA-256 over everything before. That check detects a torn
-/// tombstone: the wipe then continues without a reason.
+/// Layout (296 bytes): SHA-256 of the signed command or zeros (32), length of the reason (1), the reason
+/// (255, zero-padded), the first 8 bytes of SHA-256 over everything before them. These 8 bytes detect an
+/// incompletely written tombstone; the wipe then continues without a reason.
 package struct WipeReason: Equatable {
     package static let size = 296
     private static let maxReasonLength = 255
@@ -13,7 +13,7 @@ package struct WipeReason: Equatable {
 
     /// The reason for the receipt, truncated to 255 bytes.
     package let reason: String
-    /// In hexadecimal; `nil` without an order.
+    /// The SHA-256 of the signed command, in hexadecimal; `nil` without a command.
     package let orderDigest: String?
 
     package init(reason: String, orderDigest: String?) {
@@ -22,7 +22,7 @@ package struct WipeReason: Equatable {
         (self.reason, self.orderDigest) = (reason, orderDigest)
     }
 
-    /// Returns `nil` if there is no reason, or not all of it.
+    /// Decodes a reason; returns `nil` if there is none or it is incomplete.
     package init?(_ bytes: [UInt8]) {
         let body = bytes.prefix(Self.size - Self.checkSize)
         guard bytes.count == Self.size, let check = Self.check(Array(body)),

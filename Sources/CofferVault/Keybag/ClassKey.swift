@@ -7,7 +7,7 @@ package final class ClassKey: Sendable {
     package let key: SymmetricKey
     package let id: [UInt8]
     package let generation: UInt32
-    /// Wraps the keys of tokens.
+    /// The key that wraps the keys of tokens.
     package let tokenKEK: SymmetricKey
 
     package init(
@@ -21,7 +21,7 @@ package final class ClassKey: Sendable {
         self.tokenKEK = tokenKEK
     }
 
-    /// Generates a random key for each of `classes`.
+    /// Generates a random key for each class.
     package static func make(
         for classes: [ProtectionClass], vaultID: VaultID
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
@@ -33,17 +33,18 @@ package final class ClassKey: Sendable {
         return keys
     }
 
-    /// The X25519 secret key that opens values sealed to this class while it was locked.
+    /// Derives the X25519 secret key that opens values that were sealed to this class while the vault was
+    /// locked.
     package func enqueueKey(vaultID: VaultID) throws(CofferError) -> SymmetricKey {
         try Self.enqueueKey(of: key, vaultID: vaultID)
     }
 
-    /// The public key to which a locked vault seals new values of this class.
+    /// Returns the public key to which a locked vault seals new values of this class.
     package func publicKey(vaultID: VaultID) throws(CofferError) -> [UInt8] {
         try Self.publicKey(of: key, vaultID: vaultID)
     }
 
-    /// The public key that belongs to the bytes of a class key; it identifies the class key.
+    /// Returns the public key that belongs to a class key and identifies it.
     package static func publicKey(
         of key: borrowing SymmetricKey, vaultID: VaultID
     ) throws(CofferError) -> [UInt8] {

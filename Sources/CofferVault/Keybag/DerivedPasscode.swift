@@ -1,15 +1,15 @@
 package import CofferBase
 package import CofferCrypto
 
-/// A passcode after its derivation, with everything that its evaluation needs. Nothing here shows whether it
-/// is right.
+/// The keys derived from a passcode and the device key, for evaluating the passcode. They do not reveal
+/// whether the passcode is right.
 package final class DerivedPasscode: Sendable {
     /// The parameters of the derivation.
     package let parameters: Keybag.PasscodeParameters
-    /// Equal for the same passcode and salt. Its key costs a full Argon2id derivation, so it is no shortcut
-    /// for an attacker who guesses.
+    /// A tag that is equal for the same passcode, parameters and device key. Each guess of the passcode still
+    /// requires a full Argon2id derivation, so the tag does not help an attacker.
     package let tag: [UInt8]
-    /// Unwraps the class keys if the passcode is right.
+    /// The key that unwraps the class keys if the passcode is right.
     package let wrappingKey: SymmetricKey
 
     package init(

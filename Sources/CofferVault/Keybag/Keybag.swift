@@ -3,17 +3,20 @@ package import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// The wrapped class keys of a vault, the cost of deriving their wrapping key, and the settings of the lock.
+/// The wrapped class keys of a vault, the cost of deriving their wrapping key, and the settings for passcodes
+/// and locking.
 ///
-/// Payload of an ``AuthenticatedRecord`` of 4096-byte slots: flags (1, bit 0: a passcode is set), passcode
-/// policy (1), attempt delays (1, 0 or 1), whether items of a destroyed class are still to be removed (1, 0
-/// or 1), inactivity in seconds (4, 0: after reboot only), machine fingerprint (32), key derivation (1: 0
-/// none, 1 Argon2id), 3 zero, memory in KiB (4), passes (4), salt (16), number of keys (2), then for each:
-/// class (2) and a ``WrappedKey`` (96). Then, unless an earlier release wrote it: number of public keys (2),
-/// for each class (2) and X25519 key (32); number of recovery slots (2), for each class (2) and a
-/// ``WrappedKey``. Then, unless an earlier release wrote it, the rest of the passcode policy: minimum length
-/// (1), whether common passcodes are rejected (1, 0 or 1), number of denylist tags (2), each tag (8), in
-/// order. Then, unless an earlier release wrote it and if a passcode is set: the tag of the passcode (32).
+/// Payload of an ``AuthenticatedRecord`` of 4096-byte slots: flags (1; bit 0: a passcode is set), characters
+/// of the passcode policy (1), attempt delays (1; 0 or 1), whether items of a destroyed class must still be
+/// removed (1; 0 or 1), inactivity in seconds (4; 0: lock only by reboot), machine fingerprint (32), key
+/// derivation (1; 0: none, 1: Argon2id), 3 zero, memory in KiB (4), passes (4), salt (16), number of keys
+/// (2), for each key its class (2) and a `WrappedKey` (96).
+///
+/// A keybag from an earlier release may lack all of the following fields, or the last of them: number of
+/// public keys (2), for each key its class (2) and an X25519 key (32); number of recovery keys (2), for each
+/// key its class (2) and a `WrappedKey` (96); minimum length of a passcode (1), whether common passcodes are
+/// rejected (1; 0 or 1), number of denylist tags (2), the tags in ascending order (8 each); if a passcode is
+/// set, the tag of the passcode (32).
 package struct Keybag {
     package static let record = AuthenticatedRecord<Keybag>(
         name: "keybag", magic: FileMagic.keybag, keyLabel: KDFLabel.keybagMAC, slotSize: 4096,
@@ -34,28 +37,30 @@ package struct Keybag {
     }
 
     package var passcode: PasscodeParameters?
-    /// The tag that an attempt's tag is compared with: see ``DerivedPasscode``. `nil` without a passcode, and
-    /// if an earlier release wrote the keybag.
+    /// The tag to compare with the tag of an attempt: see ``DerivedPasscode``. `nil` without a passcode, or
+    /// in a keybag from an earlier release.
     package var passcodeTag: [UInt8]?
     package var policy: PasscodePolicy
     package var delaysAttempts: Bool
     /// Seconds without use until the vault locks; `nil` if only a reboot locks it.
     package var inactivity: Int?
-    /// The machine and the user that made the vault: see ``MachineFingerprint``.
+    /// The fingerprint of the machine and the user that created the vault: see ``MachineFingerprint``.
     package var hostBinding: [UInt8]
     package var keys: [ProtectionClass: WrappedKey]
     /// The public keys to which new values are sealed while the vault is locked.
     package var publicKeys: [ProtectionClass: [UInt8]] = [:]
-    /// The keys of exportable classes, wrapped under a recovery key. Decoded and encoded, but never set.
+    /// The keys of exportable classes, wrapped under a recovery key. This release reads and writes these keys
+    /// but never sets them.
     package var recovery: [ProtectionClass: WrappedKey] = [:]
     /// Whether items of a class whose key was destroyed must still be removed.
     package var hasOrphans = false
 
-    /// A record with more keys is corrupt.
+    /// The maximum number of keys in each list; a record with more keys is corrupt.
     private static let maxKeyCount = 16
     private static let passcodeTagSize = 32
 
-    /// Whether every class key that the vault should have is there. A keybag of an earlier release has fewer.
+    /// Whether the keybag has every class key, every public key and, with a passcode, the passcode's tag. A
+    /// keybag from an earlier release may lack some of them.
     package var isComplete: Bool {
         (passcode == nil) == (passcodeTag == nil)
             && ProtectionClass.all(hasPasscode: passcode != nil).allSatisfy {
@@ -78,7 +83,7 @@ package struct Keybag {
         try device.key(KDFLabel.classKeyWrapping)
     }
 
-    /// The context that a wrapped class key is bound to.
+    /// Returns the context to which a wrapped class key is bound.
     package static func context(_ protection: ProtectionClass, vaultID: VaultID) -> [UInt8] {
         vaultID.bytes + protection.rawValue.bigEndianBytes + UInt16(1).bigEndianBytes
     }
@@ -95,11 +100,12 @@ package struct Keybag {
         self.keys = wrapped
     }
 
-    /// Whether a passcode is the vault's. If it throws, the passcode was not compared.
+    /// Returns whether a passcode is right. If this function throws, the passcode was not compared.
     package func isRight(_ passcode: DerivedPasscode, vaultID: VaultID) throws(CofferError) -> Bool {
         let tag = passcode.tag
         if let passcodeTag { return ConstantTime.equal(passcodeTag.span, tag.span) }
-        // A keybag of an earlier release has no tag: one class key stands for all.
+        // A keybag from an earlier release has no tag: unwrap one class key instead, since all have the same
+        // wrapping key.
         guard let (protection, wrapped) = keys.first else {
             throw CofferError(.corrupt, "The keybag has no class key.", remedy: .restoreOrWipeVault)
         }
@@ -113,7 +119,7 @@ package struct Keybag {
         }
     }
 
-    /// Unwraps every class key. Throws `notAuthentic` for a wrong wrapping key, that is for a wrong passcode.
+    /// Unwraps every class key. Throws `notAuthentic` for a wrong wrapping key, which means a wrong passcode.
     package func unwrap(
         under kek: borrowing SymmetricKey, vaultID: VaultID
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
@@ -218,7 +224,7 @@ extension Keybag: RecordPayload {
             inactivity: inactivity == 0 ? nil : inactivity, hostBinding: binding,
             keys: try Self.wrappedKeys(from: &reader))
         hasOrphans = head[3] == 1
-        // The first release wrote nothing after this.
+        // The first release wrote no further fields.
         guard reader.remaining > 0 else { return }
         publicKeys = try Self.keys(of: SealedBox.keySize, from: &reader)
         recovery = try Self.wrappedKeys(from: &reader)
@@ -234,7 +240,7 @@ extension Keybag: RecordPayload {
 }
 
 extension PasscodePolicy {
-    /// The policy with these characters and no other requirement.
+    /// Returns the policy with these characters, their preset minimum length and no other requirement.
     fileprivate static func preset(_ characters: Characters) -> PasscodePolicy {
         switch characters {
         case .any: .none

@@ -3,13 +3,13 @@ public import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// A passcode in guarded memory, cleared with its last owner.
+/// A passcode in guarded memory, which is cleared when its last owner is released.
 ///
-/// Its bytes are used as they are, without Unicode normalisation.
+/// The passcode's bytes are used unchanged, without Unicode normalisation.
 public final class Passcode: Sendable {
     package let secret: SecretBytes
 
-    /// Takes over secret bytes.
+    /// Creates a passcode from secret bytes and takes ownership of them.
     ///
     /// - Throws: `invalidInput` for an empty passcode.
     public init(_ secret: consuming SecretBytes) throws(CofferError) {
@@ -17,20 +17,20 @@ public final class Passcode: Sendable {
         self.secret = secret
     }
 
-    /// Copies the UTF-8 of `text`. The string itself cannot be cleared, so read passcodes from a terminal or
-    /// a descriptor if you can.
+    /// Creates a passcode from the UTF-8 of `text`. The string itself cannot be cleared, so read passcodes
+    /// from a terminal or a descriptor if possible.
     ///
     /// - Throws: `invalidInput` for an empty passcode.
     public convenience init(copying text: String) throws(CofferError) {
         try self.init(SecretBytes.copying(text))
     }
 
-    /// Whether both are equal, in time that depends only on their lengths.
+    /// Returns whether both passcodes are equal, in time that depends only on their lengths.
     public func isEqual(to other: Passcode) -> Bool { secret.isEqual(to: other.secret) }
 
     /// Reads one line from the controlling terminal without echo.
     ///
-    /// - Throws: `unsupported` when there is no terminal; `invalidInput` for an empty line.
+    /// - Throws: `unsupported` if there is no terminal; `invalidInput` for an empty line.
     public static func readFromTerminal(prompt: String = "Passcode: ") throws(CofferError) -> Passcode {
         let terminal: Descriptor
         do throws(CofferError) {
@@ -41,11 +41,12 @@ public final class Passcode: Sendable {
         return try Passcode(SecretBytes(SecretInput.line(from: terminal, prompt: prompt)))
     }
 
-    /// Reads the first line of an open descriptor and closes it, so that no child process inherits it.
+    /// Reads the first line of an open descriptor and closes it, so that no child process inherits it. The
+    /// line ends with a newline or with a carriage return and a newline; neither belongs to the passcode.
     ///
-    /// - Throws: `invalidInput` when the descriptor is not open or the line is empty.
+    /// - Throws: `invalidInput` if the descriptor is not open or the line is empty.
     public static func read(fromDescriptor number: Int32) throws(CofferError) -> Passcode {
         let descriptor = try Descriptor.adopting(number)
-        return try Passcode(SecretBytes(SecretInput.line(from: descriptor)))
+        return try Passcode(SecretBytes(SecretInput.line(from: descriptor, droppingReturn: true)))
     }
 }

@@ -1,20 +1,21 @@
-/// The composition of a passcode, counted over its UTF-8 in place, without copies.
+/// The composition of a passcode, determined from its UTF-8 in place, without copies.
 ///
-/// A character is what a reader perceives as one: an extended grapheme cluster of Unicode (UAX 29). Each
-/// invalid part of the UTF-8 is one character, and neither a letter nor a digit.
+/// A character is an extended grapheme cluster of Unicode (UAX 29), which a reader perceives as one
+/// character. Each invalid part of the UTF-8 counts as one character that is neither a letter nor a digit.
 package struct PasscodeCharacters {
     package private(set) var count = 0
-    /// Scalars of Unicode's general category L.
+    /// The number of scalars in Unicode's general category L.
     package private(set) var letters = 0
-    /// Scalars of Unicode's general category Nd.
+    /// The number of scalars in Unicode's general category Nd.
     package private(set) var digits = 0
-    /// Whether all characters are digits of a keypad, 0 to 9.
+    /// Whether all characters are digits of a numeric keypad, 0 to 9.
     package private(set) var isOfKeypad = true
     /// Whether all characters are the same.
     package private(set) var isOneRepeated = true
-    /// Whether each scalar's number follows that of the one before it; on a keypad 0 comes after 9.
+    /// Whether each scalar's value is one more than that of the scalar before it. As on a keypad, 0 also
+    /// follows 9.
     package private(set) var isAscending = true
-    /// The same in descending order.
+    /// Whether the scalars, read in reverse order, are ascending as defined by ``isAscending``.
     package private(set) var isDescending = true
 
     private var first = 0..<0
@@ -29,7 +30,7 @@ package struct PasscodeCharacters {
                 start = bytes.count
             } catch {
                 let bad = start + error.byteOffsets.lowerBound..<start + error.byteOffsets.upperBound
-                // The bytes before it are valid.
+                // The bytes before the invalid part are valid.
                 if let good = try? UTF8Span(validating: bytes.extracting(start..<bad.lowerBound)) {
                     add(good, of: bytes, at: start)
                 }

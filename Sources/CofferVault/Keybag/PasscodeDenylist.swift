@@ -2,15 +2,15 @@ package import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Passcodes that a policy refuses, stored as tags of 8 bytes: the beginning of an HMAC-SHA256 of the
-/// passcode with its ASCII letters in lower case. The tags save space; they hide nothing.
+/// Passcodes that a policy refuses, stored as 8-byte tags: the first bytes of an HMAC-SHA256 of the passcode
+/// with its ASCII letters in lower case. The tags save space; they hide nothing.
 package enum PasscodeDenylist {
     package typealias Tag = UInt64
 
     /// The maximum number of passcodes on a policy's denylist.
     package static let maxCount = 256
 
-    /// Passcodes that are guessed first and follow no rule.
+    /// Passcodes that attackers guess first and that follow no rule.
     private static let listed = [
         "1212", "1004", "2580", "5683", "0852", "1313", "2001", "1010", "6969", "1122", "2000", "4242",
         "112233",
@@ -51,8 +51,8 @@ package enum PasscodeDenylist {
         return tag.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Whether the passcode is a single repeated character, an ascending or descending run in the order of
-    /// Unicode, or in the built-in list.
+    /// Returns whether the passcode is a single repeated character, an ascending or descending run of Unicode
+    /// scalars, or in the built-in list.
     package static func isCommon(_ bytes: Span<UInt8>) throws(CofferError) -> Bool {
         let found = PasscodeCharacters(bytes)
         if found.isOneRepeated || found.isAscending || found.isDescending { return true }

@@ -4,21 +4,21 @@ import CofferCrypto
 /// The requirements for a new passcode. The policy is stored in the vault and applies whenever a passcode is
 /// set or changed.
 ///
-/// Characters are counted as a reader counts them, as extended grapheme clusters of Unicode: "é" is one
-/// however it is composed, and so is an emoji of a family. Each invalid part of the UTF-8 counts as one.
-/// Letters and digits are those of any script; the digits of a keypad are 0 to 9.
+/// Characters are extended grapheme clusters of Unicode, as a reader counts them: "é" is one character in any
+/// Unicode form, and so is a family emoji. Each invalid part of the UTF-8 counts as one character. Letters
+/// and digits may be of any script; the digits of a keypad are 0 to 9.
 ///
 /// ```swift
 /// options.policy = .strictest(of: [.digits, .minimumLength(6), .rejectingCommon])
 /// ```
 public struct PasscodePolicy: Sendable, Hashable {
-    /// The characters that a passcode must have, the laxest rule first.
+    /// A rule for the characters of a passcode. The cases are in order of strictness, the least strict first.
     public enum Characters: UInt8, Sendable, CaseIterable {
         /// Any characters.
         case any = 0
         /// Only the digits 0 to 9, as on a numeric keypad.
         case digits = 1
-        /// At least one letter and one digit, of any script.
+        /// At least one letter and at least one digit, of any script; other characters are allowed.
         case lettersAndDigits = 2
     }
 
@@ -30,11 +30,14 @@ public struct PasscodePolicy: Sendable, Hashable {
     public let characters: Characters
     /// The minimum number of characters.
     public let minimumLength: Int
-    /// Whether passcodes that are guessed first are refused: one repeated character, an ascending or
-    /// descending run, and a short list.
+    /// Whether the policy refuses passcodes that attackers guess first: one repeated character, an ascending
+    /// or descending run, and a short list.
     public let rejectsCommon: Bool
-    /// Tags of the passcodes that are refused.
+    /// The tags of the passcodes that the policy refuses.
     package let denylist: Set<PasscodeDenylist.Tag>
+
+    /// The number of passcodes on the denylist.
+    public var denylistCount: Int { denylist.count }
 
     package init(
         _ characters: Characters, minimumLength: Int, rejectsCommon: Bool = false,
@@ -46,8 +49,8 @@ public struct PasscodePolicy: Sendable, Hashable {
         self.denylist = denylist
     }
 
-    /// The maximum number of characters; `nil` for no limit. 8 for digits, or `minimumLength` if that is
-    /// greater.
+    /// The maximum number of characters: for ``Characters/digits``, 8 or `minimumLength`, whichever is
+    /// greater; otherwise `nil` for no limit.
     public var maximumLength: Int? {
         characters == .digits ? max(Self.maxDigitLength, minimumLength) : nil
     }
@@ -58,10 +61,10 @@ public struct PasscodePolicy: Sendable, Hashable {
     public static let digits = PasscodePolicy(.digits, minimumLength: 4)
     /// At least 5 characters with at least one letter and one digit.
     public static let alphanumeric = PasscodePolicy(.lettersAndDigits, minimumLength: 5)
-    /// Any passcode except those that are guessed first.
+    /// Any passcode except those that attackers guess first.
     public static let rejectingCommon = PasscodePolicy(.any, minimumLength: 1, rejectsCommon: true)
 
-    /// At least `length` characters.
+    /// Returns a policy that requires at least `length` characters.
     ///
     /// - Throws: `invalidInput` unless `length` is 1 to 128.
     public static func minimumLength(_ length: Int) throws(CofferError) -> PasscodePolicy {
@@ -71,16 +74,16 @@ public struct PasscodePolicy: Sendable, Hashable {
         return PasscodePolicy(.any, minimumLength: length)
     }
 
-    /// Any passcode except these; ASCII letters match in upper and lower case. The vault stores tags of them,
-    /// not the words.
+    /// Returns a policy that refuses these passcodes, regardless of the case of ASCII letters. The vault
+    /// stores tags of the passcodes, not their text.
     ///
-    /// - Throws: `invalidInput` for more than 256.
+    /// - Throws: `invalidInput` for more than 256 passcodes.
     public static func withDenylist(_ passcodes: [String]) throws(CofferError) -> PasscodePolicy {
         PasscodePolicy(.any, minimumLength: 1, denylist: try PasscodeDenylist.tags(of: passcodes))
     }
 
-    /// A policy that requires everything that any of `policies` requires. Digits combined with letters and
-    /// digits are letters and digits.
+    /// Returns a policy that requires everything that any of `policies` requires. The combination of
+    /// ``Characters/digits`` and ``Characters/lettersAndDigits`` is the latter.
     ///
     /// - Throws: `invalidInput` if the denylists together have more than 256 passcodes.
     public static func strictest(of policies: [PasscodePolicy]) throws(CofferError) -> PasscodePolicy {
@@ -95,9 +98,47 @@ public struct PasscodePolicy: Sendable, Hashable {
             rejectsCommon: policies.contains { $0.rejectsCommon }, denylist: denied)
     }
 
+    /// Whether this policy lacks anything that `other` requires: stricter characters, more of them, or the
+    /// refusal of common passcodes or of one that `other` denies.
+    ///
+    /// - Parameter other: The policy to compare with.
+    /// - Returns: Whether this policy requires less in any part.
+    public func isLooser(than other: PasscodePolicy) -> Bool {
+        characters.rawValue < other.characters.rawValue || minimumLength < other.minimumLength
+            || !rejectsCommon && other.rejectsCommon || !denylist.isSuperset(of: other.denylist)
+    }
+
+    /// Returns the policy with some parts replaced.
+    ///
+    /// - Parameters:
+    ///   - characters: The characters that a passcode must have; without a `minimumLength`, passcodes are
+    ///     also at least as long as ``digits`` or ``alphanumeric`` requires.
+    ///   - minimumLength: The minimum number of characters.
+    ///   - rejectsCommon: Whether passcodes that are guessed first are refused.
+    ///   - denied: The passcodes that are refused, instead of those before; at most 256.
+    /// - Returns: The new policy.
+    /// - Throws: `invalidInput` unless `minimumLength` is 1 to 128, or for a longer denylist.
+    public func replacing(
+        characters: Characters? = nil, minimumLength: Int? = nil, rejectsCommon: Bool? = nil,
+        denying denied: [String]? = nil
+    ) throws(CofferError) -> PasscodePolicy {
+        var length = self.minimumLength
+        switch characters {
+        case .digits: length = max(length, Self.digits.minimumLength)
+        case .lettersAndDigits: length = max(length, Self.alphanumeric.minimumLength)
+        case .any, nil: break
+        }
+        if let minimumLength { length = try Self.minimumLength(minimumLength).minimumLength }
+        var denylist = denylist
+        if let denied { denylist = try PasscodeDenylist.tags(of: denied) }
+        return PasscodePolicy(
+            characters ?? self.characters, minimumLength: length,
+            rejectsCommon: rejectsCommon ?? self.rejectsCommon, denylist: denylist)
+    }
+
     /// Checks a new passcode.
     ///
-    /// - Throws: `refused`, with the requirement in the message.
+    /// - Throws: `refused` if the passcode does not meet the policy; the message states the reason.
     public func check(_ passcode: Passcode) throws(CofferError) {
         let isFit = passcode.secret.exposing { bytes in
             let found = PasscodeCharacters(bytes)

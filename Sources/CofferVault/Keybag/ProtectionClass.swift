@@ -1,21 +1,21 @@
 package import CofferBase
 
-/// When an item can be read, and whether it may leave this device. The names are those of Apple's Data
-/// Protection.
+/// A protection class, which determines when an item can be read and whether the item may leave this device.
+/// The names are those of Apple's Data Protection.
 public enum ProtectionClass: UInt16, Sendable, CaseIterable {
     /// Readable only while the vault is unlocked; never exported. The default.
     case whenUnlockedThisDeviceOnly = 1
     /// Readable from the first unlock until reboot, also behind a locked screen; never exported.
     case afterFirstUnlockThisDeviceOnly = 2
-    /// Readable only while the vault is unlocked, and only while a passcode is set: storing an item without
-    /// one fails, and removing the passcode destroys the stored items. Never exported.
+    /// Readable only while the vault is unlocked, and only while a passcode is set: storing an item without a
+    /// passcode fails, and removing the passcode destroys the stored items. Never exported.
     case whenPasscodeSetThisDeviceOnly = 3
     /// Readable only while the vault is unlocked; may be exported.
     case whenUnlocked = 4
     /// Readable from the first unlock until reboot, also behind a locked screen; may be exported.
     case afterFirstUnlock = 5
 
-    /// The name as used on the command line.
+    /// The name that the command line uses.
     public var name: String {
         switch self {
         case .whenUnlockedThisDeviceOnly: "whenUnlockedThisDeviceOnly"
@@ -32,10 +32,11 @@ public enum ProtectionClass: UInt16, Sendable, CaseIterable {
     /// Whether items of this class exist only while a passcode is set.
     public var requiresPasscode: Bool { self == .whenPasscodeSetThisDeviceOnly }
 
-    /// Whether `lock()` removes the key of this class. Otherwise the key stays until reboot, logout or wipe.
+    /// Whether `lock()` removes the key of this class. Otherwise the key stays in memory until reboot, logout
+    /// or wipe.
     package var isEvictedOnLock: Bool { self != .afterFirstUnlockThisDeviceOnly && self != .afterFirstUnlock }
 
-    /// The classes that a vault with, or without, a passcode has keys for.
+    /// Returns the classes for which a vault with or without a passcode has keys.
     package static func all(hasPasscode: Bool) -> [ProtectionClass] {
         allCases.filter { hasPasscode || !$0.requiresPasscode }
     }

@@ -3,20 +3,20 @@ package import CofferCrypto
 package import CofferEngine
 package import SystemPackage
 
-/// A small record in two slots that are updated in place, authenticated under a key that is derived from the
-/// device key.
+/// A small record, stored in two slots that are updated in place and authenticated under a key derived from
+/// the device key.
 ///
 /// Slot: magic (8), version (2), 6 zero, generation (8), vault id (16), payload length (4), payload, zeros,
-/// HMAC-SHA256 over everything before it (32). The valid slot with the higher generation counts. An update
-/// writes one slot, flushes, writes the other, and flushes again. One slot is therefore intact at any moment,
-/// and no older payload stays readable after an update.
+/// HMAC-SHA256 over everything before it (32). The valid slot with the higher generation is current. An
+/// update writes one slot, flushes, writes the other, and flushes again. At least one slot is therefore
+/// always intact, and no older payload stays readable after an update.
 ///
-/// A payload is decoded when the record is read, after its slot was found authentic: a payload that cannot be
-/// decoded is an error of the whole record, and an older slot never takes its place.
+/// Reading the record decodes the payload of the current slot after authenticating the slot. If the payload
+/// cannot be decoded, the read fails; an older slot is never used instead.
 package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
     package let name: FilePath
     package let magic: String
-    /// The label of the key that authenticates the record.
+    /// The label from which the authentication key is derived.
     package let keyLabel: String
     package let slotSize: Int
     package let displayName: String
@@ -42,13 +42,13 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
     package struct Contents {
         package let payload: Payload
         package let generation: UInt64
-        /// The slot it was read from.
+        /// The slot from which the payload was read.
         fileprivate let slot: Int
-        /// The payload in the slot.
+        /// The encoded payload.
         fileprivate let bytes: [UInt8]
     }
 
-    /// Creates the record; throws if one exists.
+    /// Creates the record; throws if the file exists.
     package func create(
         _ payload: Payload, device: DeviceKey, in directory: borrowing Descriptor
     ) throws(CofferError) {
@@ -57,7 +57,8 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
         try DualSlotFile.create(name, in: directory, slot: slot.span)
     }
 
-    /// Creates the record in a directory that other processes may read; it appears complete.
+    /// Creates the record in a directory that other processes may read. The file appears only when it is
+    /// complete.
     package func createAtomically(
         _ payload: Payload, device: DeviceKey, in directory: borrowing Descriptor
     ) throws(CofferError) {
@@ -67,8 +68,8 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
         try directory.replace(name, with: both.span)
     }
 
-    /// Reads the record. With `repairing`, under the vault directory's lock, completes an interrupted update.
-    /// If the payload is still that of `earlier`, it is not decoded again.
+    /// Reads the record. With `repairing`, which requires the vault directory's lock, completes an
+    /// interrupted update. If the payload equals that of `earlier`, reuses the decoded payload.
     package func read(
         device: DeviceKey, in directory: borrowing Descriptor, repairing: Bool = false,
         reusing earlier: Contents? = nil
@@ -106,13 +107,14 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
         return Contents(payload: payload, generation: best.generation, slot: best.slot, bytes: best.bytes)
     }
 
-    /// Decodes a payload; errors name the record.
+    /// Decodes a payload. Errors contain the name of the record.
     package func decode(_ payload: [UInt8]) throws(CofferError) -> Payload {
         var reader = BinaryReader(payload, name: displayName, remedy: remedy)
         return try Payload(from: &reader)
     }
 
-    /// Replaces `old` with `payload`, under the vault directory's lock; returns the file's new contents.
+    /// Replaces `old` with `payload` and returns the new contents. Call this under the vault directory's
+    /// lock.
     @discardableResult
     package func update(
         _ old: Contents, to payload: Payload, device: DeviceKey, in directory: borrowing Descriptor
@@ -120,8 +122,8 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
         try update(old, to: payload, vaultID: device.vaultID, key: device.key(keyLabel), in: directory)
     }
 
-    /// Replaces `old` with `payload` under the record's key, derived before, for an update that must not fail
-    /// for want of guarded memory.
+    /// Replaces `old` with `payload` under a record key that the caller derived before, for an update that
+    /// must not fail for lack of guarded memory.
     package func update(
         _ old: Contents, to payload: Payload, vaultID: VaultID, key: borrowing SymmetricKey,
         in directory: borrowing Descriptor
@@ -162,7 +164,7 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
         let authentic = try HMAC.isValid(
             slot.span.extracting(bodyEnd...), for: slot.span.extracting(..<bodyEnd), key: key)
         guard authentic else {
-            // Unauthenticated fields only choose between error codes.
+            // Unauthenticated fields only determine the error code.
             if owner != vaultID.bytes, owner.contains(where: { $0 != 0 }) {
                 throw CofferError(
                     .foreign, "The \(displayName) belongs to another vault.",

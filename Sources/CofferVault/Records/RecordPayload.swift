@@ -2,7 +2,7 @@ package import CofferBase
 
 /// The payload of an ``AuthenticatedRecord``: a value that is written and read field by field.
 package protocol RecordPayload {
-    /// Reads the fields. They are authentic, but another release may have written them.
+    /// Reads the fields, which are authentic but may be from another release.
     init(from reader: inout BinaryReader) throws(CofferError)
 
     /// Writes the fields.

@@ -2,10 +2,11 @@ package import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// How the user's default collection is stored, as far as another program can find out.
+/// The user's default collection, with the form in which it is stored, as far as another program can
+/// determine it.
 ///
-/// The Secret Service does not report whether a collection has a password. gnome-keyring stores a
-/// collection without a password as plain text, so its file reveals this.
+/// The Secret Service does not report whether a collection has a password. However, gnome-keyring stores a
+/// collection without a password as plain text, so the collection's file shows this.
 package struct SecretCollection {
     package enum Storage { case encrypted, plainText, unknown }
 
@@ -13,7 +14,7 @@ package struct SecretCollection {
     package let isLocked: Bool
     package let storage: Storage
 
-    /// Inspects the collection that new items are added to.
+    /// Inspects the default collection, to which new items are added.
     package static func inspect(
         _ client: SecretServiceClient, _ deadline: Deadline
     ) throws(CofferError) -> SecretCollection {
@@ -38,7 +39,7 @@ package struct SecretCollection {
         return .unknown
     }
 
-    /// The file of a collection: its name, with each `_` and two hexadecimal digits decoded to a byte.
+    /// Returns the name of a collection's file. In a path, `_` and two hexadecimal digits encode one byte.
     private static func fileName(_ component: Substring) -> FilePath? {
         var bytes: [UInt8] = []
         var rest = component.utf8[...]
@@ -55,21 +56,21 @@ package struct SecretCollection {
         return FilePath.Component(name).map { FilePath(root: nil, [$0]) }
     }
 
-    /// The directories in which the service keeps its files, by its own environment, otherwise by this
-    /// process's.
+    /// Returns the directories in which the service may store its files, according to the environment of the
+    /// service, or of this process if that is unreadable.
     private static func directories(_ process: UInt32?) -> [FilePath] {
         let environment = process.flatMap(Self.environment(of:))
         func value(_ name: String) -> String? { environment.map { $0[name] } ?? Environment.value(name) }
-        var places: [FilePath] = []
-        if let data = value("XDG_DATA_HOME") { places.append(FilePath(data).appending("keyrings")) }
+        var directories: [FilePath] = []
+        if let data = value("XDG_DATA_HOME") { directories.append(FilePath(data).appending("keyrings")) }
         if let home = value("HOME") {
-            places.append(FilePath(home).appending(".local/share/keyrings"))
-            places.append(FilePath(home).appending(".gnome2/keyrings"))
+            directories.append(FilePath(home).appending(".local/share/keyrings"))
+            directories.append(FilePath(home).appending(".gnome2/keyrings"))
         }
-        return places.filter(\.isAbsolute)
+        return directories.filter(\.isAbsolute)
     }
 
-    /// The environment that a process was started with; `nil` if it may not be read.
+    /// Returns the environment with which a process was started; `nil` if it cannot be read.
     private static func environment(of process: UInt32) -> [String: String]? {
         guard let file = try? Descriptor.open(FilePath("/proc/\(process)/environ"), .read) else { return nil }
         var bytes = [UInt8](repeating: 0, count: 1 << 18)

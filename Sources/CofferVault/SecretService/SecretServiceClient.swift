@@ -5,8 +5,8 @@ import Synchronization
 
 /// A client of one Secret Service, with its own connection. Calls block, and every call has a deadline.
 ///
-/// The client addresses the service by the unique name that it had when the connection was made. If the
-/// service is replaced, a call fails before it has any effect, and the client repeats it once on a new
+/// The client addresses the service by the unique name that the service had when the connection was made. If
+/// the service is replaced, a call fails before it has any effect, and the client repeats it once on a new
 /// connection.
 package final class SecretServiceClient: Sendable {
     /// The time limit for one storage operation.
@@ -21,7 +21,7 @@ package final class SecretServiceClient: Sendable {
     private static let prompt = "org.freedesktop.Secret.Prompt"
     private static let properties = "org.freedesktop.DBus.Properties"
     private static let prompter = "org.gnome.keyring.SystemPrompter"
-    /// The path that stands for no object.
+    /// The path that represents the absence of an object.
     private static let nullObjectPath = "/"
 
     private struct Link: Sendable {
@@ -40,7 +40,7 @@ package final class SecretServiceClient: Sendable {
     private let promptLimit: Duration
 
     /// Creates a client of the service on the bus at `address`, or on the session bus if `address` is `nil`.
-    /// One operation takes at most `limit`; a prompt waits for the user for at most `promptLimit`.
+    /// The time limits are `limit` for one operation and `promptLimit` for a prompt.
     package init(
         address: String?, interaction: PromptPolicy = .never,
         limit: Duration = SecretServiceClient.deadline,
@@ -52,7 +52,7 @@ package final class SecretServiceClient: Sendable {
         self.promptLimit = promptLimit
     }
 
-    /// Returns the deadline of an operation that starts now.
+    /// Returns the deadline for an operation that starts now.
     package func deadline() -> Deadline { Deadline(limit) }
 
     // MARK: Items
@@ -61,7 +61,7 @@ package final class SecretServiceClient: Sendable {
     package func search(
         _ attributes: [String: String], _ deadline: Deadline
     ) throws(CofferError) -> (unlocked: [String], locked: [String]) {
-        let reply = try call(Self.servicePath, Self.service, "SearchItems", [.texts(attributes)], deadline)
+        let reply = try call(Self.servicePath, Self.service, "SearchItems", [.strings(attributes)], deadline)
         guard reply.count == 2, let unlocked = reply[0].paths, let locked = reply[1].paths else {
             throw Self.unexpectedReply("SearchItems")
         }
@@ -71,7 +71,7 @@ package final class SecretServiceClient: Sendable {
     /// Returns the attributes of an item; `nil` if there is no item at that path.
     package func attributes(of path: String, _ deadline: Deadline) throws(CofferError) -> [String: String]? {
         try ifPresent { () throws(CofferError) in
-            try property("Attributes", of: path, Self.item, deadline)?.texts
+            try property("Attributes", of: path, Self.item, deadline)?.strings
         }
     }
 
@@ -83,7 +83,7 @@ package final class SecretServiceClient: Sendable {
         }
     }
 
-    /// Returns the secrets of several items, without items that no longer exist.
+    /// Returns the secrets of several items by path, omitting items that no longer exist.
     package func secrets(of paths: [String], _ deadline: Deadline) throws(CofferError) -> [String: [UInt8]] {
         let reply = try call(Self.servicePath, Self.service, "GetSecrets", deadline) {
             [.paths(paths), .path($0)]
@@ -92,7 +92,7 @@ package final class SecretServiceClient: Sendable {
         return secrets.compactMapValues(Self.value)
     }
 
-    /// Replaces the secret of an item; returns whether there is an item at that path.
+    /// Replaces the secret of an item; returns `false` if there is no item at that path.
     package func replace(
         _ path: String, by secret: [UInt8], _ deadline: Deadline
     ) throws(CofferError) -> Bool {
@@ -108,7 +108,7 @@ package final class SecretServiceClient: Sendable {
     ) throws(CofferError) {
         let collection = try defaultCollection(deadline)
         let properties: [String: BusValue] = [
-            Self.item + ".Label": .text(label), Self.item + ".Attributes": .texts(attributes),
+            Self.item + ".Label": .text(label), Self.item + ".Attributes": .strings(attributes),
         ]
         let reply = try unlocking(collection, deadline) { () throws(CofferError) in
             try call(collection, Self.collection, "CreateItem", deadline) {
@@ -129,8 +129,8 @@ package final class SecretServiceClient: Sendable {
 
     // MARK: Collections
 
-    /// Returns the path of the collection for new items. The client never creates a collection and never
-    /// changes the alias.
+    /// Returns the path of the default collection, for new items. The client never creates a collection and
+    /// never changes the alias of the default collection.
     package func defaultCollection(_ deadline: Deadline) throws(CofferError) -> String {
         let reply = try call(Self.servicePath, Self.service, "ReadAlias", [.text("default")], deadline)
         guard let path = reply.first?.text, path != Self.nullObjectPath else {
@@ -141,22 +141,24 @@ package final class SecretServiceClient: Sendable {
         return path
     }
 
-    /// Whether a collection or an item is locked.
+    /// Returns whether a collection is locked.
     package func isLocked(_ path: String, _ deadline: Deadline) throws(CofferError) -> Bool {
         try property("Locked", of: path, Self.collection, deadline)?.flag ?? false
     }
 
-    /// Unlocks the default collection if it is locked, because a missing item could then be hidden in it.
-    /// Throws if it stays locked.
+    /// Unlocks the default collection if it is locked, because a locked collection can hide an item from a
+    /// search. Throws if the collection cannot be unlocked.
     package func requireReadable(_ deadline: Deadline) throws(CofferError) {
         let collection = try defaultCollection(deadline)
         if try isLocked(collection, deadline) { try unlock([collection], deadline) }
     }
 
-    /// Unlocks by prompting the user, if the policy allows prompts; otherwise throws `keyringLocked`.
+    /// Unlocks collections or items by prompting the user if the policy allows prompts; otherwise throws
+    /// `keyringLocked`.
     ///
     /// A collection without a password is locked whenever the service starts, but any program can unlock it
-    /// without a prompt. Its lock protects nothing, so it is unlocked regardless of the policy.
+    /// without a prompt. Its lock protects nothing, so the client unlocks the collection regardless of the
+    /// policy.
     package func unlock(_ paths: [String], _ deadline: Deadline) throws(CofferError) {
         if interaction != .allowed {
             let collection = try SecretCollection.inspect(self, deadline)
@@ -180,7 +182,7 @@ package final class SecretServiceClient: Sendable {
 
     // MARK: Prompts
 
-    /// Lets the service prompt the user if it needs to.
+    /// Lets the service show a prompt if an operation requires one.
     private func completePrompt(_ prompt: String, _ deadline: Deadline) throws(CofferError) {
         guard prompt != Self.nullObjectPath else { return }
         guard interaction == .allowed else { throw Self.locked }
@@ -190,7 +192,8 @@ package final class SecretServiceClient: Sendable {
     private func runPrompt(_ prompt: String) throws(CofferError) {
         let deadline = Deadline(promptLimit)
         let link = try current(deadline).link
-        // gnome-keyring prompts through another program; without one it reports that the user declined.
+        // gnome-keyring prompts through another program. Without that program, it reports that the user
+        // dismissed the prompt.
         let isAlone = try link.bus.callBus(
             "NameHasOwner", [.text("org.gnome.keyring")], deadline: deadline.remaining)
         let isThere = try link.bus.callBus(
@@ -216,7 +219,7 @@ package final class SecretServiceClient: Sendable {
         throw CofferError(.promptDismissed, "The prompt for the keyring's password was dismissed.")
     }
 
-    /// Runs `body`. If that fails because `path` is locked, unlocks it and runs `body` a second time.
+    /// Runs `body`. If `body` fails because `path` is locked, unlocks `path` and runs `body` a second time.
     private func unlocking<Result>(
         _ path: String, _ deadline: Deadline, _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
@@ -237,7 +240,7 @@ package final class SecretServiceClient: Sendable {
         try call(path, interface, method, deadline) { _ in arguments }
     }
 
-    /// Calls a method whose arguments include the D-Bus session.
+    /// Calls a method with arguments that include the path of this client's Secret Service session.
     private func call(
         _ path: String, _ interface: String, _ method: String, _ deadline: Deadline,
         _ arguments: (_ session: String) -> [BusValue]
@@ -283,7 +286,7 @@ package final class SecretServiceClient: Sendable {
         return (created, true)
     }
 
-    /// Returns the unique name of the service; the bus starts the service if it can.
+    /// Returns the unique name of the service. If the service is not running, the bus starts it.
     private static func owner(on bus: MessageBus, _ deadline: Deadline) throws(CofferError) -> String {
         let name = BusValue.text(SecretServiceProbe.serviceName)
         do throws(CofferError) {
@@ -300,7 +303,7 @@ package final class SecretServiceClient: Sendable {
         return owner
     }
 
-    /// Returns the result of `body`; `nil` if the object that it calls no longer exists.
+    /// Returns the result of `body`; `nil` if the object that `body` calls does not exist.
     private func ifPresent<Result>(
         _ body: () throws(CofferError) -> Result?
     ) throws(CofferError) -> Result? {
@@ -312,7 +315,8 @@ package final class SecretServiceClient: Sendable {
         }
     }
 
-    /// The secret is already sealed, so the session needs no encryption of its own.
+    /// Returns a secret in the structure of the Secret Service. The secret is already sealed, so the session
+    /// does not encrypt it.
     private static func structure(_ secret: [UInt8], session: String) -> BusValue {
         .structure([.path(session), .bytes([]), .bytes(secret), .text("text/plain")])
     }

@@ -5,20 +5,21 @@ import Synchronization
 
 /// A token storage in the user's Secret Service, with one item for each envelope.
 ///
-/// An item has three attributes, which are the name of this package and two keyed hashes. Its secret is one
-/// line of Base64: a collection without a password is a plain text file, in which a newline would lose
-/// everything. A search takes gnome-keyring longer the more items there are. So an item that was found before
-/// is read at its remembered path, in one call, and searched for only if it is no longer there. A change
-/// always searches, which also finds duplicates; gnome-keyring then rewrites its file each time, which takes
-/// longer still.
+/// An item has three attributes: the name of this package and two keyed hashes. Its secret is one line of
+/// Base64, because gnome-keyring stores a collection without a password as a plain text file, which a newline
+/// in a secret would damage. The time that gnome-keyring needs for a search grows with the number of items.
+/// The storage therefore reads an item that it found before at the remembered path, in one call, and searches
+/// for the item only if that fails. Each change performs a search, which also finds duplicates, and takes
+/// longer because gnome-keyring rewrites its file.
 ///
-/// Attributes alone do not make an item ours: other programs can set the same ones. An item with exactly our
-/// attributes that does not parse is reported as `corrupt`. It is never overwritten, and only
+/// Other programs can create items with the same attributes. An item that has exactly the attributes of this
+/// storage but cannot be decoded is reported as `corrupt`. Such an item is never overwritten, and only
 /// ``removeAll(_:)`` deletes it.
 package final class SecretServiceStorage: ItemStorage {
     /// The label that a desktop keyring program shows.
     private static let label = "Coffer"
-    /// The bus accepts messages of at most 128 MiB, which hold this many items of 1 MiB.
+    /// The number of items in one call: the bus accepts messages of at most 128 MiB, and an item may have 1
+    /// MiB.
     private static let batch = 32
 
     /// The maximum number of remembered paths.
@@ -30,12 +31,13 @@ package final class SecretServiceStorage: ItemStorage {
     /// The attributes that all items of this storage share.
     private let shared: [String: String]
 
-    /// The storage of a vault's tokens.
+    /// Creates the storage of a vault's tokens.
     package convenience init(tokensOf vaultID: VaultID, client: SecretServiceClient) throws(CofferError) {
         try self.init(KDFLabel.keyringTokens, vaultID, client)
     }
 
-    /// The storage of a vault's device key, under a name of 32 zeros.
+    /// Creates the storage of a vault's device key, whose name is 32 zero bytes, and of the generation of its
+    /// attempt counter.
     package convenience init(deviceKeyOf vaultID: VaultID, client: SecretServiceClient) throws(CofferError) {
         try self.init(KDFLabel.keyringDeviceKey, vaultID, client)
     }
@@ -102,8 +104,8 @@ package final class SecretServiceStorage: ItemStorage {
         }
     }
 
-    /// Removes every item until `deadline` expires; returns how many items were removed and how many
-    /// remain.
+    /// Removes every unlocked item; returns how many items were removed and how many remain because they are
+    /// locked. Throws `timedOut` if `deadline` expires.
     package func removeAll(_ deadline: Deadline) throws(CofferError) -> (removed: Int, remaining: Int) {
         let (unlocked, locked) = try client.search(shared, deadline)
         var removed = 0
@@ -133,7 +135,7 @@ package final class SecretServiceStorage: ItemStorage {
         while let item = try item(name, deadline) { try client.delete(item.path, deadline) }
     }
 
-    /// Returns the one item of a name; `nil` if there is none.
+    /// Searches for the item of a name and remembers its path; returns `nil` if there is no such item.
     private func item(
         _ name: [UInt8], _ deadline: Deadline
     ) throws(CofferError) -> (path: String, envelope: [UInt8])? {
@@ -145,7 +147,7 @@ package final class SecretServiceStorage: ItemStorage {
         return item
     }
 
-    /// Returns the envelope of a name if the item at this path still belongs to that name.
+    /// Returns the envelope of a name if the item at `path` still belongs to that name and is readable.
     private func envelope(
         _ name: [UInt8], at path: String, _ deadline: Deadline
     ) throws(CofferError) -> [UInt8]? {
@@ -176,7 +178,7 @@ package final class SecretServiceStorage: ItemStorage {
         return found.first
     }
 
-    /// Returns the paths of the items that have these attributes, after unlocking them.
+    /// Returns the paths of the items that have these attributes, after unlocking locked items.
     private func find(
         _ attributes: [String: String], _ deadline: Deadline
     ) throws(CofferError) -> [String] {
@@ -187,10 +189,11 @@ package final class SecretServiceStorage: ItemStorage {
         return after.unlocked + after.locked
     }
 
-    /// Whether an item has our attributes and no others.
+    /// Returns whether an item has the shared attributes of this storage and, apart from its name and its
+    /// schema, no others.
     private func isOurs(_ path: String, _ deadline: Deadline) throws(CofferError) -> Bool {
         guard var attributes = try client.attributes(of: path, deadline) else { return false }
-        // The service itself adds this attribute, the type that the item was stored as.
+        // The service adds this attribute, the schema of the item.
         attributes["xdg:schema"] = nil
         attributes["item"] = nil
         return attributes == shared
@@ -202,9 +205,9 @@ package final class SecretServiceStorage: ItemStorage {
         return attributes
     }
 
-    // MARK: The line
+    // MARK: Encoding
 
-    /// One line of Base64 over a version (1), the name (32) and the envelope.
+    /// Returns one line of Base64 of a version (1), the name (32) and the envelope.
     private static func encode(_ name: [UInt8], _ envelope: [UInt8]) throws(CofferError) -> [UInt8] {
         try Encoding.base64Text([1] + name + envelope)
     }

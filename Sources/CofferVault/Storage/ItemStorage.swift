@@ -1,29 +1,29 @@
 package import CofferBase
 
-/// The storage of one vault's sealed tokens, which are found by their keyed names. Calls block.
+/// The storage of one vault's sealed tokens, indexed by their keyed names. Calls block.
 ///
-/// A storage sees only envelopes and keyed names. Changes are made under the vault directory's lock, so what
-/// the caller read under that lock still holds when it makes a change. Every implementation passes the same
-/// contract suite in the tests.
+/// A storage sees only envelopes and keyed names. Callers make changes under the vault directory's lock, so
+/// data that a caller read under the lock is still current when the caller makes a change. Every
+/// implementation passes the same contract suite in the tests.
 package protocol ItemStorage: Sendable {
     /// Returns the envelope of a name; `nil` if there is none.
     func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]?
 
-    /// Returns the cached envelope of a name if the cache is still current, which takes a look at only a few
-    /// files. Also returns `nil` when the name has no envelope, or when finding out would take more work.
+    /// Returns the cached envelope of a name; `nil` if the cache is not current or the name has no envelope.
+    /// Checking the cache requires only the status of a few files.
     func cachedEnvelope(_ name: [UInt8]) -> [UInt8]?
 
-    /// Returns every envelope by its name.
+    /// Returns every envelope, by name.
     func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]]
 
-    /// Returns the envelopes that are not damaged in storage, and identifies the damaged items.
+    /// Returns the envelopes that are intact, and identifiers of the damaged items.
     func readableEnvelopes() throws(CofferError) -> (envelopes: [[UInt8]: [UInt8]], damaged: [String])
 
-    /// The number of stored items.
+    /// Returns the number of stored items.
     func count() throws(CofferError) -> Int
 
-    /// Applies every change; each is made completely or not at all. Removing an item that does not exist is
-    /// not an error.
+    /// Applies every change. Each change is made completely or not at all. Removing an item that does not
+    /// exist is not an error.
     func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError)
 }
 
@@ -34,10 +34,11 @@ package enum StorageChange: Sendable, Equatable {
 }
 
 extension ItemStorage {
-    /// The default for a storage without a cache.
+    /// Returns `nil`: the default for a storage without a cache.
     package func cachedEnvelope(_ name: [UInt8]) -> [UInt8]? { nil }
 
-    /// The default for a storage in which damage to one item is damage to all: there is nothing to leave out.
+    /// Returns all envelopes: the default for a storage in which damage to one item makes all items
+    /// unreadable.
     package func readableEnvelopes() throws(CofferError) -> (envelopes: [[UInt8]: [UInt8]], damaged: [String])
     {
         (try envelopes(), [])

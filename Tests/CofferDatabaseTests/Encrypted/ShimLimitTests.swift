@@ -233,7 +233,7 @@ struct ShimLimitTests {
         #expect(torn.count > whole.count)
         for index in (torn.count - back)..<torn.count { torn[index] ^= 0x55 }
         try scene.write(torn, ".crash-wal")
-        let crashed = try EncryptedDatabase.queue(at: .init(scene.pathText + ".crash"), key: scene.key())
+        let crashed = try EncryptedDatabase.queue(at: scene.pathText + ".crash", key: scene.key())
         #expect(try crashed.read { try integrity($0) } == "ok")
         #expect(try crashed.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM t") } == 100)
     }

@@ -14,8 +14,10 @@ enum SQLCipherPeer {
     }()
 
     /// Runs a mode; gives what it printed, word by word.
-    static func run(_ mode: String, _ path: String, _ key: [UInt8]) throws -> [String: String] {
-        let run = try CommandRun.run(python, [script, mode, path, key.hex])
+    static func run(
+        _ mode: String, _ path: String, _ key: [UInt8], _ more: String...
+    ) throws -> [String: String] {
+        let run = try CommandRun.run(python, [script, mode, path, key.hex] + more)
         guard run.code == 0 else { return ["failed": run.errorText] }
         return Dictionary(
             run.text.split(separator: "\n").map { line in

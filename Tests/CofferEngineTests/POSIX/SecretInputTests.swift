@@ -38,6 +38,19 @@ struct SecretInputTests {
         #expect(try line(Array(input.utf8)) == Array(expected.utf8))
     }
 
+    @Test(
+        "On request, a carriage return before the newline is left out, and no other is",
+        arguments: zip(
+            ["1234\r\n", "1234\r", "12\r34\n", "1234\r\r\nx", "\r\n", "1234\n"],
+            ["1234", "1234\r", "12\r34", "1234\r", "", "1234"]))
+    func withoutReturn(input: String, expected: String) throws {
+        let line = try reading(Array(input.utf8)) { (file) throws in
+            let line = try SecretInput.line(from: file, droppingReturn: true)
+            return line.span.copied()
+        }
+        #expect(line == Array(expected.utf8))
+    }
+
     @Test("Reading a line leaves everything after it to the next reader")
     func readsNoFurther() throws {
         let rest = try reading(Array("first\nsecond\nthird".utf8)) { (file) throws in

@@ -1,4 +1,4 @@
-@testable import Coffer
+import Coffer
 import CofferBase
 import CofferCrypto
 import SystemPackage
@@ -10,32 +10,32 @@ import Testing
 @Suite("Attempts that are interrupted before they are recorded")
 struct PendingAttemptTests {
     /// Writes a counter as a process with the device key would leave it.
-    private func leave(_ attempts: AttemptRecord, in session: Vault) throws {
-        let core = session.core
-        let vault = try core.home.openVault()
-        let contents = try AttemptRecord.record.read(device: core.device, in: vault)
-        try AttemptRecord.record.update(contents, to: attempts, device: core.device, in: vault)
+    private func leave(_ attempts: AttemptRecord, in home: TestHome) throws {
+        let device = try home.deviceKey()
+        let vault = try home.directory().openVault()
+        let contents = try AttemptRecord.record.read(device: device, in: vault)
+        try AttemptRecord.record.update(contents, to: attempts, device: device, in: vault)
     }
 
-    private func derived(_ passcode: String, _ session: Vault) throws -> DerivedPasscode {
-        let parameters = try #require(try session.core.readKeybag().passcode)
-        return try DerivedPasscode(Passcode(copying: passcode), parameters, device: session.core.device)
+    private func derived(_ passcode: String, _ home: TestHome) throws -> DerivedPasscode {
+        let parameters = try #require(try home.keybag().passcode)
+        return try DerivedPasscode(Passcode(copying: passcode), parameters, device: home.deviceKey())
     }
 
     /// As a kill between the count and its record leaves it.
-    private func leavePending(_ passcode: String, failures: Int, in session: Vault) throws {
+    private func leavePending(_ passcode: String, failures: Int, in home: TestHome) throws {
         var attempts = AttemptRecord()
         attempts.failures = failures - 1
-        try leave(attempts.counting(derived(passcode, session).tag), in: session)
+        try leave(attempts.counting(derived(passcode, home).tag), in: home)
     }
 
     @Test("A full count erases the vault at the next attempt, even a right one")
     func aFullCountErasesWhateverIsTriedNext() async throws {
         let home = try TestHome()
-        let session = try await home.create("correct horse")
+        _ = try await home.create("correct horse")
         var counted = AttemptRecord()
         counted.failures = 10
-        try leave(counted, in: session)
+        try leave(counted, in: home)
         #expect(await refusal(of: "correct horse", by: try home.open())?.code == .wiped)
     }
 
@@ -45,9 +45,9 @@ struct PendingAttemptTests {
         arguments: ["correct horse", "wrong"])
     func aPendingRightPasscodeErasesNothing(next: String) async throws {
         let home = try TestHome()
-        let session = try await home.create("correct horse")
+        _ = try await home.create("correct horse")
         for _ in 0..<3 {
-            try leavePending("correct horse", failures: 10, in: session)
+            try leavePending("correct horse", failures: 10, in: home)
             let error = await refusal(of: next, by: try home.open())
             #expect(error?.code == (next == "wrong" ? .wrongPasscode : nil))
             #expect(error == nil || error?.attemptsLeft == 9)
@@ -58,11 +58,11 @@ struct PendingAttemptTests {
     @Test("The next attempt compares an interrupted wrong passcode and counts it")
     func aPendingWrongPasscodeIsComparedByTheNextAttempt() async throws {
         let home = try TestHome()
-        let session = try await home.create("correct horse")
-        try leavePending("wrong", failures: 9, in: session)
+        _ = try await home.create("correct horse")
+        try leavePending("wrong", failures: 9, in: home)
         // It was the ninth, and the same again is no other.
         #expect(await refusal(of: "wrong", by: try home.open())?.attemptsLeft == 1)
-        try leavePending("wrong", failures: 10, in: session)
+        try leavePending("wrong", failures: 10, in: home)
         #expect(await refusal(of: "correct horse", by: try home.open())?.code == .wiped)
     }
 
@@ -70,10 +70,10 @@ struct PendingAttemptTests {
     @Test("Unrecorded right passcodes never add up")
     func rightPasscodesNeverAddUp() async throws {
         let home = try TestHome()
-        let session = try await home.create("correct horse")
-        let tag = try derived("correct horse", session).tag
+        _ = try await home.create("correct horse")
+        let tag = try derived("correct horse", home).tag
         for number in 0..<12 {
-            try leave(session.core.readAttempts().counting(tag), in: session)
+            try leave(home.attempts().counting(tag), in: home)
             #expect(await refusal(of: "wrong \(number)", by: try home.open())?.attemptsLeft == 9)
         }
     }
@@ -81,14 +81,13 @@ struct PendingAttemptTests {
     @Test("A failed derivation costs no attempt")
     func aDerivationThatFailsCostsNothing() async throws {
         let home = try TestHome()
-        let session = try await home.create("correct horse")
+        _ = try await home.create("correct horse")
         let before = try home.read("attempts")
         // A salt of a wrong size lets it fail, as short memory does.
-        let parameters = try #require(try session.core.readKeybag().passcode)
+        let parameters = try #require(try home.keybag().passcode)
         let damaged = Keybag.PasscodeParameters(cost: parameters.cost, salt: [])
         let code = failure {
-            _ = try DerivedPasscode(
-                Passcode(copying: "correct horse"), damaged, device: session.core.device)
+            _ = try DerivedPasscode(Passcode(copying: "correct horse"), damaged, device: home.deviceKey())
         }
         #expect(code == .invalidInput)
         #expect(try home.read("attempts") == before)
@@ -97,17 +96,17 @@ struct PendingAttemptTests {
     @Test("An attempt that fails between the count and the comparison is taken back")
     func anEvaluationThatFailsCostsNothing() async throws {
         let home = try TestHome()
-        let session = try await home.create("correct horse")
-        var keybag = try session.core.readKeybag()
-        let passcode = try derived("correct horse", session)
+        _ = try await home.create("correct horse")
+        var keybag = try home.keybag()
+        let passcode = try derived("correct horse", home)
         keybag.passcodeTag = nil
         keybag.keys = [:]
-        let counter = AttemptLimiter(device: session.core.device, clock: .system, delays: false)
-        let vault = try session.core.home.openVault()
+        let counter = try AttemptLimiter(device: home.deviceKey(), clock: .system, delays: false)
+        let vault = try home.directory().openVault()
         for _ in 0..<12 {
             let code = failure { _ = try counter.mustErase(after: passcode, keybag: keybag, in: vault) }
             #expect(code == .corrupt)
-            #expect(try session.core.readAttempts().attemptsLeft == 10)
+            #expect(try home.attempts().attemptsLeft == 10)
         }
     }
 
@@ -115,19 +114,15 @@ struct PendingAttemptTests {
     func aKeybagWithoutATag() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
-        func forgetTag() throws {
-            let vault = try session.core.home.openVault()
-            try session.core.updateKeybag(in: vault) { $0.passcodeTag = nil }
-        }
-        try forgetTag()
+        try home.changeKeybag { $0.passcodeTag = nil }
         #expect(await refusal(of: "wrong", by: try home.open())?.attemptsLeft == 9)
         #expect(await refusal(of: "wrong", by: try home.open())?.attemptsLeft == 9)
         // Pending, it counts for every other passcode, and not for itself.
-        try leavePending("correct horse", failures: 10, in: session)
+        try leavePending("correct horse", failures: 10, in: home)
         _ = try await home.unlocked("correct horse")
-        #expect(try session.core.readKeybag().passcodeTag != nil)
+        #expect(try home.keybag().passcodeTag != nil)
         #expect(try await session.status().attemptsLeft == 10)
-        try forgetTag()
+        try home.changeKeybag { $0.passcodeTag = nil }
         for number in 1...9 {
             #expect(await refusal(of: "wrong \(number)", by: try home.open())?.attemptsLeft == 10 - number)
         }
@@ -138,10 +133,10 @@ struct PendingAttemptTests {
     func aPasscodeChangedMeanwhileIsTheOneThatCounts() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
-        let old = try derived("correct horse", session)
+        let old = try derived("correct horse", home)
         try await session.changePasscode(
             to: Passcode(copying: "battery staple"), current: Passcode(copying: "correct horse"))
-        #expect(try derived("battery staple", session).parameters != old.parameters)
+        #expect(try derived("battery staple", home).parameters != old.parameters)
         #expect(await refusal(of: "correct horse", by: session)?.attemptsLeft == 9)
         try await session.unlock(with: Passcode(copying: "battery staple"))
     }

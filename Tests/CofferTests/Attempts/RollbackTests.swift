@@ -1,7 +1,7 @@
 import CofferCrypto
 
 #if SecretService
-    @testable import Coffer
+    import Coffer
     import CofferBase
     import Foundation
     import SystemPackage
@@ -83,13 +83,13 @@ import CofferCrypto
         /// Counted on the disk, and then the power went before the service was told.
         @Test("A counter ahead of the service is accepted")
         func aCounterAheadOfTheServiceIsTaken() async throws {
-            let session = try await create()
+            _ = try await create()
             #expect(try await attempt("wrong 1")?.attemptsLeft == 9)
-            let core = session.core
-            let vault = try core.home.openVault()
-            let contents = try AttemptRecord.record.read(device: core.device, in: vault)
-            try AttemptRecord.record.update(
-                contents, to: contents.payload, device: core.device, in: vault)
+            let directory = try VaultDirectory.openDirectory(location)
+            let vault = try directory.openVault()
+            let device = try DeviceKey.read(in: vault, service: directory.service)
+            let contents = try AttemptRecord.record.read(device: device, in: vault)
+            try AttemptRecord.record.update(contents, to: contents.payload, device: device, in: vault)
             #expect(try await attempt("wrong 2")?.attemptsLeft == 8)
         }
 

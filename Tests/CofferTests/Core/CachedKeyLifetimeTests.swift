@@ -52,6 +52,22 @@ struct CachedKeyLifetimeTests {
         #expect(try await !home.open(clock: clock.source).restoreCachedKeys())
     }
 
+    @Test("The status says how long cached keys stay", .enabled(if: KernelKeyring.isAvailable))
+    func timeLeft() async throws {
+        let (home, clock) = (try TestHome(), TestClock())
+        let session = try await make(home, clock)
+        defer { session.close() }
+        #expect(try await session.status().timeLeft == nil)
+        try await session.cacheKeysInKernel(for: .seconds(300))
+        #expect(try await session.status().timeLeft == Duration.seconds(300))
+        clock.advance(by: .seconds(100))
+        #expect(try await session.status().timeLeft == Duration.seconds(200))
+        try await session.cacheKeysInKernel()
+        #expect(try await session.status().timeLeft == Duration.seconds(600))
+        session.lock()
+        #expect(try await session.status().timeLeft == nil)
+    }
+
     @Test(
         "Keys restored with an exact end expire then and cannot be cached for longer",
         .enabled(if: KernelKeyring.isAvailable))

@@ -1,4 +1,4 @@
-@testable import Coffer
+import Coffer
 import CofferBase
 import Foundation
 import SystemPackage
@@ -88,6 +88,7 @@ struct ClassAssuranceTests {
         #expect(stored.first { $0.promise == .thisDevice }?.strength == .absent)
         let absent = try TokenID(service: "api.example.org", account: "nobody")
         #expect(try await session.assurances(for: absent) == nil)
-        #expect(await refusal { _ = try await session.assurances(for: FileID.random()) }?.code == .absent)
+        #expect(
+            await refusal { _ = try await session.assurances(for: FileID(uuid: UUID())) }?.code == .absent)
     }
 }

@@ -40,21 +40,14 @@ enum GettingStarted {
         return vault
     }
 
-    // snippet: openOrCreate
     static func openOrCreate(
         at location: VaultLocation, options: VaultOptions, passcode: Passcode
     ) async throws -> Vault {
-        let vault: Vault
-        do throws(CofferError) {
-            vault = try await Vault(at: location)
-        } catch {
-            guard error.code == .notInitialised else { throw error }
-            return try await Vault.create(at: location, options: options, passcode: passcode)
-        }
-        try await vault.unlock(with: passcode)
+        // snippet: openOrCreate
+        let vault = try await Vault.openOrCreate(at: location, options: options, passcode: passcode)
+        // snippet end
         return vault
     }
-    // snippet end
 
     // snippet: unlock
     static func unlock(_ vault: Vault, with passcode: Passcode) async throws -> String {
@@ -75,6 +68,30 @@ enum GettingStarted {
         }
     }
     // snippet end
+
+    static func setToken(_ key: String, in vault: Vault) async throws -> String? {
+        // snippet: set
+        let id = try TokenID(service: "api.example.org", account: "ada")
+        try await vault.tokens.set(key, for: id)
+        let stored = try await vault.tokens[id]?.string
+        // snippet end
+        return stored
+    }
+
+    // snippet: codable
+    struct Login: Codable, Equatable {
+        let user: String
+        let password: String
+    }
+    // snippet end
+
+    static func putLogin(_ login: Login, for id: TokenID, in vault: Vault) async throws -> Login? {
+        // snippet: putLogin
+        try await vault.tokens.put(encoding: login, for: id)
+        let stored = try await vault.tokens[id]?.decoded(as: Login.self)
+        // snippet end
+        return stored
+    }
 
     static func putToken(in vault: Vault) async throws -> PutResult {
         // snippet: put
@@ -138,6 +155,13 @@ enum GettingStarted {
         return file
     }
 
+    static func addBytes(to vault: Vault) async throws -> FileID {
+        // snippet: addBytes
+        let note = try await vault.files.add(Array("call the harbour".utf8), name: "note.txt")
+        // snippet end
+        return note
+    }
+
     static func firstBytes(of file: FileID, in vault: Vault) async throws -> [UInt8] {
         // snippet: read
         let start = try await vault.files.withDecryptedBytes(of: file, range: 0..<4) { bytes in
@@ -195,15 +219,14 @@ enum GettingStarted {
 
     // snippet: readme
     static func keepAndUse(_ secret: String, at location: VaultLocation, passcode: Passcode) async throws {
-        let vault = try await Vault(at: location)
-        try await vault.unlock(with: passcode)
+        let vault = try await Vault.openOrCreate(at: location, passcode: passcode)
         defer { vault.lock() }
 
         let id = try TokenID(service: "api.example.org", account: "ada")
-        try await vault.tokens.put(Token(copying: secret), for: id)
-        let found = try await vault.tokens.get(id)
-        let header = found?.token.exposingString { text in "Bearer " + text }
-        assert(header == "Bearer " + secret)
+        try await vault.tokens.set(secret, for: id)
+        if let key = try await vault.tokens[id]?.string {
+            assert(key == secret)
+        }
     }
     // snippet end
 }

@@ -184,10 +184,10 @@ struct RewrapTests {
         let slow = Task {
             try await session.files.add(contentsOf: home.scratch.path.appending("slow")) { _ in
                 begun.increment()
-                for _ in 0..<50_000 where released.value == 0 { Clock.sleep(for: .milliseconds(2)) }
+                released.wait()
             }
         }
-        while begun.value == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        try #require(await eventually { begun.value > 0 }, "The addition reports no progress.")
         let rewrap = Task {
             try await session.files.rotateKeys { if $0.completed == $0.total { released.increment() } }
         }

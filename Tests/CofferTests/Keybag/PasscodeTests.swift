@@ -1,4 +1,4 @@
-@testable import Coffer
+import Coffer
 import CofferBase
 import Foundation
 import SystemPackage
@@ -8,15 +8,15 @@ import Testing
 @Suite("Passcodes")
 struct PasscodeTests {
     /// The wrapped class keys as they lie in the keybag.
-    private func wrappedKeys(_ session: Vault) throws -> [[UInt8]] {
-        try session.core.readKeybag().keys.values.map { Array($0.encoded.suffix(72)) }
+    private func wrappedKeys(_ home: TestHome) throws -> [[UInt8]] {
+        try home.keybag().keys.values.map { Array($0.encoded.suffix(72)) }
     }
 
     @Test("Setting, changing and removing a passcode replaces every wrapped key")
     func settingChangingAndRemoving() async throws {
         let home = try TestHome()
         let session = try await home.create()
-        var old = try wrappedKeys(session)
+        var old = try wrappedKeys(home)
         let steps: [(current: String?, new: String?)] = [
             (nil, "first one"), ("first one", "second one"), ("second one", nil), (nil, "third one"),
         ]
@@ -26,7 +26,7 @@ struct PasscodeTests {
                 to: passcode, current: step.current.map { try Passcode(copying: $0) })
             let keybag = try home.read("keybag")
             for key in old { #expect(!keybag.contains(key), "an old wrapped key is still there") }
-            old = try wrappedKeys(session)
+            old = try wrappedKeys(home)
             for key in old { #expect(keybag.contains(key)) }
             let opened = try await home.unlocked(step.new)
             #expect(opened.isUnlocked)
@@ -110,6 +110,8 @@ struct PasscodeTests {
         #expect(await refusal { _ = try await home.create("abc", options: options) }?.code == .refused)
         #expect(!FileManager.default.fileExists(atPath: home.location.path.string))
         let session = try await home.create("1234", options: options)
+        session.lock()
+        #expect(try await session.passcodePolicy() == .digits)
         let before = try home.read("keybag")
         let error = await refusal {
             try await session.changePasscode(to: Passcode(copying: "abc"), current: Passcode(copying: "1234"))
@@ -125,6 +127,45 @@ struct PasscodeTests {
         let session = try await home.create("first one")
         try await session.changePasscode(
             to: Passcode(copying: "second one"), current: Passcode(copying: "first one"))
-        #expect(try session.core.readKeybag().passcode?.cost == .floor)
+        #expect(try home.keybag().passcode?.cost == .floor)
+    }
+
+    @Test("The home keeps the whole policy and applies it at every change")
+    func theHomeKeepsIt() async throws {
+        let home = try TestHome()
+        let policy = try PasscodePolicy.strictest(of: [
+            .alphanumeric, .minimumLength(7), .rejectingCommon,
+            .withDenylist((0..<255).map { "denied number \($0)" }),
+        ])
+        _ = try await home.create("first 1", options: TestHome.options { $0.policy = policy })
+        let session = try await home.unlocked("first 1")
+        #expect(try home.keybag().policy == policy)
+        for text in ["short1", "without a digit", "password123", "denied number 7", "Denied Number 254"] {
+            let error = await refusal {
+                try await session.changePasscode(
+                    to: Passcode(copying: text), current: Passcode(copying: "first 1"))
+            }
+            #expect(error?.code == .refused, "\(text)")
+        }
+        try await session.changePasscode(
+            to: Passcode(copying: "second 2"), current: Passcode(copying: "first 1"))
+        _ = try await home.unlocked("second 2")
+        #expect(try home.keybag().policy == policy)
+    }
+
+    @Test("The vault estimates how long guessing its passcode takes")
+    func howLongGuessingTakes() async throws {
+        let home = try TestHome()
+        let session = try await home.create("837165", options: TestHome.options { $0.policy = .digits })
+        let strength = try #require(try await session.passcodeStrength())
+        #expect(strength.secondsPerGuess > 0)
+        #expect(
+            strength.estimates.map(\.passcodes) == ["all of 4 digits", "all of 6 digits", "all of 8 digits"])
+        #expect(strength.estimates.map(\.count) == [1e4, 1e6, 1e8])
+        for estimate in strength.estimates {
+            #expect(estimate.seconds == estimate.count * strength.secondsPerGuess)
+        }
+        let without = try TestHome()
+        #expect(try await without.create().passcodeStrength() == nil)
     }
 }

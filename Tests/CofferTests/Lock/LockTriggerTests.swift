@@ -27,9 +27,13 @@ struct LockTriggerTests {
         var undo: String?
     }
 
-    /// The bound of half a second is waited for, not raced: on a machine with other work a round may miss it,
-    /// but not ten.
-    @Test("Each source locks within half a second of its signal")
+    /// The time from a signal to the lock, on a machine that has time for it.
+    private static let bound = Duration.milliseconds(500)
+    /// How long a source may need to be that fast once, because other work delays it.
+    private static let deadline = Duration.seconds(60)
+
+    /// Every signal locks. A source that can send its signal again may be slow until its deadline.
+    @Test("Each source locks at its signal, within half a second once the machine has time")
     func eachLocksWithinHalfASecondOfItsSignal() async throws {
         let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
@@ -49,23 +53,31 @@ struct LockTriggerTests {
             Source(event: VaultEvent(.closed, .sessionEnd)),
         ]
         for source in sources {
-            var isInTime = false
-            for round in 0..<40 where !isInTime && (round == 0 || source.undo != nil) {
-                try await open(session, log)
-                #expect(desktop.send(source.event.reason?.rawValue ?? ""))
-                let first = await log.next(within: .milliseconds(500))
-                isInTime = first != nil
-                let event = if let first { first } else { await log.next() }
-                #expect(event == source.event)
-                checkKeys(of: session, after: source.event)
-                if let undo = source.undo { #expect(desktop.send(undo)) }
+            let end = ContinuousClock.now + Self.deadline
+            var fastest = try await latency(of: source, on: desktop, session, log)
+            while source.undo != nil, fastest > Self.bound, ContinuousClock.now < end {
+                fastest = min(fastest, try await latency(of: source, on: desktop, session, log))
             }
-            let mayBeLate = source.undo == nil
-            #expect(isInTime || mayBeLate, "\(source.event) took longer than half a second, every time")
+            #expect(fastest <= Self.bound || source.undo == nil, "\(source.event): \(fastest) at best")
         }
         try await open(session, log)
         #expect(desktop.send("sessionRemoved"))
         #expect(await log.next() == VaultEvent(.closed, .sessionEnd))
+    }
+
+    /// Sends a signal to an open vault and checks that it locks; returns the time that this took.
+    private func latency(
+        of source: Source, on desktop: FakeDesktop, _ session: Vault, _ log: EventLog
+    ) async throws -> Duration {
+        try await open(session, log)
+        #expect(desktop.send(source.event.reason?.rawValue ?? ""))
+        let start = ContinuousClock.now
+        let event = try #require(await log.next(), "\(source.event) does not come.")
+        let latency = start.duration(to: .now)
+        #expect(event == source.event)
+        checkKeys(of: session, after: source.event)
+        if let undo = source.undo { #expect(desktop.send(undo)) }
+        return latency
     }
 
     private func open(_ session: Vault, _ log: EventLog) async throws {

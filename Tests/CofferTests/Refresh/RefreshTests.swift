@@ -1,4 +1,4 @@
-@testable import Coffer
+import Coffer
 import CofferBase
 import CofferEngine
 import Foundation
@@ -85,7 +85,7 @@ struct RefreshTests {
                 return RefreshResponse(try Token(copying: "2"))
             }
         }
-        while begun.value == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        try #require(await eventually(within: Self.long) { begun.value > 0 }, "No refresh begins.")
         let others = [session, try await home.unlocked()].map { session in
             Task {
                 try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
@@ -144,7 +144,7 @@ struct RefreshTests {
                 throw CofferError(.refused, "The server says no.")
             }
         }
-        while begun.value == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        try #require(await eventually(within: Self.long) { begun.value > 0 }, "No refresh begins.")
         let second = Task {
             try await session.tokens.refresh(id, deadline: Self.long) { _, _ throws(CofferError) in
                 RefreshResponse(try Token(copying: "2"))
@@ -178,7 +178,7 @@ struct RefreshTests {
                 return RefreshResponse(try Token(copying: "2"))
             }
         }
-        while begun.value == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        try #require(await eventually(within: Self.long) { begun.value > 0 }, "No refresh begins.")
         let waiter = await refusal {
             _ = try await session.tokens.refresh(id, deadline: .milliseconds(50)) {
                 _, _ throws(CofferError) in

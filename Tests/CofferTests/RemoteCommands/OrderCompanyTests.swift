@@ -145,7 +145,7 @@ struct OrderCompanyTests {
                 scene.clock.advance(by: .seconds(86_400))
             } else {
                 let core = scene.session.core
-                _ = try core.take(core.verify(SignedCommand.read(scene.order()))).get()
+                _ = try core.accept(core.verify(SignedCommand.read(scene.order()))).get()
             }
             try scene.home.write("keybag", [1, 2, 3])
             let error = await refusal { _ = try await scene.home.open(clock: scene.clock.source) }

@@ -11,7 +11,7 @@ struct OrderCrashTests {
     /// As a process leaves it that dies between the counter and the tombstone.
     private func interrupted(_ scene: OrderFixture, _ bytes: [UInt8]) throws {
         let order = try scene.session.core.verify(SignedCommand.read(bytes))
-        _ = try scene.session.core.take(order).get()
+        _ = try scene.session.core.accept(order).get()
     }
 
     @Test("The next opening carries out an order that was killed before its wipe")

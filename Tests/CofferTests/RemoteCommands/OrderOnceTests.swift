@@ -11,7 +11,7 @@ import TestSupport
 struct OrderOnceTests {
     private func take(_ scene: OrderFixture, _ bytes: [UInt8]) throws -> PendingCommand {
         let core = scene.session.core
-        return try #require(try core.take(core.verify(SignedCommand.read(bytes))).get())
+        return try #require(try core.accept(core.verify(SignedCommand.read(bytes))).get())
     }
 
     private func makeNamespace(_ location: VaultLocation, _ scene: OrderFixture) async throws -> Vault {

@@ -25,7 +25,7 @@ struct OrderScopeTests {
     /// As a process leaves it that dies between the counter and the mark of the wipe.
     private func interrupt(_ scene: OrderFixture, _ bytes: [UInt8]) throws {
         let order = try scene.session.core.verify(SignedCommand.read(bytes))
-        _ = try scene.session.core.take(order).get()
+        _ = try scene.session.core.accept(order).get()
     }
 
     @Test("An order for the tokens erases only these, and only once")

@@ -229,7 +229,7 @@ struct MailboxTests {
     func stuck() async throws {
         let scene = try await OrderFixture.make(nil)
         let stuck = try scene.order(.wipe(.tokens), counter: 1)
-        _ = try scene.session.core.take(scene.session.core.verify(SignedCommand.read(stuck))).get()
+        _ = try scene.session.core.accept(scene.session.core.verify(SignedCommand.read(stuck))).get()
         let heartbeat = try await scene.session.handle(.order(scene.order(.heartbeat, counter: 1)))
         #expect(word(heartbeat) == "done")
         #expect(await scene.refusal(of: try scene.order(.wipe(.tokens), counter: 2)) == nil)

@@ -1,3 +1,4 @@
+import CofferEngine
 import Synchronization
 
 /// A number that several threads count up.
@@ -8,4 +9,11 @@ final class Counter: Sendable {
 
     @discardableResult
     func increment() -> Int { count.add(1, ordering: .relaxed).newValue }
+
+    /// Blocks the calling thread until another one counts, or until the time is up. For callbacks on worker
+    /// threads.
+    func wait(within limit: Duration = .seconds(100)) {
+        let end = Clock.sinceBoot + limit
+        while value == 0, Clock.sinceBoot < end { Clock.sleep(for: .milliseconds(2)) }
+    }
 }

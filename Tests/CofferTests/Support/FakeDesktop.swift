@@ -1,4 +1,4 @@
-@testable import Coffer
+import Coffer
 import CofferDBus
 import CofferEngine
 import Foundation

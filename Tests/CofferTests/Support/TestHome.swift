@@ -86,6 +86,37 @@ final class TestHome: Sendable {
     }
 
     private func url(_ path: FilePath) -> URL { URL(filePath: path.string) }
+
+    // MARK: The vault on disk, whoever has it open
+
+    /// The home, opened once more.
+    func directory() throws -> VaultDirectory { try VaultDirectory.openDirectory(location) }
+
+    /// The device key, read from its file.
+    func deviceKey() throws -> DeviceKey {
+        let home = try directory()
+        return try DeviceKey.read(in: home.openVault(), service: home.service)
+    }
+
+    /// The keybag, read from its file.
+    func keybag() throws -> Keybag {
+        try Keybag.record.read(device: deviceKey(), in: directory().openVault()).payload
+    }
+
+    /// Changes the keybag as a process with the device key could.
+    func changeKeybag(_ change: (inout Keybag) -> Void) throws {
+        let device = try deviceKey()
+        let vault = try directory().openVault()
+        let stored = try Keybag.record.read(device: device, in: vault)
+        var keybag = stored.payload
+        change(&keybag)
+        try Keybag.record.update(stored, to: keybag, device: device, in: vault)
+    }
+
+    /// The counter of attempts, read from its file.
+    func attempts() throws -> AttemptRecord {
+        try AttemptRecord.record.read(device: deviceKey(), in: directory().openVault()).payload
+    }
 }
 
 extension [UInt8] {

@@ -13,12 +13,10 @@ enum TypeCheck {
             runner.appending(path: "Modules"),
             scratch.appending(path: "checkouts/swift-system/Sources/CSystem/include"),
         ]
-        folders += ["CArguments", "CLinux", "COpenSSL", "CSHA2", "CSodium", "CSecretService"].map {
+        folders += ["CArguments", "CGIO", "CLinux", "COpenSSL", "CSHA2", "CSodium"].map {
             sources.appending(path: $0)
         }
-        let flags = try? CommandRun.run("pkg-config", ["--cflags", "libsecret-1"]).text
         return folders.flatMap { ["-I", $0.path(percentEncoded: false)] }
-            + (flags ?? "").split(whereSeparator: \.isWhitespace).flatMap { ["-Xcc", String($0)] }
     }()
 
     /// Checks `text`, which may import a module of this name made of `module`.

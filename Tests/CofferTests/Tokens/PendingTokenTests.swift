@@ -191,7 +191,7 @@ struct PendingTokenTests {
         try core.pendingTokens.add(in: vault) { (number) throws(CofferError) in
             try PendingToken.seal(
                 Token(copying: "forged"), info: info, tokenKey: SecretBytes.random(count: 32), number: number,
-                at: PendingToken.Place(
+                to: PendingToken.Destination(
                     name: name, publicKey: key, vaultID: core.device.vaultID, ticket: nil))
         }
         #expect(try await owner.tokens.list().isEmpty)

@@ -1,5 +1,5 @@
 #if SecretService
-    @testable import Coffer
+    import Coffer
     import CofferBase
     import CofferEngine
     import CofferTesting

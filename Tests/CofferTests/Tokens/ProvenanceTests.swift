@@ -58,7 +58,7 @@ struct ProvenanceTests {
             try PendingToken.seal(
                 Token(copying: "planted"), info: info, tokenKey: SecretBytes.random(count: 32),
                 number: number,
-                at: PendingToken.Place(
+                to: PendingToken.Destination(
                     name: hash, publicKey: publicKey, vaultID: core.device.vaultID, ticket: ticket))
         }
     }

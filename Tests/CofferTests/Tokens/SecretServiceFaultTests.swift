@@ -1,6 +1,6 @@
 import CofferDBus
 #if SecretService
-    @testable import Coffer
+    import Coffer
     import CofferBase
     import CofferEngine
     import Foundation

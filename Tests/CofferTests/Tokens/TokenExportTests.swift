@@ -216,7 +216,7 @@ struct TokenExportTests {
             #expect(error?.code == .refused && error?.message.contains("anything in it") == true)
         }
         for (memory, passes) in [(1 << 20, 4), (1 << 16, 64), (1 << 16, 3)] {
-            #expect(try TokenExport.isUsual(Argon2id.Cost(memoryKiB: memory, passes: passes)))
+            #expect(try TokenExport.isStandard(Argon2id.Cost(memoryKiB: memory, passes: passes)))
         }
         // Beyond all bounds also where it is allowed.
         try write(file(4 << 20 + 1, 2))

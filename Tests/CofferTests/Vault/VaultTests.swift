@@ -1,4 +1,4 @@
-@testable import Coffer
+import Coffer
 import CofferBase
 import CofferEngine
 import CofferTesting

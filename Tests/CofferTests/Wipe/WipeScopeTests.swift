@@ -1,4 +1,4 @@
-@testable import Coffer
+import Coffer
 import CofferBase
 import CofferEngine
 import Foundation
@@ -81,7 +81,7 @@ struct WipeScopeTests {
         let session = try await home.create("correct horse")
         try await session.tokens.put(Token(copying: Self.value), for: token())
         try VaultStateFile(phase: .wipingTokens, vaultID: session.vaultID).write(
-            in: session.core.home.directory)
+            in: home.directory().directory)
         #expect(
             await refusal { _ = try await session.tokens.withToken(for: token()) { _, _ in } }?.code == .busy)
         #expect(
@@ -140,7 +140,7 @@ struct WipeScopeTests {
         let session = try await home.create("correct horse")
         _ = try await namespace("ada lovelace", of: home)
         let inside = try home.location.namespace(of: "ada lovelace")
-        try VaultStateFile(phase: .wiping, vaultID: session.vaultID).write(in: session.core.home.directory)
+        try VaultStateFile(phase: .wiping, vaultID: session.vaultID).write(in: home.directory().directory)
         #expect(await refusal { _ = try await Vault(at: inside) }?.code == .wiped)
         #expect(try !home.everything().keys.contains { $0.contains("vault/") })
     }

@@ -49,8 +49,8 @@ struct ContainerHeader: ~Copyable {
         return first
     }
 
-    /// Returns the header as the slot at `index` has it; `nil`, with a `failure` that says more than damage,
-    /// if that slot is not valid.
+    /// Returns the header with the slot at `index` as the current one; `nil` if that slot is not valid. Sets
+    /// `failure` if the reason is other than damage.
     private static func valid(
         _ index: Int, of slots: [[UInt8]], keys: FileKeyset, device: DeviceKey, failure: inout CofferError
     ) -> ContainerHeader? {

@@ -106,7 +106,7 @@ struct ContainerHeaderSlot {
         return consume keys
     }
 
-    /// Whether the reserved bytes of this version are zero.
+    /// Returns whether all bytes that this version reserves are zero.
     private static func hasZeroReserve(_ bytes: [UInt8]) -> Bool {
         [88 + wrappedKeySize..<344, sealedRange.upperBound..<size - tagSize].allSatisfy { range in
             bytes[range].allSatisfy { $0 == 0 }
@@ -127,11 +127,12 @@ struct ContainerHeaderSlot {
         return header
     }
 
-    /// Everything before the nonce except the generation: slots of different generations carry the same file.
+    /// Returns the bytes before the nonce except the generation, because slots of different generations
+    /// describe the same file.
     private static func associatedData(_ bytes: [UInt8]) -> [UInt8] { Array(bytes[0..<12] + bytes[16..<376]) }
 
-    /// Whether both slots agree in the fields that no update changes. If two valid slots differ in them, the
-    /// file is damaged.
+    /// Returns whether both slots agree in the fields that no update changes. If two valid slots differ in
+    /// them, the file is damaged.
     func isSameFile(as other: ContainerHeaderSlot) -> Bool {
         suite == other.suite && chunkSizeLog2 == other.chunkSizeLog2 && id == other.id && salt == other.salt
     }

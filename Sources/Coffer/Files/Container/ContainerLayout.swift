@@ -1,10 +1,11 @@
 import CofferBase
 
-/// The arithmetic of a container: which bytes of the file hold which bytes of the plaintext. See FileFormat.
+/// The layout of a container: the mapping from offsets in the plaintext to offsets in the file. See
+/// FileFormat.
 package struct ContainerLayout: Equatable {
     static let headerSize: Int64 = 4096
     static let slotSize = 2048
-    /// The size of the two tags of each chunk.
+    /// The total size of the two tags of each chunk.
     static let overhead = 32
     static let chunkSizeLog2Range: ClosedRange<UInt8> = 4...22
     static let standardChunkSizeLog2: UInt8 = 16
@@ -17,7 +18,7 @@ package struct ContainerLayout: Equatable {
     var chunkSize: Int { 1 << Int(chunkSizeLog2) }
     var stride: Int { chunkSize + Self.overhead }
 
-    /// The number of chunks. The last chunk is always shorter than the others.
+    /// The number of chunks. The last chunk is always shorter than a full chunk and may be empty.
     package var chunkCount: Int64 { (length >> Int64(chunkSizeLog2)) + 1 }
     var containerSize: Int64 { Self.headerSize + length + chunkCount * Int64(Self.overhead) }
 
@@ -39,7 +40,8 @@ package struct ContainerLayout: Equatable {
             length: (full << Int64(chunkSizeLog2)) + remainder - Int64(Self.overhead))
     }
 
-    /// The error for a container that cannot be read, with the remaining remedy.
+    /// Returns the error for a container that cannot be read. The only remedy is to restore or remove the
+    /// file.
     static func corruptError(
         _ reason: String = "The container is damaged or belongs to another vault",
         _ code: CofferError.Code = .corrupt

@@ -30,7 +30,7 @@ package final class ContainerReader: Sendable {
 
     private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
-    /// The error for a missing, wrong or superfluous context. The code is the same as for damage.
+    /// Returns the error for a missing, wrong or superfluous context. Its code is the same as for damage.
     private static func wrongContext(_ header: InnerHeader) -> CofferError {
         CofferError(
             .corrupt,
@@ -88,7 +88,7 @@ package final class ContainerReader: Sendable {
         try ContainerHeader.read(file, keys: keys, device: device).newest.protection
     }
 
-    /// Returns the header of `file`, authenticated by the outer layer alone, so the class may be locked.
+    /// Returns the header of `file`, authenticated by the outer layer alone. The class may be locked.
     static func header(
         of file: borrowing Descriptor, id: FileID, device: DeviceKey, keys: FileKeyset
     ) throws(CofferError) -> (header: InnerHeader, protection: ProtectionClass) {
@@ -104,7 +104,7 @@ package final class ContainerReader: Sendable {
         }
     }
 
-    /// The working set of one thread.
+    /// The ciphers and buffers of one thread.
     struct Worker: ~Copyable, Sendable {
         fileprivate var inner: ChunkCipher
         fileprivate var outer: ChunkCipher
@@ -162,15 +162,15 @@ package final class ContainerReader: Sendable {
     }
 
     /// Writes the part of `wanted` that chunk `index` holds to `output`, whose start corresponds to the start
-    /// of `wanted`. The worker keeps no plaintext.
+    /// of `wanted`. Clears the plaintext in the worker afterwards.
     func read(
         _ index: Int64, of wanted: Range<Int64>, into output: inout MutableSpan<UInt8>, worker: inout Worker
     ) throws(CofferError) {
         let count = try open(index..<index + 1, worker: &worker)
         let offset = index << Int64(layout.chunkSizeLog2)
-        let part = wanted.clamped(to: offset..<offset + Int64(count))
-        worker.plaintext.read(Int(part.lowerBound - offset)..<Int(part.upperBound - offset)) {
-            output.write($0, at: Int(part.lowerBound - wanted.lowerBound))
+        let range = wanted.clamped(to: offset..<offset + Int64(count))
+        worker.plaintext.read(Int(range.lowerBound - offset)..<Int(range.upperBound - offset)) {
+            output.write($0, at: Int(range.lowerBound - wanted.lowerBound))
         }
         worker.plaintext.write(0..<count) { $0.clear() }
     }
@@ -201,10 +201,10 @@ package final class ContainerReader: Sendable {
         try forEachRun(
             in: chunks(of: wanted), threads: threads, check: check
         ) { (plaintext, offset) throws(CofferError) in
-            let part = wanted.clamped(to: offset..<offset + Int64(plaintext.count))
-            let piece = plaintext.extracting(Int(part.lowerBound - offset)..<Int(part.upperBound - offset))
-            let position = Int(part.lowerBound - wanted.lowerBound)
-            buffer.write(position..<position + piece.count) { $0.write(piece, at: 0) }
+            let range = wanted.clamped(to: offset..<offset + Int64(plaintext.count))
+            let part = plaintext.extracting(Int(range.lowerBound - offset)..<Int(range.upperBound - offset))
+            let position = Int(range.lowerBound - wanted.lowerBound)
+            buffer.write(position..<position + part.count) { $0.write(part, at: 0) }
         }
     }
 

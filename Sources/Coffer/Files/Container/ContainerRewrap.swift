@@ -3,20 +3,20 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// Rewraps the two file keys of a container under the current keys. This writes two slots, whatever the size
-/// of the file, and one of them is intact at any time.
+/// An operation that rewraps the two file keys of a container under the current keys. It writes two slots,
+/// whatever the size of the file, and one of them is intact at any time.
 struct ContainerRewrap {
     let device: DeviceKey
     let keys: FileKeyset
-    /// The context that is bound to the container. Without it, the inner layer of such a container is not
-    /// rewrapped.
+    /// The context that is bound to the container. Without it, the inner layer of a container that is bound
+    /// to a context is not rewrapped.
     var context: [UInt8] = []
 
     /// The result of rewrapping a container.
     enum Outcome: Equatable {
-        /// The container was already under the current keys.
+        /// The file keys of both layers were already wrapped under the current keys.
         case unchanged
-        /// Both layers are now under the current keys.
+        /// The file keys of both layers are now wrapped under the current keys.
         case rewrapped
         /// A context is bound to the container, so only the outer layer was rewrapped.
         case outerOnly
@@ -24,8 +24,8 @@ struct ContainerRewrap {
 
     private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
-    /// Rewraps the keys of `file`, under the vault directory's lock. Leaves a current container unchanged
-    /// unless `always` is set.
+    /// Rewraps the keys of `file`, under the vault directory's lock. Leaves a container that is already
+    /// wrapped under the current keys unchanged, unless `always` is set.
     func rewrap(
         _ file: borrowing Descriptor, id: FileID, always: Bool,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey
@@ -59,7 +59,7 @@ struct ContainerRewrap {
         }
     }
 
-    /// Returns the ids of all keys that the slots of `file` are wrapped under.
+    /// Returns the ids of all keys that wrap file keys in the slots of `file`.
     func keysUsed(by file: borrowing Descriptor) throws(CofferError) -> Set<[UInt8]> {
         let slots = try ContainerHeader.read(file, keys: keys, device: device)
         var used: Set<[UInt8]> = []
@@ -79,7 +79,8 @@ struct ContainerRewrap {
         return used
     }
 
-    /// Returns the inner header with its file key wrapped under the current key.
+    /// Returns the inner header with its file key wrapped under the current key; without a required context,
+    /// returns the header unchanged.
     private func rewrapInner(
         _ bytes: [UInt8], of slot: ContainerHeaderSlot, classKey: ClassKey
     ) throws(CofferError) -> (bytes: [UInt8], isCurrent: Bool) {

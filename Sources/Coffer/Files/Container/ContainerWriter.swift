@@ -5,7 +5,7 @@ import CofferVault
 import FoundationEssentials
 import Synchronization
 
-/// Seals one file into a container. See FileFormat.
+/// A writer that seals one file into a container. See FileFormat.
 struct ContainerWriter {
     let id: FileID
     let device: DeviceKey
@@ -16,13 +16,13 @@ struct ContainerWriter {
     var context: [UInt8] = []
     var contentGeneration: UInt64 = 1
     var mediaType = ""
-    /// The keys that wrap the file keys. With `nil`, the outer one is derived from the device key and the
-    /// inner one from the class key.
+    /// The key that wraps the outer file key; `nil` for the key that is derived from the device key.
     var outerKEK: FileKEK?
+    /// The key that wraps the inner file key; `nil` for the key that is derived from the class key.
     var innerKEK: FileKEK?
 
-    /// Reads all of `source`, seals it into `target` and writes the header last; returns that header. Does
-    /// not flush the target.
+    /// Reads all of `source`, seals it into `target` and writes the header last. Does not flush `target`.
+    /// Returns the inner header.
     @discardableResult
     func seal(
         _ source: borrowing Descriptor, name: [UInt8], into target: borrowing Descriptor,
@@ -33,6 +33,77 @@ struct ContainerWriter {
         let layout = ContainerLayout(chunkSizeLog2: chunkSizeLog2, length: status.size)
         try target.reserve(layout.containerSize)
 
+        let keys = try makeKeys()
+        try sealChunks(
+            source, layout: layout, outer: keys.outer, inner: keys.inner, into: target, check: check,
+            progress: progress)
+        var beyond = [UInt8](repeating: 0, count: 1)
+        var more = beyond.mutableSpan
+        // Some files, such as those of /proc, report a size of 0 and still have content.
+        guard try source.status() == status, try source.read(at: status.size, into: &more) == 0 else {
+            throw CofferError(.conflict, "\(source.path) changed while it was read: nothing was stored.")
+        }
+        return try writeHeader(
+            keys, length: layout.length, modified: status.modified, name: name, into: target)
+    }
+
+    /// As above, for content whose length is not known before it ends. It is read and sealed on one thread,
+    /// about 1 MiB at a time.
+    ///
+    /// - Parameters:
+    ///   - next: Fills the span with the bytes that follow. Returns how many they are; fewer than fit end the
+    ///     content.
+    ///   - name: The file's name.
+    ///   - modified: When the content was last modified, in nanoseconds since 1970.
+    ///   - target: The new container.
+    ///   - check: Throws to stop.
+    /// - Returns: The header.
+    /// - Throws: The errors of the closures and of writing.
+    func seal(
+        pieces next: (inout MutableSpan<UInt8>) throws(CofferError) -> Int, name: [UInt8], modified: Int64,
+        into target: borrowing Descriptor, check: () throws(CofferError) -> Void
+    ) throws(CofferError) -> InnerHeader {
+        let keys = try makeKeys()
+        var layout = ContainerLayout(chunkSizeLog2: chunkSizeLog2, length: 0)
+        let runLength = ParallelChunkProcessor.runLength(layout)
+        let capacity = Int(runLength) * layout.chunkSize
+        let innerCipher = try keys.inner.chunkCipher()
+        let outerCipher = try keys.outer.chunkCipher()
+        var worker = Worker(
+            inner: innerCipher, outer: outerCipher, plaintext: try AlignedBuffer.make(count: capacity),
+            sealed: try AlignedBuffer.make(count: Int(runLength) * layout.stride))
+        while true {
+            try check()
+            let count = try worker.plaintext.write(0..<capacity) { (buffer) throws(CofferError) in
+                try next(&buffer)
+            }
+            let first = layout.length >> Int64(chunkSizeLog2)
+            layout = ContainerLayout(chunkSizeLog2: chunkSizeLog2, length: layout.length + Int64(count))
+            // The last chunk is always shorter than the others, so a run that is full does not hold it.
+            let isEnd = count < capacity
+            let run = first..<(isEnd ? layout.chunkCount : first + runLength)
+            for index in run { try seal(index, of: run, layout: layout, worker: &worker) }
+            let offset = layout.offset(first)
+            try worker.sealed.read(0..<count + run.count * ContainerLayout.overhead) {
+                (bytes) throws(CofferError) in
+                try target.write(bytes, at: offset)
+            }
+            guard isEnd else { continue }
+            return try writeHeader(keys, length: layout.length, modified: modified, name: name, into: target)
+        }
+    }
+
+    /// The file keys and salts of one container, random, and the keys derived from them.
+    private struct Keys: ~Copyable {
+        let outerFileKey: SymmetricKey
+        let innerFileKey: SymmetricKey
+        let outerSalt: [UInt8]
+        let innerSalt: [UInt8]
+        let outer: LayerKeySchedule
+        let inner: LayerKeySchedule
+    }
+
+    private func makeKeys() throws(CofferError) -> Keys {
         let outerFileKey = try SymmetricKey.random()
         let innerFileKey = try SymmetricKey.random()
         let outerSalt = try SecureRandom.bytes(32)
@@ -43,29 +114,28 @@ struct ContainerWriter {
         let inner = try LayerKeySchedule.derive(
             innerFileKey, layer: .inner, suite: .aes256GCM, chunkSizeLog2: chunkSizeLog2, id: id,
             salt: innerSalt, context: context)
+        return Keys(
+            outerFileKey: outerFileKey, innerFileKey: innerFileKey, outerSalt: outerSalt,
+            innerSalt: innerSalt, outer: outer, inner: inner)
+    }
 
-        try sealChunks(
-            source, layout: layout, outer: outer, inner: inner, into: target, check: check, progress: progress
-        )
-        var beyond = [UInt8](repeating: 0, count: 1)
-        var more = beyond.mutableSpan
-        // Some files, such as those of /proc, report a size of 0 and still have content.
-        guard try source.status() == status, try source.read(at: status.size, into: &more) == 0 else {
-            throw CofferError(.conflict, "\(source.path) changed while it was read: nothing was stored.")
-        }
-
+    /// Writes the header of a container whose chunks are written; returns it.
+    private func writeHeader(
+        _ keys: borrowing Keys, length: Int64, modified: Int64, name: [UInt8],
+        into target: borrowing Descriptor
+    ) throws(CofferError) -> InnerHeader {
         let (outerKEK, innerKEK) = try keyEncryptionKeys()
         let header = InnerHeader(
-            chunkSizeLog2: chunkSizeLog2, isContextBound: !context.isEmpty, id: id, salt: innerSalt,
-            kekID: innerKEK.id, wrappedKey: try innerKEK.wrap(innerFileKey), commitment: inner.commitment,
-            contentGeneration: contentGeneration, length: layout.length, modified: status.modified,
-            name: name, mediaType: mediaType)
+            chunkSizeLog2: chunkSizeLog2, isContextBound: !context.isEmpty, id: id, salt: keys.innerSalt,
+            kekID: innerKEK.id, wrappedKey: try innerKEK.wrap(keys.innerFileKey),
+            commitment: keys.inner.commitment, contentGeneration: contentGeneration, length: length,
+            modified: modified, name: name, mediaType: mediaType)
         let slot = ContainerHeaderSlot(
-            suite: suite, chunkSizeLog2: chunkSizeLog2, generation: 1, id: id, salt: outerSalt,
-            protection: protection, kekID: outerKEK.id, wrappedKey: try outerKEK.wrap(outerFileKey),
-            commitment: outer.commitment)
-        let encodedHeader = try header.encode(authenticationKey: inner.authenticationKey)
-        let encodedSlot = try slot.encode(innerHeader: encodedHeader, keys: outer)
+            suite: suite, chunkSizeLog2: chunkSizeLog2, generation: 1, id: id, salt: keys.outerSalt,
+            protection: protection, kekID: outerKEK.id, wrappedKey: try outerKEK.wrap(keys.outerFileKey),
+            commitment: keys.outer.commitment)
+        let encodedHeader = try header.encode(authenticationKey: keys.inner.authenticationKey)
+        let encodedSlot = try slot.encode(innerHeader: encodedHeader, keys: keys.outer)
         let unused = [UInt8](repeating: 0, count: ContainerHeaderSlot.size)
         try target.write(encodedSlot.span, at: 0)
         try target.write(unused.span, at: Int64(ContainerHeaderSlot.size))
@@ -83,7 +153,7 @@ struct ContainerWriter {
         return (outer, inner)
     }
 
-    /// The working set of one thread.
+    /// The ciphers and buffers of one thread.
     private struct Worker: ~Copyable {
         var inner: ChunkCipher
         var outer: ChunkCipher

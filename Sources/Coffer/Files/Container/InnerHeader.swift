@@ -58,7 +58,7 @@ package struct InnerHeader {
     }
 
     /// Parses the fields. The outer layer has authenticated them, so invalid fields are reported as `corrupt`
-    /// or as newer.
+    /// or `unsupportedVersion`.
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> InnerHeader {
         var reader = BinaryReader(bytes, name: "container header")
         guard bytes.count == size, try reader.take(8) == Array(FileMagic.innerHeader.utf8) else {
@@ -109,8 +109,8 @@ package struct InnerHeader {
             length: Int64(length), modified: modified, name: name, mediaType: mediaType)
     }
 
-    /// Derives the keys of the inner layer; `nil` unless `bytes`, from which this header was decoded, are
-    /// authentic under them.
+    /// Derives the keys of the inner layer. Returns `nil` unless `bytes`, from which this header was decoded,
+    /// are authentic under those keys.
     func layerKeys(
         _ fileKey: borrowing SymmetricKey, context: [UInt8], in bytes: [UInt8]
     ) throws(CofferError) -> LayerKeySchedule? {
@@ -124,7 +124,7 @@ package struct InnerHeader {
         return keys
     }
 
-    /// Whether the tag at the end of `bytes` is valid.
+    /// Returns whether the tag at the end of `bytes` is valid.
     private static func isAuthentic(
         _ bytes: [UInt8], key: borrowing SymmetricKey
     ) throws(CofferError) -> Bool {

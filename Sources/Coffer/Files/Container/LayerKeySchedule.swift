@@ -39,7 +39,7 @@ struct LayerKeySchedule: ~Copyable, Sendable {
     func headerCipher() throws(CofferError) -> AEAD { try AEAD.prepare(suite.algorithm, key: headerKey) }
 }
 
-/// Seals and opens the chunks of one layer.
+/// A cipher that seals and opens the chunks of one layer.
 struct ChunkCipher: ~Copyable, Sendable {
     private var aead: UnsafeNonceAEAD
     private let nonceBase: [UInt8]

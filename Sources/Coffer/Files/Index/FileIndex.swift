@@ -8,20 +8,21 @@ import SystemPackage
 /// The list of a vault's files, in one file that grows by a frame with each change and is rewritten when it
 /// has many frames. See Formats.
 ///
-/// A file is added to the index before its container appears and removed from it after the container is gone.
-/// So an entry without a container is either being added or removed, or its container was lost; a container
-/// without an entry was put there by another program. A tail that a crash tore off is not part of the index.
-/// The length up to which the index was complete is authenticated, see ``FileIndexCommit``, so that damage to
-/// the last frame is not mistaken for such a tail.
+/// A file is added to the index before its container appears and removed from the index after the container
+/// has lost its final name. If an entry has no container, the file is being added or removed, or its
+/// container was lost. If a container has no entry, another program put it there. An incomplete frame that a
+/// crash left at the end is not part of the index. The length up to which the index was complete is
+/// authenticated (see ``FileIndexCommit``), so that damage to the last frame is not mistaken for an
+/// incomplete frame.
 final class FileIndex: Sendable {
     static let fileName: FilePath = "fileindex"
     static let displayName = "index of files"
-    /// The index is rewritten when it has more frames than this plus a quarter of the number of files.
+    /// The index is rewritten when it has more frames than this number plus a quarter of the number of files.
     private static let manyFrames = 64
-    /// How many times an index is read again while other processes are writing it.
+    /// The maximum number of attempts to read an index that other processes are writing.
     private static let maxReadCount = 100
 
-    /// Distinguishes a file's container from others that had its name.
+    /// The fields that distinguish a file's container from other containers that had the same name.
     struct Entry: Sendable, Equatable {
         let protection: UInt16
         let generation: UInt64
@@ -29,7 +30,7 @@ final class FileIndex: Sendable {
     }
 
     private let device: DeviceKey
-    /// Whether this process knows that the file keyset record lists bound commits for the index.
+    /// Whether this process knows that the file keyset record states that the index has bound commits.
     private let isNoted = Atomic(false)
     private let known = Mutex<(status: FileStatus, contents: FileIndexContents)?>(nil)
 
@@ -39,7 +40,7 @@ final class FileIndex: Sendable {
         CofferError(.corrupt, "The \(displayName) is damaged.", remedy: .reindexFiles)
     }
 
-    /// The error for existing containers that an undamaged index does not list.
+    /// Returns the error for existing containers that an undamaged index does not list.
     static func behind(_ ids: [FileID]) -> CofferError {
         CofferError(
             .corrupt,
@@ -53,14 +54,14 @@ final class FileIndex: Sendable {
     /// Returns the current index. Without the vault directory's lock, changes that other processes are
     /// writing may be missing.
     ///
-    /// Throws `corrupt` if any part of it is damaged.
+    /// - Throws: `corrupt` if any part of the index is damaged.
     func snapshot(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
         let contents = try salvage(in: vault)
         guard !contents.isDamaged else { throw Self.corruptError }
         return contents
     }
 
-    /// As ``snapshot(in:)``, but returns the remaining contents of a damaged index.
+    /// Returns the current index as ``snapshot(in:)`` does, or the remaining contents of a damaged index.
     func salvage(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
         let contents = try load(in: vault)
         guard contents.version < FileIndexContents.newestVersion, !contents.isDamaged,
@@ -72,7 +73,7 @@ final class FileIndex: Sendable {
         return again
     }
 
-    /// Returns the contents, judged by the bytes of the file alone.
+    /// Returns the contents according to the index file alone, without the file keyset record.
     private func load(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
         let file: Descriptor
         do throws(CofferError) {
@@ -97,7 +98,7 @@ final class FileIndex: Sendable {
         throw CofferError(.busy, "The \(Self.displayName) keeps changing: try again.")
     }
 
-    /// Returns the records of the files in `ids`. Every class among them must be unlocked.
+    /// Returns the records of the files in `ids`. The classes of all these files must be unlocked.
     func records(
         of ids: Set<FileID>, in snapshot: FileIndexContents,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey
@@ -114,7 +115,7 @@ final class FileIndex: Sendable {
             }
             let records = try frame.open(classKey: classKey(protection), vaultID: device.vaultID)
             for record in records where ids.contains(record.id) {
-                // The last entry of a file is the valid one.
+                // Only the last entry of a file is valid.
                 guard let entry = snapshot.entries[record.id], entry.commitment == record.commitment else {
                     continue
                 }
@@ -126,7 +127,7 @@ final class FileIndex: Sendable {
 
     // MARK: Writing, under the vault directory's lock
 
-    /// Creates an index without files.
+    /// Creates an index that lists no files.
     static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
         let bytes = try FileIndexContents.file(
             frames: [], lastTag: FileIndexContents.noTag, device: device)
@@ -143,12 +144,12 @@ final class FileIndex: Sendable {
         let frame = try FileIndexFrame.records(
             [record], protection, classKey: classKey(protection), vaultID: device.vaultID)
         try append(frame, in: vault)
-        // Ask for the snapshot again, because holding it while a frame is appended would copy it.
+        // Read the snapshot only now: holding it while a frame is appended would copy it.
         guard try isLong(snapshot(in: vault)) else { return }
         do throws(CofferError) {
             try compact(in: vault, classKey: classKey)
         } catch {
-            // The index stays long until every class is unlocked and there is room for another one.
+            // The index stays long until every class is unlocked and there is space for a second index.
         }
     }
 
@@ -164,7 +165,7 @@ final class FileIndex: Sendable {
         try append(.tombstones([id]), in: vault)
     }
 
-    /// Removes the files that `isGone` selects from the index.
+    /// Removes from the index the files that `isGone` selects.
     func remove(
         in vault: borrowing Descriptor, where isGone: (FileID, Entry) -> Bool
     ) throws(CofferError) {
@@ -213,14 +214,14 @@ final class FileIndex: Sendable {
         }
     }
 
-    /// Records that the index has commits, because a vault of an earlier release does not record that yet.
+    /// Records that the index has bound commits, which a vault of an earlier release does not record yet.
     private func noteCommits(in vault: borrowing Descriptor) throws(CofferError) {
         guard !isNoted.load(ordering: .relaxed) else { return }
         try FileKeysetRecord(device: device).noteIndexCommits(in: vault)
         isNoted.store(true, ordering: .relaxed)
     }
 
-    /// Returns where the next frame is written and what it follows.
+    /// Returns the tag of the last frame, the end of the index, its version and the place of the next commit.
     private func tail(
         in vault: borrowing Descriptor
     ) throws(CofferError) -> (tag: [UInt8], end: Int64, version: UInt16, place: Int) {
@@ -248,7 +249,7 @@ final class FileIndex: Sendable {
         try vault.replace(Self.fileName, with: bytes.span)
     }
 
-    /// Rewrites the index with only `files`.
+    /// Replaces the index with an index that lists only `files`.
     func replace(
         with files: [(record: FileIndexRecord, protection: ProtectionClass)], in vault: borrowing Descriptor,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey

@@ -3,15 +3,16 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// How far the index was complete at its last change. Without it, damage to the last frame would look like
-/// the remains of a change that a crash interrupted.
+/// The authenticated length of the index after its last change. Without a commit, damage to the last frame
+/// would look like the remains of a change that a crash interrupted.
 ///
-/// Layout: length of the index (8), HMAC of its last frame, or 32 zeros (32), HMAC-SHA256 under a key
-/// derived from the device key over the head of the file, both fields and, from version 3 on, the number of
-/// its place (1) (32). There are two places for it, each in its own sector, written alternately. Of two
-/// authentic commits, the longer one is valid. Binding the commit to its place prevents an attacker from
-/// putting the older one over the newer to hide a file. It is written after the frame is flushed, so it
-/// never covers data that a power failure could lose.
+/// Layout: length of the index (8), HMAC of its last frame, or 32 zeros if there is none (32), HMAC-SHA256
+/// under a key derived from the device key (32). That HMAC covers the head of the file, both fields and, from
+/// version 3 on, the number of the commit's place (1). The index has two places for commits, each in its own
+/// sector, which are written alternately. Of two authentic commits, the one with the greater length is valid.
+/// Binding the commit to its place prevents an attacker from hiding a file by copying the older commit over
+/// the newer one. The commit is written after the frame is flushed, so it never covers data that a power
+/// failure could lose.
 struct FileIndexCommit: Equatable {
     static let size = 72
     /// The offsets of the two commits in the file.
@@ -20,7 +21,7 @@ struct FileIndexCommit: Equatable {
     let end: Int64
     let lastTag: [UInt8]
 
-    /// Encodes the commit for one of the places of an index that begins with `head`.
+    /// Encodes the commit for the given place of an index that begins with `head`.
     func encoded(
         head: [UInt8], place: Int, key: borrowing SymmetricKey
     ) throws(CofferError) -> [UInt8] {

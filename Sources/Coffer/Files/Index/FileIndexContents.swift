@@ -22,7 +22,8 @@ struct FileIndexContents: Sendable {
     private(set) var entries: [FileID: FileIndex.Entry] = [:]
     /// The ids that were removed and not added again, as far back as the frames go.
     private(set) var removed: Set<FileID> = []
-    /// Whether data that was once complete is not authentic. Then this holds only what remains.
+    /// Whether data that was once complete is missing or not authentic. If so, the other properties describe
+    /// only the data that remains.
     private(set) var isDamaged = false
 
     /// The empty contents of an index that is lost.
@@ -60,8 +61,8 @@ struct FileIndexContents: Sendable {
             place = 1 - newest.place
             isDamaged = head != own
             try read(bytes, upTo: newest.commit, mayBeTorn: newest.isOtherWhole, key: key)
-            // A crash that interrupts a commit leaves the frame that the commit was written for. Without
-            // both, the broken commit may be the valid one.
+            // A crash that interrupts a commit leaves the frame that the commit was written for. If neither
+            // that frame nor a second commit is authentic, the broken commit may have been the valid one.
             if version > 2, !newest.isOtherWhole, end <= newest.commit.end { isDamaged = true }
             return
         }
@@ -89,7 +90,7 @@ struct FileIndexContents: Sendable {
         _ bytes: [UInt8], upTo commit: FileIndexCommit?, mayBeTorn: Bool = true,
         key: borrowing SymmetricKey
     ) throws(CofferError) {
-        // The tags that the next frame may follow: more than one only after a damaged frame.
+        // The tags that the next frame may follow. There is more than one only after a damaged frame.
         var hooks = [Self.noTag]
         var isComplete = commit.map { $0.end == end && $0.lastTag == lastTag } ?? true
         while end < Int64(bytes.count) {
@@ -100,8 +101,8 @@ struct FileIndexContents: Sendable {
                 if let commit, commit.end == end { isComplete = commit.lastTag == tag }
                 continue
             }
-            // A crash leaves both commits intact. If one of them is missing, this may be a frame that it
-            // committed.
+            // A crash that interrupts the writing of a frame leaves both commits intact. If one commit is
+            // missing, it may have covered this frame.
             if isComplete, mayBeTorn, Self.isTorn(bytes, at: offset) { break }
             isDamaged = true
             guard let size = FileIndexFrame.size(bytes.span, at: offset) else { break }
@@ -129,8 +130,9 @@ struct FileIndexContents: Sendable {
         return nil
     }
 
-    /// Whether invalid data is the remains of a frame that a crash interrupted: it extends to the end or is
-    /// all zeros.
+    /// Returns whether invalid data may be the remains of a frame whose writing a crash interrupted: the data
+    /// is all zeros or shorter than the head of a frame, or the length that it states extends to the end of
+    /// the file.
     private static func isTorn(_ bytes: [UInt8], at offset: Int) -> Bool {
         let remaining = bytes[offset...]
         guard remaining.count >= FileIndexFrame.headSize, remaining.contains(where: { $0 != 0 }) else {
@@ -142,7 +144,7 @@ struct FileIndexContents: Sendable {
 
     // MARK: Changing
 
-    /// Records that bound commits are missing, so that the former length of the index is unknown.
+    /// Marks the index as damaged because it has no bound commits, so that its former length is unknown.
     mutating func missCommits() { isDamaged = true }
 
     /// Adds a frame that was written at ``end``.
@@ -167,7 +169,7 @@ struct FileIndexContents: Sendable {
     /// Records that the commit was written.
     mutating func didCommit() { place = 1 - place }
 
-    /// Returns a complete index file of `frames`, the last of which has `lastTag`.
+    /// Returns the bytes of a complete index file with `frames`, the last of which has the tag `lastTag`.
     static func file(
         frames: [UInt8], lastTag: [UInt8], device: DeviceKey, version: UInt16 = Self.newestVersion
     ) throws(CofferError) -> [UInt8] {

@@ -3,13 +3,14 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// One piece of the index: records of one class, or the ids of files that were removed.
+/// One part of the index: records of one class, or the ids of files that were removed.
 ///
 /// Layout: length of the frame (4), kind (2; 1 records, 2 removals), protection class (2; 0 for removals),
 /// number n (4); n times id (16), content generation (8), inner commitment (32), or for removals n ids; for
-/// records nonce, ciphertext and tag of XChaCha20-Poly1305 under the class's index key over the rest of
-/// them; HMAC-SHA256 under the device's index key (32). The HMAC covers the HMAC of the frame before, or 32
-/// zeros, and the frame up to itself, so that no frame can be left out, repeated or moved.
+/// records the nonce, ciphertext and tag of XChaCha20-Poly1305 over their remaining fields, under the class's
+/// index key; HMAC-SHA256 under the device's index key (32). The HMAC covers the HMAC of the previous frame,
+/// or 32 zeros for the first frame, and this frame up to the HMAC, so that no frame can be left out, repeated
+/// or moved.
 struct FileIndexFrame {
     static let headSize = 12
     static let tagSize = 32
@@ -69,7 +70,7 @@ struct FileIndexFrame {
         return writer.bytes
     }
 
-    /// Computes the tag of this frame when `previous` is the tag of the frame before.
+    /// Computes the tag of this frame if `previous` is the tag of the previous frame.
     func tag(after previous: [UInt8], key: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
         let message = previous + body
         return try HMAC.authenticate(message.span, key: key)
@@ -116,7 +117,7 @@ struct FileIndexFrame {
     }
 
     /// Returns the ids of a frame, with the fields that distinguish a container from an older one. For
-    /// removals these are zero and empty.
+    /// removals, these fields are zero and empty.
     func entries() throws(CofferError) -> [(id: FileID, generation: UInt64, commitment: [UInt8])] {
         var reader = BinaryReader(cleartextHeader, name: FileIndex.displayName)
         var entries: [(id: FileID, generation: UInt64, commitment: [UInt8])] = []

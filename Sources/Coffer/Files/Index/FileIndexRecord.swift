@@ -77,7 +77,7 @@ struct FileIndexRecord: Equatable {
         return records
     }
 
-    /// Returns the description of the file that callers get.
+    /// Returns the public description of the file.
     func info(_ protection: ProtectionClass, _ state: FileState) throws(CofferError) -> FileInfo {
         guard let name = FilePath.Component(bytes: name) else {
             throw CofferError(

@@ -4,13 +4,13 @@ import CofferEngine
 package import CofferVault
 import SystemPackage
 
-/// The keys that wrap file keys, in a separate record. Destroying a key there makes every container that was
-/// wrapped under it unreadable, wherever its copies are.
+/// The keys that wrap file keys, in a separate record. Destroying a key in that record makes every container
+/// whose file key it wraps unreadable, including all copies of the container.
 ///
 /// Payload: flags (4; bit 0: the store has an index, bit 1: keys are being replaced, bit 2: the index has
-/// bound commits), number of keys (2), and for each: purpose (2; 0 the outer layer, else the protection
-/// class), id of the key that protects it (16; the vault id, or the id of the class key), wrapped key (96).
-/// See Formats.
+/// bound commits), number of keys (2), and for each: purpose (2; 0 for the outer layer, otherwise the
+/// protection class), id of the key that protects the key (16; the vault id, or the id of the class key),
+/// wrapped key (96). See Formats.
 package struct FileKeyset: Sendable, RecordPayload {
     static let record = AuthenticatedRecord<FileKeyset>(
         name: "filekeys", magic: FileMagic.fileKeys, keyLabel: KDFLabel.fileKeysMAC, slotSize: 8192,
@@ -26,10 +26,10 @@ package struct FileKeyset: Sendable, RecordPayload {
     }
 
     var hasIndex = false
-    /// Whether the index has version 3, whose commits authenticate its length. With this set, an older
-    /// version means that the index was truncated.
+    /// Whether the index has version 3, whose commits authenticate its length. If this is set, an index of an
+    /// older version counts as damaged.
     var hasIndexCommits = false
-    /// Whether a rotation was started and not finished.
+    /// Whether a key rotation was started and is not finished.
     var isRotating = false
     private(set) var entries: [Entry] = []
 
@@ -37,7 +37,7 @@ package struct FileKeyset: Sendable, RecordPayload {
 
     // MARK: Finding
 
-    /// Returns the outer key with that id; `nil` if it is not a key of this vault.
+    /// Returns the outer key with the given id; `nil` if it is not a key of this vault.
     func outer(_ id: [UInt8], device: DeviceKey) throws(CofferError) -> FileKEK? {
         if id == device.vaultID.bytes { return FileKEK(id: id, try device.key(KDFLabel.fileOuterKEK)) }
         guard let entry = entry(id, Self.outerPurpose, device.vaultID.bytes) else { return nil }
@@ -45,7 +45,7 @@ package struct FileKeyset: Sendable, RecordPayload {
         return try Self.unwrap(entry, under: wrapping, vaultID: device.vaultID)
     }
 
-    /// Returns the inner key with that id; `nil` if it is not a key of that class.
+    /// Returns the inner key with the given id; `nil` if it is not a key of the given class.
     func inner(
         _ id: [UInt8], _ protection: ProtectionClass, classKey: ClassKey, vaultID: VaultID
     ) throws(CofferError) -> FileKEK? {
@@ -117,8 +117,8 @@ package struct FileKeyset: Sendable, RecordPayload {
         entries.append(Entry(purpose: purpose, protector: protector, key: key))
     }
 
-    /// Removes every key that is neither in `used` nor the current one under one of `protectors`; returns how
-    /// many.
+    /// Removes every key that is neither in `used` nor the newest key for its purpose under one of
+    /// `protectors`; returns the number of removed keys.
     mutating func drop(notIn used: Set<[UInt8]>, protectors: Set<[UInt8]>) -> Int {
         let kept = entries.filter { entry in
             used.contains(entry.key.id)
@@ -182,7 +182,7 @@ package struct FileKeyset: Sendable, RecordPayload {
     }
 }
 
-/// One key that wraps file keys, and its id in containers.
+/// A key that wraps file keys, with the id that containers store for it.
 final class FileKEK: Sendable {
     let id: [UInt8]
     let key: SymmetricKey

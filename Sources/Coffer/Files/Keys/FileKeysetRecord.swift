@@ -7,7 +7,7 @@ import CofferVault
 struct FileKeysetRecord {
     let device: DeviceKey
 
-    /// The recorded keys and their location; empty for a vault that has no record yet.
+    /// The recorded keys and the stored record that they came from; empty for a vault that has no record yet.
     struct Contents {
         var keys: FileKeyset
         fileprivate let stored: AuthenticatedRecord<FileKeyset>.Contents?
@@ -23,7 +23,8 @@ struct FileKeysetRecord {
         return Contents(keys: contents.payload, stored: contents)
     }
 
-    /// Writes `contents`, which must have been read under the same hold of the vault directory's lock.
+    /// Writes `contents`. The caller must have held the vault directory's lock continuously since reading
+    /// them.
     func write(_ contents: Contents, in vault: borrowing Descriptor) throws(CofferError) {
         if let stored = contents.stored {
             try FileKeyset.record.update(stored, to: contents.keys, device: device, in: vault)
@@ -42,7 +43,8 @@ struct FileKeysetRecord {
         try FileKeyset.record.create(keys, device: device, in: vault)
     }
 
-    /// Records that the index has bound commits, once it has them. Call under the vault directory's lock.
+    /// Records that the index has bound commits, unless the record states this already. Call under the vault
+    /// directory's lock.
     func noteIndexCommits(in vault: borrowing Descriptor) throws(CofferError) {
         var contents = try read(in: vault, repairing: true)
         guard contents.keys.hasIndex, !contents.keys.hasIndexCommits else { return }

@@ -1,7 +1,7 @@
 import CofferVault
 import Synchronization
 
-/// The view copies that a vault has handed out and that still exist. A lock removes them.
+/// The existing view copies of a vault. A lock removes them.
 final class ActiveViewCopies: Sendable {
     private struct State {
         var views: [Int: (protection: ProtectionClass, remove: @Sendable () -> Void)] = [:]
@@ -19,8 +19,8 @@ final class ActiveViewCopies: Sendable {
         }
     }
 
-    /// Registers how to remove a view copy of a file of the given class; returns the number that unregisters
-    /// it.
+    /// Registers a closure that removes a view copy of a file of the given class; returns the number for
+    /// ``unregister(_:)``.
     func add(_ protection: ProtectionClass, _ remove: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in
             state.next += 1
@@ -29,7 +29,7 @@ final class ActiveViewCopies: Sendable {
         }
     }
 
-    func forget(_ number: Int) { _ = state.withLock { $0.views.removeValue(forKey: number) } }
+    func unregister(_ number: Int) { _ = state.withLock { $0.views.removeValue(forKey: number) } }
 
     private func removeAll(where matches: (ProtectionClass) -> Bool) {
         let views = state.withLock { state in

@@ -2,26 +2,27 @@ import CofferBase
 import CofferEngine
 
 extension FileStore {
-    /// As ``withViewCopy(of:context:options:_:)``, and when `body` ends, the changes to the copy are sealed
-    /// as the file's new content, completely or not at all. The copy may be written to in place, or replaced
-    /// by another file of the same name, as editors do. If `body` throws, the changes are dropped with the
-    /// copy.
+    /// Calls `body` with a decrypted copy, as ``withViewCopy(of:context:options:_:)`` does, and then seals
+    /// the changes to the copy as the file's new content, completely or not at all. The copy may be written
+    /// to in place, or replaced by another file of the same name, as editors do. If `body` throws, the
+    /// changes are dropped with the copy.
     ///
-    /// If the file was changed or removed in the vault meanwhile, that state is kept, and the edited content
-    /// is added as a separate file with the same name. The error is `conflict`, with the new id in `entries`.
+    /// If the file was changed or removed in the vault meanwhile, the vault keeps that state, and the edited
+    /// content is added as a separate file with the same name. This method then throws `conflict`, with the
+    /// id of the separate file in `entries`.
     ///
-    /// A lock or the end of the time limit revokes the copy, and changes made in it are lost.
+    /// A lock or the end of the time limit revokes the copy, and the changes made in it are lost.
     ///
     /// - Parameters:
     ///   - id: The file.
     ///   - context: The context that was bound to the file when it was added.
-    ///   - options: When the copy is removed automatically.
+    ///   - options: The options for the copy, such as a time limit.
     ///   - body: Edits the copy.
     /// - Returns: The result of `body`, and whether there were changes to save.
-    /// - Throws: The errors of viewing; `conflict`; `absent` if the copy was removed and not replaced;
-    ///   `refused` if something other than a file replaced it; `locked` or `timedOut` if the copy was
-    ///   revoked; the errors of adding. After any of these errors but `conflict`, the stored file is
-    ///   unchanged.
+    /// - Throws: The errors of ``withViewCopy(of:context:options:_:)``; `conflict`; `absent` if the copy was
+    ///   removed and not replaced; `refused` if something other than a regular file of this user replaced it;
+    ///   `locked` or `timedOut` if the copy was revoked; the errors of adding a file. This method does not
+    ///   change the stored file if it throws any of these errors.
     public func withEditableCopy<Result>(
         of id: FileID, context: [UInt8] = [], options: ViewOptions = ViewOptions(),
         _ body: (ViewCopy) async throws -> Result
@@ -67,6 +68,7 @@ extension FileStore {
         check: @escaping @Sendable () throws(CofferError) -> Void
     ) throws(CofferError) -> FileID {
         let id = try FileID.random()
+        let name = try currentName(of: reader)
         let classKey = try core.keyForStoring(reader.protection)
         try addContainer(id, reader.protection, classKey, check) {
             (target, outer, inner) throws(CofferError) in
@@ -75,7 +77,7 @@ extension FileStore {
                 suite: reader.suite, context: context, outerKEK: outer, innerKEK: inner)
             writer.mediaType = reader.header.mediaType
             return try writer.seal(
-                source, name: reader.header.name, into: target, check: check, progress: nil)
+                source, name: name, into: target, check: check, progress: nil)
         }
         return id
     }

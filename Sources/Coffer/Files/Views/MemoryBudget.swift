@@ -1,15 +1,15 @@
 import CofferBase
 import CofferEngine
 
-/// Limits the memory that a decrypted copy may take.
+/// The limit on the memory that a decrypted copy may take.
 enum MemoryBudget {
     /// Throws if a copy would take more than half of the free space, in the file system or in the machine's
     /// memory.
     ///
     /// - Parameters:
     ///   - length: The size of the copy.
-    ///   - free: Free bytes of the file system; `nil` for a file outside any file system.
-    ///   - memory: Free memory of the machine, if the kernel reports it.
+    ///   - free: The free bytes of the file system; `nil` for a file outside any file system.
+    ///   - memory: The free memory of the machine; `nil` if the kernel does not report it.
     /// - Throws: `noSpace`.
     static func check(
         _ length: Int64, inFileSystem free: Int64?, memory: Int64? = FileSystemInfo.availableMemory()

@@ -6,33 +6,33 @@ public import SystemPackage
 /// A decrypted copy in a nameless, unchangeable file in memory, which
 /// ``FileStore/withMemoryCopy(of:context:options:_:)`` passes to its closure.
 public struct MemoryCopy: Sendable {
-    /// The number of the open file in this process. A child that inherits it can view the copy. A process
-    /// that has the copy open keeps it, even after a lock.
+    /// The descriptor number of the open file in this process. A child process that inherits the descriptor
+    /// can view the copy. Another process that has the copy open keeps it, even after a lock.
     public let descriptor: Int32
 
-    /// A path for programs that do not take a descriptor, valid in this process and in a child that has
-    /// inherited the number: `/proc/self/fd/` and the number.
+    /// A path for programs that do not take a descriptor, valid in this process and in a child process that
+    /// has inherited the descriptor: `/proc/self/fd/` and the descriptor number.
     public let path: FilePath
 
     /// The length in bytes.
     public let length: Int64
 
-    /// Whether the kernel may write memory to a swap device that is neither in memory nor encrypted.
+    /// Whether the kernel may write the copy to a swap device that is neither in memory nor encrypted.
     public let isSwappable: Bool
 }
 
 extension FileStore {
-    /// Calls `body` with the decrypted content as an open file in memory, sealed against changes, for code
-    /// that takes a descriptor, or a path with any name. Nothing remains if this process is killed: the
-    /// kernel drops the file with the last process that has it open.
+    /// Calls `body` with the decrypted content as an open file in memory, sealed against changes. Use this
+    /// for code that takes a descriptor, or a path without the original name. If this process is killed,
+    /// nothing remains: the kernel removes the file when no process has it open any more.
     ///
-    /// When the vault locks or the time limit expires, the descriptor number refers to an empty file from
-    /// then on. A process that opened the copy before keeps it.
+    /// After the vault locks or the time limit expires, the descriptor number refers to an empty file.
+    /// Another process that opened the copy before keeps it.
     ///
     /// - Parameters:
     ///   - id: The file.
     ///   - context: The context that was bound to the file when it was added.
-    ///   - options: When the copy is removed automatically.
+    ///   - options: The options for the copy, such as a time limit.
     ///   - body: Uses the copy.
     /// - Returns: The result of `body`.
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `noSpace` if the copy would take more than half of
@@ -44,10 +44,10 @@ extension FileStore {
         let handle = try await makeMemoryCopy(of: id, context)
         let number = activeViews.add(handle.protection) { [weak handle] in handle?.revoke() }
         defer {
-            activeViews.forget(number)
+            activeViews.unregister(number)
             handle.revoke()
         }
-        // A lock before the registration did not know about the copy.
+        // A lock before the registration did not revoke the copy.
         try handle.check()
         options.afterLimit { [weak handle] in handle?.revoke() }
         return try await body(

@@ -4,9 +4,10 @@ import CofferVault
 public import SystemPackage
 
 extension FileStore {
-    /// Calls `body` with the path of a decrypted copy under the original name, which only this user can read.
-    /// The copy is kept in memory and is removed when `body` ends, throws or is cancelled, and when the vault
-    /// locks meanwhile. After a crash, the next open removes it.
+    /// Calls `body` with the path of a decrypted copy, which has the original name and which only this user
+    /// can read. The copy is kept in memory. It is removed when `body` returns or throws, also after a
+    /// cancellation, and when the vault locks meanwhile. After a crash, the next process that opens the vault
+    /// removes the copy.
     ///
     /// Other programs of the same user can read the copy while it exists. Memory may be written to swap (see
     /// ``isSwapActive``). Data that a viewer copies elsewhere (recent files, thumbnails) is not removed.
@@ -24,14 +25,14 @@ extension FileStore {
         try await withViewCopy(of: id, context: context, options: ViewOptions()) { try await body($0.path) }
     }
 
-    /// As ``withViewCopy(of:context:_:)``, with a time limit and with information for programs that start
-    /// viewers: the lease that a child may inherit, and whether the copy was changed. Changes are dropped
-    /// with the copy.
+    /// Calls `body` with a decrypted copy, as ``withViewCopy(of:context:_:)`` does, with an optional time
+    /// limit and with information for programs that start viewers: the lease that a child process may
+    /// inherit, and whether the copy was changed. Changes are lost when the copy is removed.
     ///
     /// - Parameters:
     ///   - id: The file.
     ///   - context: The context that was bound to the file when it was added.
-    ///   - options: When the copy is removed automatically.
+    ///   - options: The options for the copy, such as a time limit.
     ///   - body: Uses the copy.
     /// - Returns: The result of `body`.
     /// - Throws: The errors of ``withViewCopy(of:context:_:)``.
@@ -45,14 +46,14 @@ extension FileStore {
     /// Whether the kernel may write view copies to a swap device that is neither in memory nor encrypted.
     public static var isSwapActive: Bool { FileSystemInfo.isSwapActive() }
 
-    /// Calls `body` with a copy and the reader that it was made with, which holds the file's header at that
+    /// Calls `body` with a copy and the reader that made it. The reader holds the file's header as of that
     /// time.
     func withCopy<Result>(
         of id: FileID, _ context: [UInt8], _ options: ViewOptions, permissions: UInt32,
         _ body: (ViewCopy, ContainerReader) async throws -> Result
     ) async throws -> Result {
         let (handle, reader) = try await makeViewCopy(of: id, context, permissions)
-        defer { activeViews.forget(handle.number) }
+        defer { activeViews.unregister(handle.number) }
         options.afterLimit { [weak handle] in handle?.expire() }
         let copy = ViewCopy(path: handle.path, isSwappable: Self.isSwapActive, handle: handle)
         do {
@@ -66,8 +67,8 @@ extension FileStore {
     }
 
     /// Calls `body` with an empty directory in memory, for a copy that other processes must not see: a viewer
-    /// mounts the copy there in its own mount namespace. The directory is removed when `body` ends or the key
-    /// of the copy's class is evicted.
+    /// mounts the copy in that directory, in its own mount namespace. The directory is removed when `body`
+    /// ends or the key of the copy's class is evicted.
     package func withPrivateMountPoint<Result>(
         for protection: ProtectionClass, _ body: (FilePath) async throws -> Result
     ) async throws -> Result {
@@ -76,7 +77,7 @@ extension FileStore {
             try handle.makeHolder()
             return handle
         }
-        defer { activeViews.forget(handle.number) }
+        defer { activeViews.unregister(handle.number) }
         let result: Result
         do {
             result = try await body(handle.path.removingLastComponent())
@@ -97,7 +98,7 @@ extension FileStore {
             let check = try cancellationCheck(cancellation, since: mark, only: reader.protection)
             let vault = try core.home.openVault()
             _ = try? ViewCopyDirectory.removeStale(vault: vault)
-            let name = try reader.info.name
+            let name = try info(of: reader).name
             let handle = ViewCopyHandle(try makeViewDirectory(), name, reader.protection, in: activeViews)
             do throws(CofferError) {
                 try MemoryBudget.check(reader.layout.length, inFileSystem: handle.available)
@@ -111,7 +112,7 @@ extension FileStore {
                 try check()
                 return (handle, reader)
             } catch {
-                activeViews.forget(handle.number)
+                activeViews.unregister(handle.number)
                 try? handle.remove()
                 throw error
             }
@@ -133,8 +134,8 @@ extension ContainerReader {
 
 extension FileStore {
     /// Creates a directory for a view. Holds the vault directory's lock, so that two processes do not each
-    /// choose a root and record only one of them. Creates a root again that the end of another view has just
-    /// removed.
+    /// choose a root and record only one of them. If the end of another view has just removed the root,
+    /// creates the root again.
     private func makeViewDirectory(tries: Int = 8) throws(CofferError) -> ViewCopyDirectory.ViewDirectory {
         do throws(CofferError) {
             return try core.home.withExclusiveLock { () throws(CofferError) in

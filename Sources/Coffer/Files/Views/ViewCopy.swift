@@ -7,14 +7,14 @@ public struct ViewCopy: Sendable {
     /// The path of the copy, under the file's original name, in its own directory.
     public let path: FilePath
 
-    /// Whether the kernel may write memory to a swap device that is neither in memory nor encrypted.
+    /// Whether the kernel may write the copy to a swap device that is neither in memory nor encrypted.
     public let isSwappable: Bool
 
     let handle: ViewCopyHandle
 
     /// The descriptor of the open file whose lock keeps the copy. If this process dies while a child process
-    /// that inherited the descriptor is running, the copy is not removed. After that child has exited, the
-    /// next ``Vault/removeStaleViewCopies(at:)`` removes it.
+    /// that inherited the descriptor is running, the copy stays. After that child has exited, the next
+    /// ``Vault/removeStaleViewCopies(at:)`` removes it.
     public var lease: Int32 { handle.leaseNumber }
 
     /// Whether the copy was changed, replaced or removed.

@@ -5,8 +5,8 @@ import SystemPackage
 
 /// The directories that hold view copies: in memory, and only for this user.
 ///
-/// This is `$XDG_RUNTIME_DIR/coffer/views` if that is on tmpfs, otherwise `/dev/shm/coffer-` followed by a
-/// random name that the vault stores. Layout: `<view>/lease` and `<view>/<directory>/<original name>`. A
+/// The root is `$XDG_RUNTIME_DIR/coffer/views` if that is on tmpfs, otherwise `/dev/shm/coffer-` followed by
+/// a random name that the vault stores. Layout: `<view>/lease` and `<view>/<directory>/<original name>`. A
 /// viewing process holds a lock on `lease`, which the kernel drops when the process dies.
 enum ViewCopyDirectory {
     private static let leaseName: FilePath = "lease"
@@ -15,8 +15,8 @@ enum ViewCopyDirectory {
     /// prefix.
     static let newPrefix = ".new-"
 
-    /// Returns the root for a new view. The vault first records a root that other commands would not look
-    /// for.
+    /// Returns the root for a new view. A root that other processes would not find otherwise is first
+    /// recorded in the vault.
     static func preferred(vault: borrowing Descriptor) throws(CofferError) -> Descriptor {
         var record = ViewRootRecord(in: vault)
         if let path = runtimePath, let runtime = try? runtimeRoot(path, creating: true) {
@@ -31,9 +31,9 @@ enum ViewCopyDirectory {
         return try sharedMemoryRoot(FilePath(name), creating: true)
     }
 
-    /// Returns every root that may hold views of a vault, and those that could not be examined, with the
-    /// reason. For a wipe, this examines every name in /dev/shm that a vault may have taken, and includes
-    /// directories of this user that others can read.
+    /// Returns every root that may hold views of a vault, and the names of the roots that could not be
+    /// examined, with the reasons. For a wipe, this examines every name in /dev/shm that a vault may have
+    /// taken, and includes directories of this user that others can read.
     static func existing(
         _ record: ViewRootRecord, isForWiping: Bool = false
     ) -> (roots: [Root], unseen: [(name: String, reason: CofferError)]) {
@@ -48,7 +48,7 @@ enum ViewCopyDirectory {
                 let root = try runtimeRoot(path, creating: false, isForWiping: isForWiping)
                 if let root { roots.append(try Root(root)) }
             } catch {
-                // If no view was ever made there, none can be missed.
+                // Do not report a directory in which no view was ever made.
                 if record.runtimes.contains(path) || hasViews(path) { unseen.append(("\(path)", error)) }
             }
         }
@@ -64,7 +64,7 @@ enum ViewCopyDirectory {
         return (roots.reduce(into: []) { all, root in if !all.contains(root) { all.append(root) } }, unseen)
     }
 
-    /// Whether views may have been made below a runtime directory of this user.
+    /// Returns whether views may have been made below a runtime directory of this user.
     private static func hasViews(_ path: FilePath) -> Bool {
         guard isOwn(path), let runtime = try? Descriptor.open(path, [.read, .directory]) else { return false }
         return (try? runtime.status(of: "coffer")) != nil
@@ -123,8 +123,8 @@ enum ViewCopyDirectory {
         return (try? FileSystemInfo.of(shared).isMemory) ?? false
     }
 
-    /// Removes views whose owner is dead; returns how many. A view that cannot be removed does not affect the
-    /// others: they are removed first, and then its error is thrown.
+    /// Removes views whose owner is dead; returns how many. If a view cannot be removed, removes the others
+    /// and then throws the first error.
     static func removeStale(vault: borrowing Descriptor) throws(CofferError) -> Int {
         var count = 0
         var failure: CofferError?
@@ -144,7 +144,7 @@ enum ViewCopyDirectory {
         return count
     }
 
-    /// Whether a name is that of a view, or of one that is being created.
+    /// Returns whether a name has the form of the name of a view, or of a view that is being created.
     private static func isOfView(_ name: FilePath) -> Bool {
         ViewRootRecord.isView(name) || name.string.utf8.hasPrefix(newPrefix)
     }
@@ -161,12 +161,12 @@ enum ViewCopyDirectory {
         let status = try root.status(of: name)
         guard let status, status.kind == .directory else { return false }
         let isOld = Clock.wall.nanoseconds - status.modified > 60_000_000_000
-        // The view is just being created: trying its lock could get in its owner's way.
+        // The view is being created: trying to lock the lease could make its owner's own locking fail.
         if name.string.utf8.hasPrefix(newPrefix), !isOld { return false }
         guard let view = try? root.open(name, [.read, .directory]),
             let lease = try? view.open(leaseName, .readWrite)
         else {
-            // A view without a lease is one that is being created, or one whose removal was interrupted.
+            // A view without a lease is being created, or its removal was interrupted.
             return isOld || !name.string.utf8.hasPrefix(newPrefix)
         }
         return try FileLock.tryAcquire(lease) != nil
@@ -182,7 +182,7 @@ enum ViewCopyDirectory {
         return VaultID(bytes: bytes)
     }
 
-    /// Creates a view directory with a lease that is held until the result is released.
+    /// Creates a view directory, whose lease is held until the result is released.
     static func makeView(
         in root: borrowing Descriptor, vaultID: VaultID
     ) throws(CofferError) -> NewView {
@@ -284,8 +284,8 @@ enum ViewCopyDirectory {
     }
 
     /// Throws unless the directory belongs to this user, only this user can access it, and it is in memory;
-    /// anything else may be an attacker's trap. A wipe also accepts directories that others can read, but not
-    /// ones that they can write to.
+    /// an attacker may control any other directory. A wipe also accepts directories that other users can
+    /// read, but not directories that they can write to.
     private static func check(
         _ directory: borrowing Descriptor, isForWiping: Bool = false
     ) throws(CofferError) {

@@ -4,7 +4,7 @@ import CofferVault
 import Synchronization
 import SystemPackage
 
-/// One view copy. Its directory is removed by ``remove()``, and when this object is released.
+/// One view copy. ``remove()`` removes its directory, as does the release of this object.
 final class ViewCopyHandle: Sendable {
     let path: FilePath
     let leaseNumber: Int32
@@ -17,7 +17,7 @@ final class ViewCopyHandle: Sendable {
     private let registration = Mutex(0)
     private let original = Mutex<FileStatus?>(nil)
     private let removed = Atomic(false)
-    /// Whether the copy was changed when it was revoked. This cannot be determined later.
+    /// Whether the copy had been changed when it was revoked. This cannot be determined afterwards.
     private let wasChanged = Atomic(false)
     /// The reason the copy was revoked before its viewing ended.
     private let cause = Mutex<CofferError?>(nil)
@@ -26,17 +26,17 @@ final class ViewCopyHandle: Sendable {
     var number: Int { registration.withLock { $0 } }
 
     init(
-        _ place: consuming ViewCopyDirectory.ViewDirectory, _ name: FilePath.Component,
+        _ viewDirectory: consuming ViewCopyDirectory.ViewDirectory, _ name: FilePath.Component,
         _ protection: ProtectionClass,
         in activeViews: ActiveViewCopies
     ) {
-        path = place.view.directory.path.pushing(Self.holder).appending(name)
-        leaseNumber = place.view.lease.number
+        path = viewDirectory.view.directory.path.pushing(Self.holder).appending(name)
+        leaseNumber = viewDirectory.view.lease.number
         self.name = FilePath(root: nil, [name])
-        directoryName = place.view.name
-        root = place.root
-        directory = place.view.directory
-        lease = Mutex(place.view.lease)
+        directoryName = viewDirectory.view.name
+        root = viewDirectory.root
+        directory = viewDirectory.view.directory
+        lease = Mutex(viewDirectory.view.lease)
         let number = activeViews.add(protection) { [weak self] in
             self?.revoke(.locked, "The vault was locked")
         }
@@ -56,15 +56,15 @@ final class ViewCopyHandle: Sendable {
         try directory.open(Self.holder, [.read, .directory])
     }
 
-    /// The free memory for the copy.
+    /// The free bytes in the file system of the copy.
     var available: Int64 {
         get throws(CofferError) { try FileSystemInfo.of(root).available }
     }
 
-    /// Records the status of the complete copy, for comparison.
+    /// Records the status of the complete copy, with which ``isChanged`` compares.
     func recordOriginalStatus(_ status: FileStatus) { original.withLock { $0 = status } }
 
-    /// Whether the copy was changed; for a revoked copy, whether it was changed before that.
+    /// Whether the copy was changed; for a revoked copy, whether it was changed before it was revoked.
     var isChanged: Bool {
         let isDifferent = (try? holder().status(of: name)) != original.withLock { $0 }
         // A copy that is being removed looks changed.
@@ -116,7 +116,7 @@ final class ViewCopyHandle: Sendable {
 
     func remove() throws(CofferError) {
         removed.store(true, ordering: .sequentiallyConsistent)
-        // Entries that a viewer created may resist removal; that does not affect the rest.
+        // It may be impossible to remove entries that a viewer created; everything else is still removed.
         if let error = root.removeAll(of: directoryName, overwriting: true).first { throw error }
         ViewCopyDirectory.removeIfEmpty(root)
     }

@@ -2,14 +2,14 @@ import Dispatch
 
 /// Options for a decrypted copy.
 public struct ViewOptions: Sendable {
-    /// The time after which the copy is removed even if it is still being viewed. With `nil`, it is removed
-    /// when the viewing ends, or with a lock.
+    /// The time after which the copy is removed even if it is still being viewed. If `nil`, the copy is
+    /// removed when the viewing ends or the vault locks.
     public var limit: Duration?
 
     /// Creates the default options: no limit.
     public init() {}
 
-    /// Calls `body` on a queue of its own when the limit expires; never without a limit.
+    /// Calls `body` on a separate queue when the limit expires. Does nothing if there is no limit.
     func afterLimit(_ body: @escaping @Sendable () -> Void) {
         guard let limit else { return }
         let seconds = min(max(limit / .seconds(1), 0), 1e9)

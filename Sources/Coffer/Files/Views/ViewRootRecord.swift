@@ -3,11 +3,11 @@ import CofferEngine
 import SystemPackage
 
 /// The locations where a vault has made view copies, recorded in two files in the vault: `viewroot` holds the
-/// name of its own directory in /dev/shm, and `viewroots` holds runtime directories other than
+/// name of the vault's own directory in /dev/shm, and `viewroots` holds runtime directories other than
 /// `/run/user/UID`, each followed by a zero byte.
 ///
-/// The record is only a hint: under a root, only views that have the vault's id are touched, and only if the
-/// root is in memory and belongs to this user alone.
+/// The record is only a hint: under a root, only views that have the vault's id or that no process holds are
+/// removed, and only if the root is in memory, belongs to this user and is not writable by other users.
 struct ViewRootRecord {
     private static let sharedName: FilePath = "viewroot"
     private static let runtimesName: FilePath = "viewroots"
@@ -16,7 +16,7 @@ struct ViewRootRecord {
     private static let maxRuntimeCount = 32
     private static let maxByteCount = maxRuntimeCount * 4096
 
-    /// The name under /dev/shm; `nil` if there is none, or if it is damaged.
+    /// The name under /dev/shm; `nil` if none is recorded, or if the recorded name is damaged.
     private(set) var shared: FilePath?
     /// The runtime directories, oldest first.
     private(set) var runtimes: [FilePath] = []
@@ -34,12 +34,12 @@ struct ViewRootRecord {
         }
     }
 
-    /// Whether a vault uses names of this form under /dev/shm.
+    /// Returns whether a name has the form of a vault's directory under /dev/shm.
     static func isShared(_ name: [UInt8]) -> Bool {
         name.starts(with: prefix) && isUnique(name.dropFirst(prefix.count))
     }
 
-    /// Whether a name has the form of a view directory's name.
+    /// Returns whether a name has the form of a view directory's name.
     static func isView(_ name: FilePath) -> Bool { isUnique(FileNameBytes.of(name)[...]) }
 
     private static func isUnique(_ name: ArraySlice<UInt8>) -> Bool {
@@ -52,8 +52,8 @@ struct ViewRootRecord {
         try vault.replace(sharedName, with: bytes.span)
     }
 
-    /// Records a runtime directory before the first view is made in it. If there is no room, directories that
-    /// `isDispensable` accepts are removed from the record.
+    /// Records a runtime directory before the first view is made in it. If the record is full, removes the
+    /// directories that `isDispensable` accepts from it.
     mutating func note(
         runtime: FilePath, in vault: borrowing Descriptor, _ isDispensable: (FilePath) -> Bool
     ) throws(CofferError) {

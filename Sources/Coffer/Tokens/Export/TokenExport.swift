@@ -7,9 +7,10 @@ import CofferVault
 ///
 /// Header: magic (8), version (2), key derivation (1: 1 Argon2id), 5 zero, salt (16), memory in KiB (4),
 /// passes (4), 8 zero, then HMAC-SHA256 over these 48 bytes (32), which distinguishes a wrong passphrase from
-/// damage and binds the file to the one passphrase. Each record: length (4), then nonce ‖ ciphertext ‖ tag of
-/// XChaCha20-Poly1305 with the 48 bytes and the record's number (8) as associated data. The last record
-/// contains the number of tokens, so that nothing can be cut off, moved, left out or added.
+/// damage after the header and binds the file to one passphrase. Each record: length (4), then nonce ‖
+/// ciphertext ‖ tag of XChaCha20-Poly1305 with the 48 bytes and the record's number (8) as associated data.
+/// The last record contains the number of tokens. The record numbers and this count reveal truncation,
+/// reordering, omission and insertion.
 final class TokenExport: Sendable {
     /// The maximum size of an export: 1 GiB.
     static let sizeLimit = 1 << 30
@@ -23,7 +24,7 @@ final class TokenExport: Sendable {
     /// The maximum size of a record: metadata with the longest names and texts, a value, and the framing.
     private static let maxRecordLength = Token.maxByteCount + (1 << 18)
 
-    /// The header before the records, without its tag.
+    /// The header of an export, without its tag.
     struct Header: Equatable {
         let salt: [UInt8]
         let cost: Argon2id.Cost
@@ -94,7 +95,7 @@ final class TokenExport: Sendable {
                     .unsupportedVersion, "The export names a protection class of a newer release.")
             }
             let length = Int(bytes.bigEndian(UInt32.self, at: 3))
-            // Tokens that must not leave their device do not belong in an export.
+            // An export never contains tokens that must not leave their device.
             guard protection.isExportable, length <= bytes.count - 7 else { throw corruptError }
             let metadata = bytes.extracting(7..<7 + length).copied()
             let info = try TokenInfo.decode(metadata, protection: protection)
@@ -105,7 +106,7 @@ final class TokenExport: Sendable {
         }
     }
 
-    /// The keys of one passphrase and salt.
+    /// The keys derived from one passphrase and salt.
     private final class Keys: Sendable {
         let sealing: SymmetricKey
         let tag: SymmetricKey
@@ -183,14 +184,14 @@ final class TokenExport: Sendable {
     private let head: [UInt8]
     private let keys: Keys
 
-    /// The most memory that a file may request before any of it is authenticated: 1 GiB.
-    private static let usualMemoryKiB = 1 << 20
-    /// The most memory traffic that all passes together may cause, which determines the time: 4 GiB.
-    private static let usualWorkKiB = 1 << 22
+    /// The maximum memory that a file may request before any of it is authenticated: 1 GiB.
+    private static let standardMemoryKiB = 1 << 20
+    /// The maximum memory that all passes together may process, which determines the time: 4 GiB.
+    private static let standardWorkKiB = 1 << 22
 
     /// Whether a file may request this cost without the caller's permission.
-    static func isUsual(_ cost: Argon2id.Cost) -> Bool {
-        cost.memoryKiB <= usualMemoryKiB && cost.passes <= usualWorkKiB / cost.memoryKiB
+    static func isStandard(_ cost: Argon2id.Cost) -> Bool {
+        cost.memoryKiB <= standardMemoryKiB && cost.passes <= standardWorkKiB / cost.memoryKiB
     }
 
     /// Reads a complete export; throws `wrongPasscode` if it was sealed under another passphrase.
@@ -198,7 +199,7 @@ final class TokenExport: Sendable {
         guard bytes.count >= Self.fieldsSize + Self.tagSize else { throw Self.corruptError }
         let head = Array(bytes[..<Self.fieldsSize])
         let fields = try Header.decode(head)
-        guard Self.isUsual(fields.cost) || allowingExpensive else {
+        guard Self.isStandard(fields.cost) || allowingExpensive else {
             throw CofferError(
                 .refused,
                 "This file requires \(fields.cost.memoryKiB >> 10) MiB of memory and \(fields.cost.passes) "
@@ -218,7 +219,7 @@ final class TokenExport: Sendable {
     }
 
     /// Calls `body` with each token in turn; throws `corrupt` if a byte of the export is damaged or missing.
-    /// Truncation is only detected at the end of the file, so iterate once to validate before storing
+    /// Truncation is detected only at the end of the file, so iterate once to validate before storing
     /// anything.
     func forEachToken(
         _ body: (TokenInfo, Token) throws(CofferError) -> Void

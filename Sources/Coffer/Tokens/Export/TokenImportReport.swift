@@ -1,5 +1,5 @@
-/// The result of ``TokenStore/importTokens(from:passphrase:replacing:allowingExpensive:)``. An import
-/// overwrites nothing in the vault unless the caller asks for it with `replacing`.
+/// The result of ``TokenStore/importTokens(from:passphrase:replacing:allowingExpensive:)-(FilePath,_,_,_)``.
+/// An import overwrites nothing in the vault unless the caller asks for it with `replacing`.
 public struct TokenImportReport: Sendable, Equatable {
     /// The number of tokens that are new in the vault.
     public internal(set) var imported = 0

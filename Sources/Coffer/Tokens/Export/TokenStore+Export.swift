@@ -57,8 +57,8 @@ extension TokenStore {
         }
     }
 
-    /// Returns the result of `body`, or `nil` for a damaged token, which is added to `corrupt`. With
-    /// `isAsked` the damage is thrown as an error.
+    /// Returns the result of `body`, or `nil` for a damaged token, which is added to `corrupt`. If `isAsked`
+    /// is set, throws the error instead.
     private func readable<Result>(
         _ name: [UInt8], into corrupt: inout [UnreadableToken], unless isAsked: Bool,
         _ body: () throws(CofferError) -> Result
@@ -77,7 +77,7 @@ extension TokenStore {
         moving: [(name: [UInt8], envelope: [UInt8])], staying: Int, corrupt: [UnreadableToken]
     )
 
-    /// Returns the envelopes that are exportable, the number that are not, and the unreadable tokens.
+    /// Returns the exportable envelopes, the number of the others, and the unreadable tokens.
     private func exportable(_ only: [TokenID]?) throws(CofferError) -> Exportable {
         let stored = try storage.readableEnvelopes()
         var wanted = stored.envelopes
@@ -117,11 +117,11 @@ extension TokenStore {
     ///
     /// The whole file is verified before any token is stored. A token that the vault already has with other
     /// contents is left unchanged and reported, unless `replacing` is set; a damaged one is left unchanged in
-    /// any case. The built-in storage stores all tokens at once. The Secret Service stores one after the
+    /// any case. The built-in storage stores all tokens at once. The Secret Service stores them one after the
     /// other; to complete an import that failed, repeat it.
     ///
     /// - Parameters:
-    ///   - path: A file written by ``export(to:passphrase:only:cost:)``.
+    ///   - path: A file written by ``export(to:passphrase:only:cost:)-(FilePath,_,_,_)``.
     ///   - passphrase: The passphrase of the export.
     ///   - replacing: Whether the export's value replaces a different stored one.
     ///   - allowingExpensive: Whether the file may request more than 1 GiB of memory, up to 4 GiB, or passes
@@ -129,8 +129,8 @@ extension TokenStore {
     /// - Returns: The outcome for the tokens of the export.
     /// - Throws: `refused` for a file that requests more than is allowed; `wrongPasscode` for another
     ///   passphrase, `corrupt` for a damaged or incomplete file, `unsupportedVersion`, `locked`, `wiped`,
-    ///   `busy`, `noSpace`. After an error nothing has changed, or, in the Secret Service, a part of the
-    ///   tokens may be stored.
+    ///   `busy`, `noSpace`. After an error nothing has changed, except that the Secret Service may have
+    ///   stored some of the tokens.
     @discardableResult
     public func importTokens(
         from path: FilePath, passphrase: Passcode, replacing: Bool = false, allowingExpensive: Bool = false

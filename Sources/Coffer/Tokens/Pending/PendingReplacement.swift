@@ -1,20 +1,20 @@
 public import CofferBase
 import CofferEngine
 
-/// A value that was stored while its class was locked, would replace a stored value, and lacks proof that it
-/// may.
+/// A value that was stored while its class was locked and would replace a stored value, but lacks proof that
+/// it continues that value.
 public struct PendingReplacement: Sendable, Equatable {
     /// Identifies the value: 16 hexadecimal digits of a tag over all of it. Finding another value with the
     /// same fingerprint takes about 2^64 attempts, so the value that a person reviewed is the one that is
     /// accepted, even if others arrived meanwhile.
     public let fingerprint: String
-    /// The value's description as its sender wrote it, without a version. None of it is authenticated.
+    /// The value's description as its sender wrote it, without a version. Its contents are not authenticated.
     public let info: TokenInfo
 }
 
 extension TokenStore {
     /// Returns the values that wait to be accepted or rejected, in the order of arrival. Until then, readers
-    /// keep getting the stored values.
+    /// keep receiving the stored values.
     ///
     /// - Throws: `locked` if any of them cannot be read now; `wiped`, `busy`.
     public func pending() async throws(CofferError) -> [PendingReplacement] {
@@ -42,8 +42,8 @@ extension TokenStore {
     ///
     /// - Parameters:
     ///   - id: The token's name.
-    ///   - fingerprint: Which value, as reported by ``pending()``. Without it, the only value that is pending
-    ///     now, which may differ from the one that was listed a moment ago.
+    ///   - fingerprint: The fingerprint of the value, from ``pending()``; `nil` for the only value that is
+    ///     pending now, which may differ from the one that ``pending()`` returned before.
     /// - Returns: The new version; `nil` if no such value is pending.
     /// - Throws: `ambiguous` with the fingerprints if several values are pending and none is chosen;
     ///   `locked`, `wiped`, `busy`, `noSpace`.
@@ -77,9 +77,9 @@ extension TokenStore {
     ///
     /// - Parameters:
     ///   - id: The token's name.
-    ///   - fingerprint: Which value, as reported by ``pending()``; `nil` for all.
+    ///   - fingerprint: The fingerprint of the value, from ``pending()``; `nil` for all values.
     /// - Returns: The number of values removed.
-    /// - Throws: `locked` if there is nothing to remove but an unlock has yet to examine pending values;
+    /// - Throws: `locked` if there is nothing to remove but an unlock has yet to examine values of this name;
     ///   `wiped`, `busy`.
     @discardableResult
     public func reject(_ id: TokenID, fingerprint: String? = nil) async throws(CofferError) -> Int {
@@ -103,7 +103,7 @@ extension TokenStore {
         }
     }
 
-    /// Throws `locked` if there are values that no unlock has sorted yet: the caller may mean one of them.
+    /// Throws `locked` if no unlock has examined some values yet, because the caller may mean one of them.
     private func throwIfUnsorted(_ name: [UInt8], in vault: borrowing Descriptor) throws(CofferError) {
         guard try core.entries(.pending, of: name, in: vault).isEmpty else { throw CofferError.locked }
     }

@@ -3,17 +3,17 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// A token that was stored while its class was locked: sealed to the class's public key, so that only an
-/// unlock reads it.
+/// A token that was stored while its class was locked: sealed to the class's public key, so that it can be
+/// read only after an unlock.
 ///
 /// Layout: magic (8), version (2), class (2), 4 zero, vault id (16), number (8), keyed name (32), length (4)
 /// and sealed box, HMAC-SHA256 under a key derived from the device key over everything before it (32). In the
 /// box: bytes 0…71 again, proof (32), token key (32), length (4) and metadata, value. The tag detects damage
 /// and a box that was moved to another token.
 ///
-/// Anyone can seal to a public key. The proof distinguishes a value that continues the stored one: see
-/// ``ReplacementTicket``. It is zero if there is no proof. The token key is the key under which the value is
-/// stored, so that its sender has the ticket for the next value. Boxes of version 1 have neither.
+/// Anyone can seal to a public key. The proof shows that a value continues the stored one: see
+/// ``ReplacementTicket``. The field is zero if there is no proof. The token key is the key under which the
+/// value is stored, so that its sender has the ticket for the next value. Boxes of version 1 have neither.
 struct PendingToken {
     static let version: UInt16 = 2
 
@@ -26,8 +26,8 @@ struct PendingToken {
     private static let tagSize = 32
     private static let displayName = "pending token"
 
-    /// The destination of a pending value, and what it is sealed with.
-    struct Place {
+    /// The destination of a pending value, and the key and the ticket for sealing it.
+    struct Destination {
         let name: [UInt8]
         let publicKey: [UInt8]
         let vaultID: VaultID
@@ -36,9 +36,11 @@ struct PendingToken {
     }
 
     static func seal(
-        _ token: Token, info: TokenInfo, tokenKey: borrowing SecretBytes, number: UInt64, at place: Place
+        _ token: Token, info: TokenInfo, tokenKey: borrowing SecretBytes, number: UInt64,
+        to destination: Destination
     ) throws(CofferError) -> PendingToken {
-        let head = head(number, info.protection, place.name, version: version, vaultID: place.vaultID)
+        let head = head(
+            number, info.protection, destination.name, version: version, vaultID: destination.vaultID)
         var metadata = BinaryWriter()
         metadata.appendLengthPrefixed(info.encoded)
         let start = try tokenKey.exposing { (key) throws(CofferError) in
@@ -47,15 +49,15 @@ struct PendingToken {
         let rest = try token.exposing { (value) throws(CofferError) in
             try GuardedBytes.concatenating(start.span, value)
         }
-        let proof = try place.ticket?.proof(head, rest.span) ?? OpenedToken.noProof
+        let proof = try destination.ticket?.proof(head, rest.span) ?? OpenedToken.noProof
         let message = try GuardedBytes.concatenating((head + proof).span, rest.span)
         return PendingToken(
-            number: number, protection: info.protection, name: place.name, version: version,
-            box: try SealedBox.seal(message.span, to: place.publicKey.span))
+            number: number, protection: info.protection, name: destination.name, version: version,
+            box: try SealedBox.seal(message.span, to: destination.publicKey.span))
     }
 
     /// Opens the box with the class's secret key. Throws `corrupt` if the box does not open, belongs to
-    /// another token, or names a token that does not match or is not allowed.
+    /// another token, or contains a description that does not match its name or is not allowed.
     func open(under classKey: ClassKey, device: DeviceKey) throws(CofferError) -> OpenedToken {
         let vaultID = device.vaultID
         let message: SecretBytes
@@ -83,8 +85,9 @@ struct PendingToken {
         return try writer.bytes + HMAC.authenticate(writer.bytes.span, key: device.key(KDFLabel.inboxMAC))
     }
 
-    /// The first bytes of the tag, by which a person identifies a value: short enough to copy, and long
-    /// enough that an attacker who has the device key cannot make another value with the same fingerprint.
+    /// Returns the first bytes of the tag, by which a person identifies a value: short enough to copy, and
+    /// long enough that an attacker who has the device key cannot make another value with the same
+    /// fingerprint.
     static func fingerprint(of encoded: [UInt8]) -> String {
         HexText.encode(Array(encoded.suffix(tagSize).prefix(8)))
     }
@@ -135,13 +138,13 @@ struct PendingToken {
     }
 }
 
-/// A pending token out of its box. A box that opens proves nothing about who sealed it.
+/// The contents of a pending token's box. Opening the box proves nothing about its sender.
 final class OpenedToken: Sendable {
     static let noProof = [UInt8](repeating: 0, count: 32)
 
     let info: TokenInfo
     let token: Token
-    /// The key for sealing the value.
+    /// The key under which the value is stored.
     let tokenKey: SymmetricKey
     private let message: SecretBytes
     private let head: [UInt8]

@@ -9,7 +9,8 @@ import SystemPackage
 public struct PendingTokenCount: Sendable, Equatable {
     /// Tokens that the next unlock examines.
     public let pending: Int
-    /// Tokens that would replace a stored value and lack proof that they may: see ``TokenStore/pending()``.
+    /// Tokens that would replace a stored value and lack proof that they continue it: see
+    /// ``TokenStore/pending()``.
     public internal(set) var unconfirmed = 0
     /// Tokens that are damaged and can no longer be read.
     public let corrupt: Int
@@ -30,7 +31,8 @@ extension TokenStore {
         }
     }
 
-    /// Removes damaged pending tokens, and anything else that occupies the queue's path; returns how many.
+    /// Removes damaged pending tokens, and anything else that occupies the queue's path; returns how many
+    /// items it removed.
     ///
     /// - Throws: `wiped`, `busy`.
     @discardableResult
@@ -56,8 +58,8 @@ extension TokenStore {
 extension VaultCore {
     var pendingTokens: PendingTokenQueue { PendingTokenQueue(home: home, device: device) }
 
-    /// Stores tokens that arrived while locked, as far as their class keys are available. Code that reads or
-    /// changes tokens calls this first, so that an older value never replaces a newer one.
+    /// Stores the pending tokens whose class keys are available. Code that reads or changes tokens calls this
+    /// first, so that an older value never replaces a newer one.
     func drainPendingTokens() throws(CofferError) {
         guard try !storableEntries().isEmpty else { return }
         try home.withExclusiveVault { (vault) throws(CofferError) in try drainPendingTokens(in: vault) }
@@ -73,12 +75,12 @@ extension VaultCore {
         }
     }
 
-    /// As ``drainPendingTokens()``, under the vault directory's lock.
+    /// Stores the pending tokens like ``drainPendingTokens()``. Call under the vault directory's lock.
     func drainPendingTokens(in vault: borrowing Descriptor) throws(CofferError) {
         guard try !storableEntries().isEmpty else { return }
         var fold = TokenFold(self)
         for entry in try pendingTokens.entries() where entry.state == .pending {
-            try fold.take(entry, in: vault)
+            try fold.merge(entry, in: vault)
         }
         try fold.finish(in: vault)
     }
@@ -103,8 +105,8 @@ extension VaultCore {
         if waits { throw CofferError.locked }
     }
 
-    /// Seals a token to its class's public key, under the vault directory's lock. Includes proof if this
-    /// vault object has read or written the value that it replaces.
+    /// Seals a token to its class's public key and adds it to the queue, under the vault directory's lock.
+    /// Includes proof if this vault object has read or written the value that the token replaces.
     func enqueue(
         _ token: Token, _ info: TokenInfo, name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -115,14 +117,14 @@ extension VaultCore {
             guard info.protection.requiresPasscode, keybag.isComplete else { throw CofferError.locked }
             throw CofferError.requiresPasscode
         }
-        let place = PendingToken.Place(
+        let destination = PendingToken.Destination(
             name: name, publicKey: publicKey, vaultID: device.vaultID, ticket: tickets[name])
         let tokenKey = try SecretBytes.random(count: 32)
         let ticket = try tokenKey.exposing { (bytes) throws(CofferError) in
             try ReplacementTicket(of: SymmetricKey.copying(bytes), name: name)
         }
         let added = try pendingTokens.add(in: vault) { (number) throws(CofferError) in
-            try PendingToken.seal(token, info: info, tokenKey: tokenKey, number: number, at: place)
+            try PendingToken.seal(token, info: info, tokenKey: tokenKey, number: number, to: destination)
         }
         tickets.keep(ticket, for: name)
         ownPending[name] = OwnPendingTokens.Value(info: info, token: token, file: added)

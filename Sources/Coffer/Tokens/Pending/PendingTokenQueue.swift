@@ -9,8 +9,8 @@ import SystemPackage
 /// Each token has its own file, so that damage to one does not affect the others. The file's name consists of
 /// the token's number, which is the order of storing, and its class: `0000000000000007-1`. A damaged entry
 /// gets the prefix `damaged-` and stays until the caller discards it. An entry that would replace a stored
-/// value and lacks proof that it may gets the prefix `unconfirmed-` and stays until the caller accepts or
-/// rejects it. Changes are made under the vault directory's lock.
+/// value and lacks proof that it continues that value gets the prefix `unconfirmed-` and stays until the
+/// caller accepts or rejects it. Changes are made under the vault directory's lock.
 struct PendingTokenQueue {
     static let directoryName: FilePath = "inbox"
     private static let directoryPath = VaultDirectory.vaultName.appending(directoryName.string)
@@ -18,7 +18,7 @@ struct PendingTokenQueue {
     static let maxEntryCount = 256
     /// The maximum total size of pending tokens, in bytes.
     static let maxByteCount = 16 << 20
-    /// More than the longest token with its metadata occupies.
+    /// The maximum size of an entry's file, in bytes: more than the longest token with its metadata occupies.
     private static let maxEntryLength = (1 << 20) + (1 << 18)
 
     let home: VaultDirectory
@@ -76,7 +76,7 @@ struct PendingTokenQueue {
         return try directory.names().compactMap(Entry.init).sorted { $0.number < $1.number }
     }
 
-    /// Counts damaged entries. Anything else at the queue's path counts as one.
+    /// Counts the damaged entries. If the queue's path is not a directory, that counts as one more.
     func damaged(among entries: [Entry]) throws(CofferError) -> Int {
         try entries.count { $0.state == .damaged } + (isMisplaced() ? 1 : 0)
     }
@@ -86,8 +86,8 @@ struct PendingTokenQueue {
         try home.directory.status(of: Self.directoryPath) != nil
     }
 
-    /// Whether the queue's path is not a directory. Another program put it there, and it holds no pending
-    /// tokens.
+    /// Whether something other than a directory is at the queue's path. Another program put it there, and it
+    /// holds no pending tokens.
     func isMisplaced() throws(CofferError) -> Bool {
         try home.directory.status(of: Self.directoryPath).map { $0.kind != .directory } ?? false
     }
@@ -104,7 +104,7 @@ struct PendingTokenQueue {
         }
     }
 
-    /// Adds the token that `seal` makes for the next number.
+    /// Adds the token that `seal` creates for the next number.
     @discardableResult
     func add(
         in vault: borrowing Descriptor, _ seal: (_ number: UInt64) throws(CofferError) -> PendingToken
@@ -122,7 +122,7 @@ struct PendingTokenQueue {
         let directory = try vault.open(Self.directoryName, [.read, .directory])
         try directory.removeTemporaries()
         let entries = try entries()
-        // Anyone who can write to the vault directory can choose the names.
+        // Anyone who can write to the vault directory can choose the names, and so any number.
         let (number, isOver) = (entries.last?.number ?? 0).addingReportingOverflow(1)
         guard !isOver else {
             throw CofferError(

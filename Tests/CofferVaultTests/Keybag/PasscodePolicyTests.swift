@@ -1,5 +1,6 @@
-@testable import Coffer
 import CofferBase
+import CofferCrypto
+import CofferVault
 import Foundation
 import TestSupport
 import Testing
@@ -126,56 +127,17 @@ struct PasscodePolicyTests {
                 == .invalidInput)
     }
 
-    @Test("The home keeps the whole policy and applies it at every change")
-    func theHomeKeepsIt() async throws {
-        let home = try TestHome()
-        let policy = try PasscodePolicy.strictest(of: [
-            .alphanumeric, .minimumLength(7), .rejectingCommon,
-            .withDenylist((0..<255).map { "denied number \($0)" }),
-        ])
-        _ = try await home.create("first 1", options: TestHome.options { $0.policy = policy })
-        let session = try await home.unlocked("first 1")
-        #expect(try session.core.readKeybag().policy == policy)
-        for text in ["short1", "without a digit", "password123", "denied number 7", "Denied Number 254"] {
-            let error = await refusal {
-                try await session.changePasscode(
-                    to: Passcode(copying: text), current: Passcode(copying: "first 1"))
-            }
-            #expect(error?.code == .refused, "\(text)")
-        }
-        try await session.changePasscode(
-            to: Passcode(copying: "second 2"), current: Passcode(copying: "first 1"))
-        #expect(try await home.unlocked("second 2").core.readKeybag().policy == policy)
-    }
-
     @Test("A shorter keybag of an earlier release keeps its character policy")
-    func aShorterKeybagHasThePolicyOfItsCharacters() async throws {
-        let home = try TestHome()
-        let session = try await home.create("1234", options: TestHome.options { $0.policy = .digits })
+    func aShorterKeybagHasThePolicyOfItsCharacters() throws {
+        let vault = try VaultOnDisk(passcode: "1234", policy: .digits)
         // The tag of the passcode comes after it.
-        let encoded = Array(try session.core.readKeybag().encoded.dropLast(32))
+        let encoded = Array(try vault.keybag().encoded.dropLast(32))
         #expect(try Keybag.record.decode(encoded).passcodeTag == nil)
         #expect(try Keybag.record.decode(Array(encoded.dropLast(4))).policy == .digits)
         for damage in [[0, 0, 0, 0], [200, 0, 0, 0], [4, 2, 0, 0], [4, 0, 2, 0], [4, 0, 0, 1]] {
             let bytes = Array(encoded.dropLast(4)) + damage.map { UInt8($0) }
             #expect(failure { _ = try Keybag.record.decode(bytes) } == .corrupt, "\(damage)")
         }
-    }
-
-    @Test("The vault estimates how long guessing its passcode takes")
-    func howLongGuessingTakes() async throws {
-        let home = try TestHome()
-        let session = try await home.create("837165", options: TestHome.options { $0.policy = .digits })
-        let strength = try #require(try await session.passcodeStrength())
-        #expect(strength.secondsPerGuess > 0)
-        #expect(
-            strength.estimates.map(\.passcodes) == ["all of 4 digits", "all of 6 digits", "all of 8 digits"])
-        #expect(strength.estimates.map(\.count) == [1e4, 1e6, 1e8])
-        for estimate in strength.estimates {
-            #expect(estimate.seconds == estimate.count * strength.secondsPerGuess)
-        }
-        let without = try TestHome()
-        #expect(try await without.create().passcodeStrength() == nil)
     }
 
     @Test("A policy states its requirement in words")

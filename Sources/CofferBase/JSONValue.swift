@@ -1,4 +1,4 @@
-/// A JSON value, as a soup stores it.
+/// A JSON value.
 ///
 /// Whole numbers of any size are kept exactly. Two keys that differ only in their Unicode composition are the
 /// same key, as in Swift's `String` comparison.
@@ -16,7 +16,7 @@ public enum JSONValue: Sendable, Hashable {
     case integer(Int64)
     /// The digits of a whole number that does not fit 64 bits, after a minus sign if it is negative.
     case bigInteger(String)
-    /// A number with a fraction or an exponent; finite.
+    /// A finite number with a fraction or an exponent.
     case number(Double)
     /// Text.
     case string(String)
@@ -30,13 +30,13 @@ extension JSONValue {
     /// The deepest allowed nesting of arrays and objects.
     static let maximumDepth = 500
 
-    /// The text, if it is one.
+    /// The text; `nil` for any other value.
     public var string: String? { if case .string(let text) = self { text } else { nil } }
 
-    /// The whole number, if it is one and fits 64 bits.
+    /// The whole number, if it fits 64 bits; `nil` for any other value.
     public var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
 
-    /// The number as a floating-point one, if it is a number.
+    /// The number as a `Double`; `nil` for any other value.
     public var double: Double? {
         switch self {
         case .integer(let number): Double(number)
@@ -46,16 +46,17 @@ extension JSONValue {
         }
     }
 
-    /// The Boolean value, if it is one.
+    /// The Boolean value; `nil` for any other value.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    /// The elements, if it is an array.
+    /// The elements of an array; `nil` for any other value.
     public var array: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 
-    /// The values by key, if it is an object.
+    /// The values of an object by key; `nil` for any other value.
     public var object: [String: JSONValue]? { if case .object(let fields) = self { fields } else { nil } }
 
-    /// The value under `key` of an object. Setting it turns any other value into an object.
+    /// The value under `key` of an object; `nil` when there is none. Setting a key of a value that is not an
+    /// object replaces the value with an object.
     public subscript(key: String) -> JSONValue? {
         get { object?[key] }
         set {
@@ -65,53 +66,31 @@ extension JSONValue {
         }
     }
 
-    /// The element at `index` of an array; `nil` outside it.
+    /// The element at `index` of an array; `nil` when there is none.
     public subscript(index: Int) -> JSONValue? {
         guard let array, array.indices.contains(index) else { return nil }
         return array[index]
     }
-
-    /// The id of this document in its soup.
-    public var soupEntryID: Int64? { self[SoupField.entryID]?.integer }
-
-    /// When a soup last changed this document, in milliseconds since 1970.
-    public var soupLastModifiedDate: Int64? { self[SoupField.lastModified]?.integer }
-
-    /// When this document was inserted into its soup, in milliseconds since 1970.
-    public var soupCreatedDate: Int64? { self[SoupField.created]?.integer }
 }
 
 extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
     ExpressibleByDictionaryLiteral
 {
-    /// `null`.
+    /// Creates `null`.
     public init(nilLiteral: ()) { self = .null }
-    /// A truth value.
+    /// Creates a Boolean value.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
-    /// A whole number.
+    /// Creates a whole number.
     public init(integerLiteral value: Int64) { self = .integer(value) }
-    /// A number with a fraction.
+    /// Creates a number with a fraction.
     public init(floatLiteral value: Double) { self = .number(value) }
-    /// Text.
+    /// Creates text.
     public init(stringLiteral value: String) { self = .string(value) }
-    /// A list.
+    /// Creates a list.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// An object; of duplicate keys, the last value counts.
+    /// Creates an object; for a duplicate key, the last value is used.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(Dictionary(elements) { _, later in later })
     }
-}
-
-/// The names of the fields that every soup has in addition to its index paths.
-enum SoupField {
-    static let document = "_soup"
-    static let entryID = "_soupEntryId"
-    static let created = "_soupCreatedDate"
-    static let lastModified = "_soupLastModifiedDate"
-    static let lastViewed = "_soupLastViewedDate"
-    static let fullText = "_fullText"
-
-    /// The fields that are columns of every soup.
-    static let columns: Set<String> = [document, entryID, created, lastModified, lastViewed]
 }

@@ -1,27 +1,29 @@
-import CofferBase
+extension JSONValue {
+    /// Parses a JSON text.
+    ///
+    /// - Throws: `invalidInput`, with the position, for a text that RFC 8259 does not allow, a duplicate key,
+    ///   a number beyond the range of `Double`, and more than 500 levels.
+    public init(parsing text: String) throws(CofferError) { try self.init(parsing: Array(text.utf8)) }
+
+    /// Parses the bytes of a JSON text.
+    ///
+    /// - Throws: As ``init(parsing:)-(String)``; also for bytes that are not UTF-8.
+    public init(parsing bytes: [UInt8]) throws(CofferError) { self = try JSONReader.value(of: bytes) }
+}
 
 /// Parses JSON strictly by RFC 8259: one value, valid UTF-8, no duplicate keys, bounded depth.
-struct JSONReader {
+private struct JSONReader {
     private let bytes: [UInt8]
     private var at = 0
 
     private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    static func value(of bytes: [UInt8]) throws(CofferError) -> JSONValue {
+    fileprivate static func value(of bytes: [UInt8]) throws(CofferError) -> JSONValue {
         var reader = JSONReader(bytes)
         let value = try reader.value(depth: 0)
         reader.skipSpace()
         guard reader.at == bytes.count else { throw reader.malformed("text after the value") }
         return value
-    }
-
-    /// Parses a document that the store itself wrote.
-    static func stored(_ text: String) throws(CofferError) -> JSONValue {
-        do throws(CofferError) {
-            return try value(of: Array(text.utf8))
-        } catch {
-            throw CofferError(.corrupt, "A stored document is damaged: \(error.message)")
-        }
     }
 
     private func malformed(_ reason: String) -> CofferError {

@@ -1,17 +1,18 @@
-import CofferBase
+extension JSONValue {
+    /// Returns the JSON text, without spaces and with sorted keys.
+    ///
+    /// - Throws: `invalidInput` for infinity, not-a-number and more than 500 levels.
+    public func jsonText() throws(CofferError) -> String { try JSONWriter.text(of: self) }
+}
 
 /// Writes JSON without spaces and with sorted keys, so that equal values have equal texts.
-struct JSONWriter {
+private struct JSONWriter {
     private var bytes: [UInt8] = []
 
-    static func bytes(of value: JSONValue) throws(CofferError) -> [UInt8] {
+    fileprivate static func text(of value: JSONValue) throws(CofferError) -> String {
         var writer = JSONWriter()
         try writer.write(value, depth: 0)
-        return writer.bytes
-    }
-
-    static func text(of value: JSONValue) throws(CofferError) -> String {
-        String(decoding: try bytes(of: value), as: UTF8.self)
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 
     private mutating func write(_ value: JSONValue, depth: Int) throws(CofferError) {
@@ -57,7 +58,8 @@ struct JSONWriter {
 
     private mutating func add(_ text: String) { bytes += text.utf8 }
 
-    /// A caller can create a big integer by hand; text other than digits would break the document.
+    /// Writes a big integer after checking its digits: a caller can create a `bigInteger` from any text, and
+    /// other text would break the document.
     private mutating func write(digits: String) throws(CofferError) {
         let positive = digits.first == "-" ? digits.dropFirst() : digits[...]
         guard !positive.isEmpty, positive.utf8.allSatisfy({ (0x30...0x39).contains($0) }),

@@ -2,9 +2,7 @@ import CofferBase
 import TestSupport
 import Testing
 
-@testable import CofferDatabase
-
-@Suite("JSON of soups")
+@Suite("JSON values and their texts")
 struct JSONValueTests {
     @Test(
         "A parsed text is written as the same text",
@@ -87,44 +85,20 @@ struct JSONValueTests {
 
     @Test("Fields are reached by key and by index")
     func subscripts() {
-        var value: JSONValue = ["a": [1, 2.5, "x", true, nil], "_soupEntryId": 7]
+        var value: JSONValue = ["a": [1, 2.5, "x", true, nil], "c": 7]
         #expect(value["a"]?[0]?.integer == 1 && value["a"]?[1]?.double == 2.5)
         #expect(value["a"]?[2]?.string == "x" && value["a"]?[3]?.bool == true && value["a"]?[4] == .null)
         #expect(value["a"]?[5] == nil && value["a"]?[-1] == nil && value["b"] == nil && value[0] == nil)
-        #expect(value.soupEntryID == 7 && value.soupCreatedDate == nil)
         value["b"] = "y"
         value["a"] = nil
-        #expect(value == ["b": "y", "_soupEntryId": 7])
-        #expect(JSONValue.bigInteger("100000000000000000000").double == 1e20)
+        #expect(value == ["b": "y", "c": 7])
     }
 
-    @Test("Paths are taken apart by dots, with backslashes before those that are part of a key")
-    func paths() throws {
-        #expect(try SoupPath("a.B.c").components == ["a", "B", "c"])
-        #expect(try SoupPath(#"a\.b.c\\d"#).components == ["a.b", #"c\d"#])
-        #expect(try SoupPath("ключ.é😀. ").components == ["ключ", "é😀", " "])
-        for bad in ["", ".", "a.", ".a", "a..b", #"a\"#, #"a\b"#, "a\u{0}b", "a\nb"] {
-            #expect(failure { _ = try SoupPath(bad) } == .invalidInput)
-        }
-        let long = String(repeating: "a.", count: 64)
-        #expect(failure { _ = try SoupPath(long + "a") } == .invalidInput)
-        #expect(failure { _ = try SoupPath(String(repeating: "a", count: 1025)) } == .invalidInput)
-        #expect(try SoupPath(long.dropLast(1).description).components.count == 64)
-    }
-
-    @Test("Arrays on a path stand for their elements")
-    func projection() throws {
-        let document: JSONValue = [
-            "a": [["b": 1], ["b": nil], ["c": 2], ["b": [3, 4]], 5], "x": ["y": nil], "e": [], "d.d": 6,
-        ]
-        #expect(try SoupPath("a.b").project(document) == [1, [3, 4]])
-        #expect(try SoupPath("a.b").project(document, throughArrays: false) == nil)
-        #expect(try SoupPath("a.z").project(document) == nil)
-        #expect(try SoupPath("x.y").project(document) == .null)
-        #expect(try SoupPath("x.y.z").project(document) == nil)
-        #expect(try SoupPath("e").project(document) == [])
-        #expect(try SoupPath(#"d\.d"#).project(document) == 6)
-        #expect(try SoupPath("d.d").project(document) == nil)
-        #expect(try SoupPath("X").project(document) == nil)
+    @Test("A number is whole only if it is written so and fits 64 bits")
+    func numbers() throws {
+        let value = try JSONValue(parsing: "[1, 1.0, 1e0, 9223372036854775807, 100000000000000000000]")
+        let numbers = try #require(value.array)
+        #expect(numbers.map(\.integer) == [1, nil, nil, Int64.max, nil])
+        #expect(numbers.map(\.double) == [1, 1, 1, 0x1p63, 1e20])
     }
 }

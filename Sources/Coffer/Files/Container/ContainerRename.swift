@@ -1,0 +1,53 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import CofferVault
+
+/// Writes another name into the header of a container. This writes two slots, whatever the size of the file,
+/// and one of them is intact at any time.
+struct ContainerRename {
+    let device: DeviceKey
+    let keys: FileKeyset
+    let classKey: ClassKey
+    /// The context that is bound to the container.
+    let context: [UInt8]
+
+    private static var corruptError: CofferError { ContainerLayout.corruptError() }
+
+    /// Renames the file in the container `file`, under the vault directory's lock; returns the new header.
+    func rename(
+        _ file: borrowing Descriptor, id: FileID, to name: [UInt8]
+    ) throws(CofferError) -> InnerHeader {
+        let slots = try ContainerHeader.read(file, keys: keys, device: device)
+        var slot = slots.newest
+        guard slot.id == id else { throw Self.corruptError }
+        do throws(CofferError) {
+            let former = try ContainerHeaderSlot.openInnerHeader(slots.newestBytes, keys: slots.outer)
+            var header = try InnerHeader.decode(former)
+            let kek = try keys.inner(
+                header.kekID, slot.protection, classKey: classKey, vaultID: device.vaultID)
+            guard header.id == slot.id, header.chunkSizeLog2 == slot.chunkSizeLog2, let kek else {
+                throw Self.corruptError
+            }
+            let fileKey = try kek.unwrap(header.wrappedKey)
+            guard let layer = try header.layerKeys(fileKey, context: context, in: former) else {
+                throw Self.corruptError
+            }
+            guard slot.generation < .max else {
+                throw CofferError(
+                    .refused, "The header of this container was written too many times: add the file again.")
+            }
+            header.name = name
+            slot.generation += 1
+            let inner = try header.encode(authenticationKey: layer.authenticationKey)
+            let bytes = try slot.encode(innerHeader: inner, keys: slots.outer)
+            for place in [1 - slots.index, slots.index] {
+                try file.write(bytes.span, at: Int64(place * ContainerHeaderSlot.size))
+                try file.syncData()
+            }
+            return header
+        } catch {
+            throw error.code == .notAuthentic ? Self.corruptError : error
+        }
+    }
+}

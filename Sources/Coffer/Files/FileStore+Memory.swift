@@ -1,0 +1,136 @@
+public import CofferBase
+import CofferEngine
+import CofferVault
+public import FoundationEssentials
+public import SystemPackage
+
+extension FileStore {
+    /// Seals bytes from memory. No plaintext is written anywhere.
+    ///
+    /// The array is not cleared afterwards. Pass a `Span` of memory that you clear yourself if that matters.
+    ///
+    /// - Parameters:
+    ///   - bytes: The content.
+    ///   - name: The name to store.
+    ///   - protection: When the file can be read.
+    ///   - outerCipher: The cipher of the outer layer.
+    ///   - context: Up to 1024 bytes that are bound into the inner layer. Reading the file requires the same
+    ///     bytes. They are not stored.
+    ///   - modified: The date to store; `nil` for now.
+    ///   - allowingExternalMedia: Accept a vault that is now on a removable medium or a network file system,
+    ///     although it was not created for that.
+    /// - Returns: The id of the stored file.
+    /// - Throws: `locked`, `wiped`; `invalidInput` for a name or a context that is too long; `refused` for a
+    ///   vault on an external medium; `noSpace`, `readOnly`, `cancelled`.
+    public func add(
+        _ bytes: [UInt8], name: FilePath.Component,
+        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [], modified: Date? = nil,
+        allowingExternalMedia: Bool = false
+    ) async throws(CofferError) -> FileID {
+        let file = NewFile(
+            name: name, protection: protection, suite: outerCipher, context: context,
+            allowsExternalMedia: allowingExternalMedia)
+        return try await add(file, .array(bytes), modified)
+    }
+
+    /// Seals data from memory. No plaintext is written anywhere.
+    ///
+    /// - Parameters:
+    ///   - data: The content.
+    ///   - name: The name to store.
+    ///   - protection: When the file can be read.
+    ///   - outerCipher: The cipher of the outer layer.
+    ///   - context: Up to 1024 bytes that are bound into the inner layer. Reading the file requires the same
+    ///     bytes. They are not stored.
+    ///   - modified: The date to store; `nil` for now.
+    ///   - allowingExternalMedia: Accept a vault that is now on a removable medium or a network file system,
+    ///     although it was not created for that.
+    /// - Returns: The id of the stored file.
+    /// - Throws: `locked`, `wiped`; `invalidInput` for a name or a context that is too long; `refused` for a
+    ///   vault on an external medium; `noSpace`, `readOnly`, `cancelled`.
+    public func add(
+        _ data: Data, name: FilePath.Component,
+        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [], modified: Date? = nil,
+        allowingExternalMedia: Bool = false
+    ) async throws(CofferError) -> FileID {
+        let file = NewFile(
+            name: name, protection: protection, suite: outerCipher, context: context,
+            allowsExternalMedia: allowingExternalMedia)
+        return try await add(file, .array([UInt8](data)), modified)
+    }
+
+    /// Seals bytes from memory of any kind, such as guarded memory. No plaintext is written anywhere. The
+    /// bytes are copied to memory that is cleared afterwards.
+    ///
+    /// - Parameters:
+    ///   - bytes: The content.
+    ///   - name: The name to store.
+    ///   - protection: When the file can be read.
+    ///   - outerCipher: The cipher of the outer layer.
+    ///   - context: Up to 1024 bytes that are bound into the inner layer. Reading the file requires the same
+    ///     bytes. They are not stored.
+    ///   - modified: The date to store; `nil` for now.
+    ///   - allowingExternalMedia: Accept a vault that is now on a removable medium or a network file system,
+    ///     although it was not created for that.
+    /// - Returns: The id of the stored file.
+    /// - Throws: `locked`, `wiped`; `invalidInput` for a name or a context that is too long; `refused` for a
+    ///   vault on an external medium; `outOfMemory`, `noSpace`, `readOnly`, `cancelled`.
+    public func add(
+        _ bytes: Span<UInt8>, name: FilePath.Component,
+        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [], modified: Date? = nil,
+        allowingExternalMedia: Bool = false
+    ) async throws(CofferError) -> FileID {
+        let file = NewFile(
+            name: name, protection: protection, suite: outerCipher, context: context,
+            allowsExternalMedia: allowingExternalMedia)
+        return try await add(file, try BytesInMemory.copying(bytes), modified)
+    }
+
+    private func add(
+        _ file: NewFile, _ content: BytesInMemory, _ modified: Date?
+    ) async throws(CofferError) -> FileID {
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            let check = try cancellationCheck(cancellation)
+            let date = modified?.nanosecondsSince1970 ?? core.clock.wallClock().nanoseconds
+            var offset = 0
+            return try add(file, modified: date, check) { (buffer) throws(CofferError) in
+                let count = content.copy(from: offset, into: &buffer)
+                offset += count
+                return count
+            }
+        }
+    }
+}
+
+/// Content in memory, in a form that another thread can read.
+private enum BytesInMemory: Sendable {
+    case array([UInt8])
+    case buffer(AlignedBuffer, count: Int)
+
+    static func copying(_ bytes: Span<UInt8>) throws(CofferError) -> BytesInMemory {
+        let count = bytes.count
+        let buffer = try AlignedBuffer.make(count: max(count, 1))
+        buffer.write(0..<count) { $0.write(bytes, at: 0) }
+        return .buffer(buffer, count: count)
+    }
+
+    private var count: Int {
+        switch self {
+        case .array(let bytes): bytes.count
+        case .buffer(_, let count): count
+        }
+    }
+
+    /// Copies the bytes from `offset` on, as many as there are and fit; returns how many.
+    func copy(from offset: Int, into target: inout MutableSpan<UInt8>) -> Int {
+        let range = offset..<min(count, offset + target.count)
+        switch self {
+        case .array(let bytes): target.write(bytes.span.extracting(range), at: 0)
+        case .buffer(let buffer, _): buffer.read(range) { target.write($0, at: 0) }
+        }
+        return range.count
+    }
+}

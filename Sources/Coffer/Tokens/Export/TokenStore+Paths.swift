@@ -1,0 +1,78 @@
+public import CofferBase
+public import CofferCrypto
+public import CofferVault
+public import FoundationEssentials
+import SystemPackage
+
+/// Paths as text and as file URLs.
+extension TokenStore {
+    /// Writes tokens to a new file at a path, given as text.
+    ///
+    /// - Parameters:
+    ///   - path: The destination; an existing file is not replaced.
+    ///   - passphrase: At least 12 bytes.
+    ///   - only: The tokens to export; `nil` for every exportable token.
+    ///   - cost: The cost of deriving a key from the passphrase.
+    /// - Returns: How many tokens were written, how many are not exportable, and which are damaged.
+    /// - Throws: `invalidInput` for a path with a NUL; otherwise as for a `FilePath`.
+    @discardableResult
+    public func export(
+        to path: String, passphrase: Passcode, only: [TokenID]? = nil, cost: Argon2id.Cost = .standard
+    ) async throws(CofferError) -> TokenExportReport {
+        try await export(to: FilePath(text: path), passphrase: passphrase, only: only, cost: cost)
+    }
+
+    /// Writes tokens to a new file at a file URL.
+    ///
+    /// - Parameters:
+    ///   - url: The destination; an existing file is not replaced.
+    ///   - passphrase: At least 12 bytes.
+    ///   - only: The tokens to export; `nil` for every exportable token.
+    ///   - cost: The cost of deriving a key from the passphrase.
+    /// - Returns: How many tokens were written, how many are not exportable, and which are damaged.
+    /// - Throws: `invalidInput` for a URL that is not a file URL of this machine; otherwise as for a
+    ///   `FilePath`.
+    @discardableResult
+    public func export(
+        to url: URL, passphrase: Passcode, only: [TokenID]? = nil, cost: Argon2id.Cost = .standard
+    ) async throws(CofferError) -> TokenExportReport {
+        try await export(to: FilePath(fileURL: url), passphrase: passphrase, only: only, cost: cost)
+    }
+
+    /// Imports the tokens of an export at a path, given as text.
+    ///
+    /// - Parameters:
+    ///   - path: A file that `export` wrote.
+    ///   - passphrase: The passphrase of the export.
+    ///   - replacing: Whether the export's value replaces a different stored one.
+    ///   - allowingExpensive: Whether the file may request an expensive key derivation.
+    /// - Returns: The outcome for the tokens of the export.
+    /// - Throws: `invalidInput` for a path with a NUL; otherwise as for a `FilePath`.
+    @discardableResult
+    public func importTokens(
+        from path: String, passphrase: Passcode, replacing: Bool = false, allowingExpensive: Bool = false
+    ) async throws(CofferError) -> TokenImportReport {
+        try await importTokens(
+            from: FilePath(text: path), passphrase: passphrase, replacing: replacing,
+            allowingExpensive: allowingExpensive)
+    }
+
+    /// Imports the tokens of an export at a file URL.
+    ///
+    /// - Parameters:
+    ///   - url: A file that `export` wrote.
+    ///   - passphrase: The passphrase of the export.
+    ///   - replacing: Whether the export's value replaces a different stored one.
+    ///   - allowingExpensive: Whether the file may request an expensive key derivation.
+    /// - Returns: The outcome for the tokens of the export.
+    /// - Throws: `invalidInput` for a URL that is not a file URL of this machine; otherwise as for a
+    ///   `FilePath`.
+    @discardableResult
+    public func importTokens(
+        from url: URL, passphrase: Passcode, replacing: Bool = false, allowingExpensive: Bool = false
+    ) async throws(CofferError) -> TokenImportReport {
+        try await importTokens(
+            from: FilePath(fileURL: url), passphrase: passphrase, replacing: replacing,
+            allowingExpensive: allowingExpensive)
+    }
+}

@@ -1,0 +1,123 @@
+public import CofferBase
+public import CofferVault
+public import FoundationEssentials
+
+/// Tokens as ordinary values, for programs that have the secret in one already.
+///
+/// Text, data and values are in memory that is neither guarded nor cleared, and so is every copy that a
+/// program makes of them. A ``Token`` that was read from a descriptor or a terminal never is.
+extension TokenStore {
+    /// The stored token of a name; `nil` if there is none. As ``get(_:)``.
+    ///
+    /// ```swift
+    /// let key = try await vault.tokens[id]?.string
+    /// ```
+    ///
+    /// - Parameter id: The token's name.
+    /// - Throws: `locked`, `wiped`, `corrupt`.
+    public subscript(id: TokenID) -> StoredToken? {
+        get async throws(CofferError) { try await get(id) }
+    }
+
+    /// Stores text under a name, and replaces what is stored there. For a class, an expiry and the rest, use
+    /// `put`.
+    ///
+    /// - Parameters:
+    ///   - text: The value, as UTF-8. The string itself is neither guarded nor cleared.
+    ///   - id: The token's name.
+    /// - Returns: The new version, or that the value is pending until an unlock.
+    /// - Throws: `invalidInput` for more than ``Token/maxByteCount`` bytes; otherwise as `put`.
+    @discardableResult
+    public func set(_ text: String, for id: TokenID) async throws(CofferError) -> PutResult {
+        try await put(text, for: id)
+    }
+
+    /// Stores text, as
+    /// ``put(_:for:class:expires:scopes:attributes:isEphemeral:precondition:)-(Token,_,_,_,_,_,_,_)`` stores
+    /// a guarded token.
+    ///
+    /// - Parameters:
+    ///   - text: The value, as UTF-8. The string itself is neither guarded nor cleared.
+    ///   - id: The token's name.
+    ///   - protection: When the token can be read.
+    ///   - expires: When the token stops being valid.
+    ///   - scopes: OAuth scopes.
+    ///   - attributes: The caller's own attributes.
+    ///   - isEphemeral: Keep the token only in memory.
+    ///   - precondition: Store only if the stored value meets this condition.
+    /// - Returns: The new version, or that the value is pending until an unlock.
+    /// - Throws: `invalidInput` for more than ``Token/maxByteCount`` bytes; otherwise as for a ``Token``.
+    @discardableResult
+    public func put(
+        _ text: String, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        expires: Date? = nil, scopes: [String] = [], attributes: [String: String] = [:],
+        isEphemeral: Bool = false, precondition: Precondition = .any
+    ) async throws(CofferError) -> PutResult {
+        try await put(
+            Token(copying: text), for: id, class: protection, expires: expires, scopes: scopes,
+            attributes: attributes, isEphemeral: isEphemeral, precondition: precondition)
+    }
+
+    /// Stores data, as
+    /// ``put(_:for:class:expires:scopes:attributes:isEphemeral:precondition:)-(Token,_,_,_,_,_,_,_)`` stores
+    /// a guarded token.
+    ///
+    /// - Parameters:
+    ///   - data: The value. The data itself is neither guarded nor cleared.
+    ///   - id: The token's name.
+    ///   - protection: When the token can be read.
+    ///   - expires: When the token stops being valid.
+    ///   - scopes: OAuth scopes.
+    ///   - attributes: The caller's own attributes.
+    ///   - isEphemeral: Keep the token only in memory.
+    ///   - precondition: Store only if the stored value meets this condition.
+    /// - Returns: The new version, or that the value is pending until an unlock.
+    /// - Throws: `invalidInput` for more than ``Token/maxByteCount`` bytes; otherwise as for a ``Token``.
+    @discardableResult
+    public func put(
+        _ data: Data, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        expires: Date? = nil, scopes: [String] = [], attributes: [String: String] = [:],
+        isEphemeral: Bool = false, precondition: Precondition = .any
+    ) async throws(CofferError) -> PutResult {
+        try await put(
+            Token(copying: [UInt8](data)), for: id, class: protection, expires: expires, scopes: scopes,
+            attributes: attributes, isEphemeral: isEphemeral, precondition: precondition)
+    }
+
+    /// Stores a value of a type of your own as JSON, which ``StoredToken/decoded(as:)`` reads.
+    ///
+    /// - Parameters:
+    ///   - value: The value. It and its JSON are neither guarded nor cleared.
+    ///   - id: The token's name.
+    ///   - protection: When the token can be read.
+    ///   - expires: When the token stops being valid.
+    ///   - scopes: OAuth scopes.
+    ///   - attributes: The caller's own attributes.
+    ///   - isEphemeral: Keep the token only in memory.
+    ///   - precondition: Store only if the stored value meets this condition.
+    /// - Returns: The new version, or that the value is pending until an unlock.
+    /// - Throws: `invalidInput` for a value without a JSON form, such as one with NaN, and for more than
+    ///   ``Token/maxByteCount`` bytes of JSON; otherwise as for a ``Token``.
+    @discardableResult
+    public func put(
+        encoding value: some Encodable, for id: TokenID,
+        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly, expires: Date? = nil,
+        scopes: [String] = [], attributes: [String: String] = [:], isEphemeral: Bool = false,
+        precondition: Precondition = .any
+    ) async throws(CofferError) -> PutResult {
+        try await put(
+            Self.json(of: value), for: id, class: protection, expires: expires, scopes: scopes,
+            attributes: attributes, isEphemeral: isEphemeral, precondition: precondition)
+    }
+
+    private static func json(of value: some Encodable) throws(CofferError) -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        do {
+            return try encoder.encode(value)
+        } catch {
+            // The error of the encoder may contain a part of the value.
+            throw CofferError(.invalidInput, "The value of the token has no JSON form.")
+        }
+    }
+}

@@ -1,0 +1,63 @@
+public import CofferBase
+public import CofferVault
+
+extension Vault {
+    /// Opens the vault at `location` and unlocks it, or creates one if there is none. Of several processes
+    /// that call this at once, one creates the vault, and all of them open it.
+    ///
+    /// Creates a vault only if opening throws `notInitialised`. After any other error there may be a vault
+    /// that cannot be read now, and nothing is changed.
+    ///
+    /// ```swift
+    /// let vault = try await Vault.openOrCreate(at: .default(for: "hello"), passcode: .readFromTerminal())
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - location: The vault's directory; it is created if it does not exist.
+    ///   - options: The settings of a new vault. An existing vault keeps its own.
+    ///   - clock: The clock to use.
+    ///   - interaction: Whether the user's desktop keyring may prompt the user.
+    ///   - replacingWiped: Whether to create a new vault in place of one that was wiped. A wipe during this
+    ///     call, such as by the tenth wrong passcode, still throws `wiped`.
+    ///   - passcode: The passcode of the existing or of the new vault; `nil` for none. A vault without a
+    ///     passcode ignores one that is given.
+    /// - Returns: The open vault, unlocked.
+    /// - Throws: `wiped`, unless `replacingWiped` is set; otherwise as ``init(at:clock:interaction:)`` and
+    ///   ``unlock(with:)`` for an existing vault, and as ``create(at:options:passcode:clock:interaction:)``
+    ///   for a new one.
+    public static func openOrCreate(
+        at location: VaultLocation, options: VaultOptions = VaultOptions(), clock: VaultClock = .system,
+        interaction: PromptPolicy = .never, replacingWiped: Bool = false, passcode: Passcode?
+    ) async throws(CofferError) -> Vault {
+        let existing = try await openIfPresent(
+            at: location, clock: clock, interaction: interaction, ignoringWiped: replacingWiped)
+        if let existing {
+            // After this, `wiped` means the tenth wrong passcode: the vault was not wiped before.
+            try await existing.unlock(with: passcode)
+            return existing
+        }
+        do throws(CofferError) {
+            return try await create(
+                at: location, options: options, passcode: passcode, clock: clock, interaction: interaction)
+        } catch {
+            // Another process created it in the meantime. The vault of a user inside a wiped one has the same
+            // code, and its owner has to erase it first.
+            guard error.code == .alreadyExists, error.remedy != .eraseUserVault else { throw error }
+        }
+        let created = try await Vault(at: location, clock: clock, interaction: interaction)
+        try await created.unlock(with: passcode)
+        return created
+    }
+
+    /// Opens the vault, locked; `nil` if there is none, and with `ignoringWiped` also if it was wiped.
+    private static func openIfPresent(
+        at location: VaultLocation, clock: VaultClock, interaction: PromptPolicy, ignoringWiped: Bool
+    ) async throws(CofferError) -> Vault? {
+        do throws(CofferError) {
+            return try await Vault(at: location, clock: clock, interaction: interaction)
+        } catch {
+            guard error.code == .notInitialised || ignoringWiped && error.code == .wiped else { throw error }
+            return nil
+        }
+    }
+}

@@ -1,0 +1,190 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import CofferEngine
+import SystemPackage
+
+/// `coffer file add`
+struct FileAdd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Seal copies of files and print their ids.",
+        discussion: """
+            The ids are printed in the order of the arguments, each once its file is safely stored. If a \
+            file cannot be added, the command stops there; what it added before stays.
+
+            --recursive adds every regular file in a directory under the file's own name; the names of the \
+            directories are not stored. Links and special files in it are named and left out. A directory \
+            without --recursive is refused, because one that was meant as a file could hold very much.
+
+            - is standard input, which needs --name, as does a pipe. It is sealed as it arrives, and no \
+            plaintext is written to the disk. A program that fails while it writes looks like one that has \
+            written everything. Check its exit code, as bash does with set -o pipefail.
+
+            If a signal such as Ctrl-C ends the command, it first removes what is not complete. After kill \
+            -9, file list does, as does any command that adds or removes a file or looks for a name.
+
+            --remove-original renames the original to NAME.removing-… before it removes it. If this command \
+            is killed in between, the original stays under that name, unencrypted, and the next \
+            --remove-original in that directory reports it. Other names of the file (hard links) stay; the \
+            command reports them too.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(
+        help: "Regular files; with --recursive, directories; with --name, - or a pipe.",
+        completion: .file())
+    var paths: [String]
+
+    @Option(help: "The name to store, instead of the file's own.")
+    var name: String?
+
+    @Flag(name: .shortAndLong, help: "Add the files in directories, too.")
+    var recursive = false
+
+    @Option(
+        name: .customLong("class"),
+        help: "When it can be read, and whether it may be exported.")
+    var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
+
+    @Flag(
+        help: "Remove the original once the sealed copy is safe. Its blocks may stay readable on the medium.")
+    var removeOriginal = false
+
+    @Option(help: "The cipher of the outer layer: chacha20-poly1305, or aes-256-gcm where FIPS rules apply.")
+    var outerCipher = OuterCipherArgument.chaCha20Poly1305
+
+    @Option(help: "Bind this text, which is not stored, into the file. Reading requires the same text.")
+    var context: String?
+
+    @Flag(help: "Add the file even if the vault is now on a removable medium or a network file system.")
+    var allowExternal = false
+
+    func run() async throws {
+        let given = try name.map { text throws(CofferError) in try Self.component(text) }
+        let inputs = try FileInputs(
+            paths, isNamed: given != nil, isRecursive: recursive, home: global.homePath())
+        try checkOriginals(inputs)
+        let vault = try await VaultOpener.unlocked(global)
+        for path in inputs.skipped {
+            Output.message(
+                "coffer: \(path.string.printable) is left out: it is not a regular file, or it is the vault.")
+        }
+        let added = try await addAll(inputs.sources, given, to: vault)
+        guard global.json else { return }
+        let isEncrypted = try await vault.files.isDiskEncrypted()
+        var members: [(String, JSONDocument)] = []
+        if added.count == 1 { members.append(("id", .text(added[0].id.description))) }
+        let files = added.map { file in
+            JSONDocument.object([("id", .text(file.id.description)), ("path", .text(file.source.text))])
+        }
+        members.append(("files", .list(files)))
+        members.append(("skipped", .list(inputs.skipped.map { .text($0.string) })))
+        members.append(("diskEncrypted", isEncrypted.map { .flag($0) } ?? .none))
+        try Output.json(.object(members))
+    }
+
+    private static func component(_ text: String) throws(CofferError) -> FilePath.Component {
+        guard let name = FileNameBytes.component(ProgramArguments.bytes(text)) else {
+            throw CofferError(.invalidInput, "--name takes the name of a file, without a slash.")
+        }
+        return name
+    }
+
+    private func checkOriginals(_ inputs: FileInputs) throws(CofferError) {
+        guard removeOriginal else { return }
+        for source in inputs.sources {
+            guard case .file = source else {
+                throw CofferError(.invalidInput, "--remove-original works only for files.")
+            }
+        }
+    }
+
+    /// Adds one file after the other. If a signal asks this process to end, rolls the unfinished addition
+    /// back first.
+    private func addAll(
+        _ sources: [FileInputs.Source], _ name: FilePath.Component?, to vault: Vault
+    ) async throws -> [(source: FileInputs.Source, id: FileID)] {
+        var added: [(source: FileInputs.Source, id: FileID)] = []
+        var first: CofferError?
+        let signals = TerminationSignals.install(cancellingWork: true)
+        for source in sources {
+            do throws(CofferError) {
+                let id = try await add(source, name, to: vault)
+                added.append((source, id))
+                if !global.json { try Output.line(id.description) }
+            } catch {
+                first = error
+                break
+            }
+        }
+        let received = TerminationSignals.received
+        signals.release()
+        guard var failure = first else { return added }
+        if !added.isEmpty {
+            failure = CofferError(
+                failure.code,
+                "\(failure.message) Stored before that: \(Plural.of(added.count, "file")).",
+                remedy: failure.remedy, systemError: failure.systemError,
+                entries: added.map(\.id.description))
+        }
+        if failure.code == .cancelled, let received {
+            Output.message("coffer: \(failure.message)")
+            TerminationSignals.end(by: received)
+        }
+        throw failure
+    }
+
+    private func add(
+        _ source: FileInputs.Source, _ name: FilePath.Component?, to vault: Vault
+    ) async throws(CofferError) -> FileID {
+        switch source {
+        case .file(let path): return try await addFile(path, name, to: vault)
+        case .standardInput: return try await addStream(0, name, to: vault)
+        case .stream(let path):
+            let input = try Descriptor.open(path, [.read, .nonBlocking])
+            let id = try await addStream(input.number, name, to: vault)
+            try input.close()
+            return id
+        }
+    }
+
+    private func addStream(
+        _ descriptor: Int32, _ name: FilePath.Component?, to vault: Vault
+    ) async throws(CofferError) -> FileID {
+        guard let name else { throw CofferError(.internalFailure, "A stream has no name.") }
+        return try await vault.files.add(
+            fromDescriptor: descriptor, name: name, class: protection.protection,
+            outerCipher: outerCipher.suite,
+            context: FileArgument.bytes(ofContext: context), allowingExternalMedia: allowExternal)
+    }
+
+    private func addFile(
+        _ path: FilePath, _ name: FilePath.Component?, to vault: Vault
+    ) async throws(CofferError) -> FileID {
+        var links: UInt64 = 1
+        if removeOriginal {
+            links = (try? FileStatus.at(path).links) ?? 1
+            reportRemains(SourceFile.remains(beside: path))
+        }
+        let id = try await vault.files.add(
+            contentsOf: path, name: name, class: protection.protection, outerCipher: outerCipher.suite,
+            context: FileArgument.bytes(ofContext: context), removingOriginal: removeOriginal,
+            allowingExternalMedia: allowExternal, progress: ProgressBar("sealing").report)
+        if links > 1 {
+            Output.message(
+                "coffer: \(path.string.printable) is removed, but the file has "
+                    + "\(Plural.of(Int(links) - 1, "other name")) "
+                    + "(hard links), which still hold its content unencrypted.")
+        }
+        return id
+    }
+
+    private func reportRemains(_ remains: [FilePath]) {
+        for path in remains {
+            Output.message(
+                "coffer: an interrupted removal left \(path.string.printable), unencrypted. If coffer file "
+                    + "list shows the file, remove the leftover; otherwise add it again.")
+        }
+    }
+}

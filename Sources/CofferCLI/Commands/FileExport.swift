@@ -1,0 +1,96 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import CofferEngine
+import SystemPackage
+
+/// `coffer file export`
+struct FileExport: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write the decrypted content to a new file, or to standard output.",
+        discussion: """
+            The destination is the path of the new file, a directory, in which the new file gets the stored \
+            name, or - for standard output. A file appears complete or not at all, and only this user can \
+            read it. An existing one is replaced only with --replace.
+
+            On standard output every chunk is authenticated before it is written. If the command fails \
+            midway, discard its output.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var file: FileArgument
+
+    @Argument(help: "The new file, a directory for it, or - for standard output.", completion: .file())
+    var destination: String
+
+    @Flag(help: "Replace an existing file.")
+    var replace = false
+
+    @Flag(help: "Write to standard output even if it is a terminal.")
+    var force = false
+
+    func run() async throws {
+        let reference = try file.reference()
+        let isOutput = destination.hasSameBytes(as: "-")
+        if isOutput { try checkOutput() }
+        let given = isOutput ? nil : try FilePathArgument.path(destination)
+        let vault = try await VaultOpener.unlocked(global)
+        let id = try await reference.id(in: vault)
+        guard let path = given else {
+            return try await vault.files.readChunks(of: id, context: file.boundBytes) {
+                (bytes) throws(CofferError) in
+                try Output.bytes(bytes)
+            }
+        }
+        let target = try await target(path, id, vault)
+        try await export(id, to: target, vault)
+        if global.json {
+            try Output.json(.object([("id", .text(id.description)), ("path", .text(target.string))]))
+        }
+    }
+
+    private func checkOutput() throws(CofferError) {
+        guard !global.json else {
+            throw CofferError(
+                .invalidInput,
+                "With -, standard output holds the content and nothing else: omit --json. For a file called "
+                    + "-, write ./-.")
+        }
+        let isTerminal = try Descriptor.standardOutput().isTerminal
+        guard force || !isTerminal else {
+            throw CofferError(
+                .refused,
+                "Standard output is a terminal, which the content could confuse. To write it there, specify "
+                    + "--force.")
+        }
+    }
+
+    /// Returns the path of the new file.
+    private func target(
+        _ path: FilePath, _ id: FileID, _ vault: Vault
+    ) async throws(CofferError) -> FilePath {
+        guard (try? FileStatus.at(path).kind) == .directory else {
+            guard !destination.utf8.hasSuffix("/") else {
+                throw CofferError(
+                    .absent, "There is no directory \(path): create it first, or choose another path.")
+            }
+            return path
+        }
+        let info = try await vault.files.info(for: id, context: file.boundBytes)
+        return path.appending(info.name)
+    }
+
+    private func export(_ id: FileID, to path: FilePath, _ vault: Vault) async throws(CofferError) {
+        do throws(CofferError) {
+            try await vault.files.export(
+                id, to: path, replacing: replace, context: file.boundBytes,
+                progress: ProgressBar("exporting").report)
+        } catch {
+            guard error.code == .alreadyExists else { throw error }
+            throw CofferError(
+                .alreadyExists, error.message + " To replace it, specify --replace.",
+                systemError: error.systemError)
+        }
+    }
+}

@@ -1,0 +1,23 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import CofferEngine
+
+/// `coffer file names`, which the shells' completion runs.
+struct FileNames: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "names", abstract: "Print words that specify the stored files, for completion.",
+        discussion: "Never asks for a passcode: while the vault is locked, there are none.",
+        shouldDisplay: false)
+
+    @OptionGroup var global: GlobalOptions
+
+    func run() async throws {
+        let vault = try await VaultOpener.unlockedSilently(global)
+        let words = FileReference.words(for: try await vault.files.listing())
+        guard !global.json else {
+            return try Output.json(.object([("names", .list(words.map { .text($0) }))]))
+        }
+        for word in words { try Output.line(word) }
+    }
+}

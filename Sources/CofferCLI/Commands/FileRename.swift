@@ -1,0 +1,34 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import CofferEngine
+import SystemPackage
+
+/// `coffer file rename`
+struct FileRename: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rename", abstract: "Give a file another name.",
+        discussion: """
+            The content is not touched, and the id stays the same. Several files may have one name; each of \
+            them can then be specified only by its id.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var file: FileArgument
+
+    @Argument(help: "The new name, without a slash.")
+    var name: String
+
+    func run() async throws {
+        let reference = try file.reference()
+        guard let new = FileNameBytes.component(ProgramArguments.bytes(name)) else {
+            throw CofferError(.invalidInput, "A new name is the name of a file, without a slash.")
+        }
+        let vault = try await VaultOpener.unlocked(global)
+        let id = try await reference.id(in: vault)
+        try await vault.files.rename(id, to: new, context: file.boundBytes)
+        if global.json {
+            try Output.json(.object([("id", .text(id.description)), ("name", .text(new.string))]))
+        }
+    }
+}

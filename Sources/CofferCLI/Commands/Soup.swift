@@ -1,0 +1,255 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import CofferDatabase
+
+/// `coffer soup`
+struct SoupCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "soup",
+        abstract: "Keep JSON documents in the vault, in sets that are searched by indexed paths.",
+        discussion: """
+            Documents and queries are JSON on standard input and output, never arguments. A soup is a set of \
+            documents; a store holds several soups in one encrypted database, whose key the vault keeps.
+            """,
+        subcommands: [SoupList.self, SoupShow.self, SoupQueryCommand.self, SoupUpsert.self, SoupRemove.self])
+}
+
+/// `coffer soup list`
+struct SoupList: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the soups of a store, or the stores of the vault.")
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var options: SoupOptions
+
+    @Flag(help: "List the stores instead. Needs no passcode.")
+    var stores = false
+
+    func run() async throws {
+        guard !stores else {
+            let found = try await SoupStores(try await VaultOpener.vault(global)).names(options.scope)
+            return try show(found)
+        }
+        try await options.withStore(global) { (store) async throws(CofferError) in
+            try show(try await store.soupNames())
+        }
+    }
+
+    private func show(_ names: [String]) throws(CofferError) {
+        guard !global.json else { return try Output.json(.list(names.map { .text($0) })) }
+        for name in names { try Output.line(name.printable) }
+    }
+}
+
+/// `coffer soup show`
+struct SoupShow: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Show a soup's indexes, dates and number of documents.",
+        discussion: "Dates are milliseconds since 1970.")
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var options: SoupOptions
+
+    @Argument(help: "The soup.")
+    var soup: String
+
+    func run() async throws {
+        try await options.withStore(global) { (store) async throws(CofferError) in
+            try show(try await store.attributes(of: soup))
+        }
+    }
+
+    private func show(_ soup: SoupAttributes) throws(CofferError) {
+        guard !global.json else {
+            return try Output.json(
+                .object([
+                    ("name", .text(soup.name)), ("entries", .number(soup.entryCount)),
+                    ("created", .number(Int(soup.createdDate))),
+                    ("lastModified", soup.lastModifiedDate.map { .number(Int($0)) } ?? .none),
+                    ("beingAltered", .flag(soup.isBeingAltered)),
+                    (
+                        "indexes",
+                        .list(
+                            soup.indexSpecs.map {
+                                .object([("path", .text($0.path)), ("type", .text($0.kind.rawValue))])
+                            })
+                    ),
+                ]))
+        }
+        try Output.line("name: \(soup.name.printable)")
+        try Output.line("entries: \(soup.entryCount)")
+        try Output.line("created: \(soup.createdDate)")
+        if let date = soup.lastModifiedDate { try Output.line("lastModified: \(date)") }
+        for index in soup.indexSpecs {
+            try Output.line("index: \(index.path.printable):\(index.kind.rawValue)")
+        }
+    }
+}
+
+/// `coffer soup query`
+struct SoupQueryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "query",
+        abstract: "Print the documents that a query finds, one on each line; with --json as one list.",
+        discussion: """
+            Without --spec, every document of the soup. A query is a JSON object in SmartStore's words: \
+            {"queryType":"exact","indexPath":"Name","matchKey":"Ada"}, range with beginKey and endKey, like \
+            with likeKey, match with matchKey, and all; each may have orderPath and order (ascending or \
+            descending). {"queryType":"smart","smartSql":"SELECT {people:Name} FROM {people} WHERE \
+            {people:Age} > ?","args":[30]} prints rows as lists and needs no soup argument.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var options: SoupOptions
+
+    @Argument(help: "The soup; omit it for a smart query.")
+    var soup: String?
+
+    @Option(
+        help: ArgumentHelp("Read the query from this file; - is standard input.", valueName: "file"),
+        completion: .file())
+    var spec: String?
+
+    func run() async throws {
+        let query = try SoupQueryDocument.read(spec)
+        let soup = soup
+        switch (query, soup) {
+        case (.spec, nil): throw CofferError(.invalidInput, "Specify a soup.")
+        case (.smart, .some):
+            throw CofferError(.invalidInput, "A smart query names its soups: omit the soup.")
+        default: break
+        }
+        try await options.withStore(global) { (store) async throws(CofferError) in
+            var found: [JSONValue] = []
+            switch query {
+            case .spec(let spec):
+                var documents = store.entries(matching: spec, in: soup ?? "").makeAsyncIterator()
+                while let document = try await documents.next() { found.append(document) }
+            case .smart(let query):
+                var rows = store.rows(of: query).makeAsyncIterator()
+                while let row = try await rows.next() { found.append(.array(row)) }
+            }
+            try SoupOptions.show(found, asJSON: global.json)
+        }
+    }
+}
+
+/// `coffer soup upsert`
+struct SoupUpsert: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "upsert",
+        abstract: "Store the documents on standard input, all or none; print them as they are stored.",
+        discussion: """
+            Standard input is one JSON object, a list of objects, or one object on each line. A document \
+            with the _soupEntryId of an entry replaces it, and so does one with the same value at the path \
+            of --external-id; any other is new. With --index, a missing soup is created first, and with it \
+            its store.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var options: SoupOptions
+
+    @Argument(help: "The soup.")
+    var soup: String
+
+    @Option(
+        help: ArgumentHelp(
+            "Create the soup with this index if it is missing: string, integer, floating, fullText or json1; "
+                + "may be repeated.", valueName: "path:type"))
+    var index: [String] = []
+
+    @Option(help: ArgumentHelp("The indexed path with the id of another system.", valueName: "path"))
+    var externalId: String?
+
+    @Option(name: .customLong("class"), help: "When a new store can be opened.")
+    var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
+
+    func run() async throws {
+        var specs: [IndexSpec] = []
+        for text in index { specs.append(try Self.spec(text)) }
+        let documents = try SoupOptions.documents(SoupOptions.input())
+        let creating = specs.isEmpty ? nil : protection.protection
+        let (soup, external) = (soup, externalId)
+        try await options.withStore(global, creating: creating) { (store) async throws(CofferError) in
+            if !specs.isEmpty, try await !store.soupExists(soup) {
+                try await store.registerSoup(soup, indexSpecs: specs)
+            }
+            let stored = try await store.upsert(documents, in: soup, externalIDPath: external)
+            try SoupOptions.show(stored, asJSON: global.json)
+        }
+    }
+
+    /// Parses PATH:TYPE; the path may have colons of its own.
+    private static func spec(_ text: String) throws(CofferError) -> IndexSpec {
+        let bytes = Array(text.utf8)
+        guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")),
+            let kind = IndexSpec.Kind(
+                rawValue: String(decoding: bytes[(colon + 1)...], as: UTF8.self))
+        else {
+            throw CofferError(
+                .invalidInput, "--index takes PATH:TYPE, of string, integer, floating, fullText and json1.")
+        }
+        return IndexSpec(String(decoding: bytes[..<colon], as: UTF8.self), kind)
+    }
+}
+
+/// `coffer soup remove`
+struct SoupRemove: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Remove documents by id or by a query, or the whole soup; print how many went.")
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var options: SoupOptions
+
+    @Argument(help: "The soup.")
+    var soup: String
+
+    @Argument(help: "The _soupEntryId of documents.")
+    var ids: [Int64] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Remove what the query in this file finds; - is standard input.", valueName: "file"),
+        completion: .file())
+    var spec: String?
+
+    @Flag(help: "Remove the soup itself, with all its documents.")
+    var whole = false
+
+    func run() async throws {
+        guard [!ids.isEmpty, spec != nil, whole].count(where: { $0 }) == 1 else {
+            throw CofferError(.invalidInput, "Specify ids, --spec or --whole.")
+        }
+        var query: QuerySpec?
+        if let spec {
+            guard case .spec(let found) = try SoupQueryDocument.read(spec) else {
+                throw CofferError(.invalidInput, "A smart query cannot remove documents.")
+            }
+            query = found
+        }
+        let (soup, ids, doomed) = (soup, ids, query)
+        try await options.withStore(global) { (store) async throws(CofferError) in
+            let count: Int
+            if let doomed {
+                count = try await store.remove(matching: doomed, from: soup)
+            } else if whole {
+                count = try await store.attributes(of: soup).entryCount
+                try await store.removeSoup(soup)
+            } else {
+                count = try await store.remove(ids, from: soup)
+            }
+            guard !global.json else { return try Output.json(.object([("removed", .number(count))])) }
+            try Output.line(String(count))
+        }
+    }
+}
+
+extension SoupQueryDocument {
+    /// Reads the query in a file; without one, the query for all documents.
+    fileprivate static func read(_ name: String?) throws(CofferError) -> SoupQueryDocument {
+        guard let name else { return .spec(.all(pageSize: pageSize)) }
+        return try SoupQueryDocument(JSONValue(parsing: SoupOptions.input(name)))
+    }
+}

@@ -1,0 +1,55 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+
+/// `coffer token rename`
+struct TokenRename: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rename", abstract: "Give a token another service and account; print its version.",
+        discussion: """
+            The value, its class, expiry, scopes and attributes stay; the versions begin anew. A token that \
+            has the new name already is not replaced. If the command is interrupted, the token may have both \
+            names. Without --kind, the token of the kind access is renamed, and no other.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var name: TokenName
+    @OptionGroup var newName: NewTokenName
+
+    func run() async throws {
+        let old = try name.id()
+        let new = try newName.id(kind: old.kind)
+        let tokens = try await VaultOpener.unlocked(global).tokens
+        try global.printVersion(await TokenCopier(tokens, from: old, to: new).rename())
+    }
+}
+
+/// `coffer token copy`
+struct TokenCopy: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "copy", abstract: "Store a token under a second service and account; print its version.",
+        discussion: """
+            Copies the value with its class, expiry, scopes and attributes. A token that has the new name \
+            already is not replaced. Without --kind, the token of the kind access is copied, and no other.
+            """,
+        aliases: ["cp"])
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var name: TokenName
+    @OptionGroup var newName: NewTokenName
+
+    func run() async throws {
+        let old = try name.id()
+        let new = try newName.id(kind: old.kind)
+        let tokens = try await VaultOpener.unlocked(global).tokens
+        try global.printVersion(await TokenCopier(tokens, from: old, to: new).copy())
+    }
+}
+
+extension GlobalOptions {
+    /// Prints the version of a token alone on a line, or as JSON.
+    fileprivate func printVersion(_ version: UInt64) throws(CofferError) {
+        guard json else { return try Output.line(String(version)) }
+        try Output.json(.object([("version", .number(Int(version)))]))
+    }
+}

@@ -1,0 +1,93 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import SystemPackage
+
+/// `coffer users`
+struct UsersCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "users",
+        abstract: "List the vaults of users inside the vault. Needs no passcode.",
+        discussion: """
+            Create one with coffer init --user NAME, and use it with --user NAME on any command. It has keys \
+            and a passcode of its own, and is erased alone with coffer wipe --user NAME, or together with \
+            the vault around it.
+
+            The vault does not store the users' names: without a name, the list has only the directories. \
+            With names, it shows the vaults of these users, and ends with 3 if one of them has none.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: "The names of users to look for.")
+    var names: [String] = []
+
+    /// A user's vault as the list shows it.
+    fileprivate struct Entry {
+        let name: String?
+        let location: VaultLocation
+        /// The state, or the code of the error of looking.
+        let state: String
+        let vaultID: String?
+    }
+
+    func run() async throws {
+        guard global.user == nil else {
+            throw CofferError(.invalidInput, "A user's vault contains no others: omit --user.")
+        }
+        let home = try VaultOpener.homeLocation(global)
+        let all = try home.namespaces()
+        var entries: [Entry] = []
+        for name in names {
+            let location = try home.namespace(of: name)
+            guard all.contains(where: { $0.path == location.path }) else {
+                throw CofferError(.absent, "There is no vault of a user \(name.printable).")
+            }
+            entries.append(await Self.entry(location, name))
+        }
+        if names.isEmpty {
+            for location in all { entries.append(await Self.entry(location, nil)) }
+            if !all.isEmpty {
+                Output.message(
+                    "coffer: the names of users are not stored. Look for one with coffer users NAME.")
+            }
+        }
+        try show(entries)
+    }
+
+    private static func entry(_ location: VaultLocation, _ name: String?) async -> Entry {
+        do throws(CofferError) {
+            let status = try await Vault.status(at: location)
+            return Entry(
+                name: name, location: location, state: status.state.rawValue,
+                vaultID: status.vaultID?.description)
+        } catch {
+            return Entry(name: name, location: location, state: error.code.name, vaultID: nil)
+        }
+    }
+
+    private func show(_ entries: [Entry]) throws(CofferError) {
+        guard !global.json else {
+            return try Output.json(.list(entries.map(\.document)))
+        }
+        let rows = entries.map { entry in
+            [
+                entry.name?.printable ?? "-", entry.state, entry.vaultID ?? "-",
+                entry.location.path.lastComponent?.string ?? "-",
+            ]
+        }
+        for line in TextTable.lines(["USER", "STATE", "VAULT", "DIRECTORY"], rows, textColumns: 4) {
+            try Output.line(line)
+        }
+    }
+}
+
+extension UsersCommand.Entry {
+    fileprivate var document: JSONDocument {
+        .object([
+            ("user", name.map { .text($0) } ?? .none), ("state", .text(state)),
+            ("vaultID", vaultID.map { .text($0) } ?? .none),
+            ("directory", .text(location.path.string)),
+        ])
+    }
+}

@@ -1,0 +1,50 @@
+import ArgumentParser
+import CofferBase
+import CofferDBus
+import CofferDatabase
+import CofferEngine
+
+/// `coffer version`
+struct VersionCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "version",
+        abstract: "Print the version of this program and of the libraries that it runs.",
+        discussion: """
+            coffer --version prints the same. The versions of the libraries are those that are loaded.
+            """)
+
+    /// The products of this version's package.
+    static let products = ["Coffer", "CofferDatabase", "CofferCrypto", "CofferTesting", "coffer", "bench"]
+
+    @OptionGroup var global: NoVaultOptions
+
+    /// The traits of the package that this build was made with.
+    private static var traits: [String] { BusLibrary.version == nil ? [] : ["SecretService"] }
+
+    /// The C libraries and their versions; `nil` for one that this build does not link.
+    private static var libraries: [(name: String, version: String?)] {
+        [
+            ("OpenSSL", OpenSSLFailure.libraryVersion), ("libsodium", SodiumLibrary.version),
+            ("SQLite", LinkedSQLite.version), ("GLib", BusLibrary.version),
+        ]
+    }
+
+    func run() throws(CofferError) {
+        guard !global.json else { return try Output.json(Self.document) }
+        try Output.line("coffer \(PackageVersion.current)")
+        for library in Self.libraries {
+            try Output.line("\(library.name) \(library.version ?? "not built in")")
+        }
+        try Output.line("traits: \(Self.traits.isEmpty ? "none" : Self.traits.joined(separator: ", "))")
+        try Output.line("products: \(Self.products.joined(separator: ", "))")
+    }
+
+    private static var document: JSONDocument {
+        .object([
+            ("version", .text(PackageVersion.current)),
+            ("products", .list(products.map { .text($0) })),
+            ("traits", .list(traits.map { .text($0) })),
+            ("libraries", .object(libraries.map { ($0.name, $0.version.map { .text($0) } ?? .none) })),
+        ])
+    }
+}

@@ -1,0 +1,87 @@
+import ArgumentParser
+import CofferBase
+
+/// The names of commands on the command line.
+enum CommandNames {
+    /// Checks that words name commands; the error for one that does not has a suggestion.
+    ///
+    /// - Parameters:
+    ///   - words: The words in order. Those after a command without subcommands are its arguments.
+    ///   - root: The command of the program.
+    ///   - isHelp: Whether every word is a name, as after `coffer help`.
+    /// - Throws: `ValidationError` for a word that names no command.
+    static func check(
+        _ words: some Sequence<String>, of root: any ParsableCommand.Type, isHelp: Bool = false
+    ) throws {
+        var command = root
+        var path = [root._commandName]
+        for word in words {
+            let below = command.configuration.subcommands
+            guard isHelp || !below.isEmpty else { return }
+            guard let next = below.first(where: { isName(word, of: $0) }) else {
+                let found = suggestions(for: word, below, path, of: root).prefix(maxSuggestions)
+                let advice =
+                    found.isEmpty
+                    ? "Run coffer help for a list." : "Did you mean \(found.joined(separator: " or "))?"
+                throw ValidationError("There is no command \(word.printable). \(advice)")
+            }
+            command = next
+            path.append(next._commandName)
+        }
+    }
+
+    private static let maxSuggestions = 3
+    /// Longer words are not compared with names.
+    private static let maxWordLength = 32
+
+    private static func names(of command: any ParsableCommand.Type) -> [String] {
+        [command._commandName] + command.configuration.aliases
+    }
+
+    private static func isName(_ word: String, of command: any ParsableCommand.Type) -> Bool {
+        names(of: command).contains { $0.hasSameBytes(as: word) }
+    }
+
+    /// The commands that may be meant: the nearest names here, otherwise those of this name in a group.
+    private static func suggestions(
+        for word: String, _ below: [any ParsableCommand.Type], _ path: [String],
+        of root: any ParsableCommand.Type
+    ) -> [String] {
+        guard word.utf8.count <= maxWordLength else { return [] }
+        let distances = below.map { command in
+            names(of: command).map { distance(from: word, to: $0) }.min() ?? .max
+        }
+        let nearest = distances.min() ?? .max
+        // Half of a short word is another word.
+        if nearest <= min(2, word.utf8.count / 2) {
+            return zip(below, distances).filter { $1 == nearest }.map {
+                (path + [$0.0._commandName]).joined(separator: " ")
+            }
+        }
+        return root.configuration.subcommands.flatMap { group in
+            group.configuration.subcommands.filter { isName(word, of: $0) }.map {
+                [root._commandName, group._commandName, $0._commandName].joined(separator: " ")
+            }
+        }
+    }
+
+    /// The number of bytes to add, remove, change or swap with a neighbour. A beginning of at least two bytes
+    /// counts as one.
+    private static func distance(from word: String, to name: String) -> Int {
+        let (word, name) = (Array(word.utf8), Array(name.utf8))
+        if word.count >= 2, name.starts(with: word) { return min(1, name.count - word.count) }
+        var rows = [Array(0...name.count)]
+        for (i, byte) in word.enumerated() {
+            var row = [i + 1]
+            for (j, other) in name.enumerated() {
+                var least = min(rows[i][j] + (byte == other ? 0 : 1), rows[i][j + 1] + 1, row[j] + 1)
+                if i > 0, j > 0, byte == name[j - 1], word[i - 1] == other {
+                    least = min(least, rows[i - 1][j - 1] + 1)
+                }
+                row.append(least)
+            }
+            rows.append(row)
+        }
+        return rows[word.count][name.count]
+    }
+}

@@ -1,0 +1,101 @@
+import CofferBase
+import CofferEngine
+import SystemPackage
+
+/// What the arguments of `file add` stand for. It is found out before the vault is opened, so that a mistake
+/// in the last argument stores nothing and costs no passcode.
+struct FileInputs {
+    /// The content of one file to add.
+    enum Source {
+        case file(FilePath)
+        /// A pipe or a device, which is read until it ends.
+        case stream(FilePath)
+        case standardInput
+
+        /// The path, as the user finds it again.
+        var text: String {
+            switch self {
+            case .file(let path), .stream(let path): path.string
+            case .standardInput: "-"
+            }
+        }
+    }
+
+    /// The inputs in the order of the arguments; those in a directory in the order of their names' bytes.
+    private(set) var sources: [Source] = []
+    /// What was found in directories and is not added: links, pipes, devices, and the vault itself.
+    private(set) var skipped: [FilePath] = []
+    private let home: FileStatus?
+
+    /// Examines the arguments.
+    ///
+    /// - Parameters:
+    ///   - paths: The arguments.
+    ///   - isNamed: Whether a name was given, which only one input can have.
+    ///   - isRecursive: Whether directories stand for the files in them.
+    ///   - home: The vault directory, which is left out of directories.
+    /// - Throws: `invalidInput`, `refused`; `absent` and other errors of looking at a path.
+    init(
+        _ paths: [String], isNamed: Bool, isRecursive: Bool, home: FilePath
+    ) throws(CofferError) {
+        self.home = try? FileStatus.at(home)
+        guard !isNamed || paths.count == 1 else {
+            throw CofferError(.invalidInput, "--name works only for one file.")
+        }
+        for text in paths {
+            if text.hasSameBytes(as: "-") {
+                guard isNamed else {
+                    throw CofferError(
+                        .invalidInput,
+                        "Standard input has no name: specify one with --name. For a file called -, write "
+                            + "./-.")
+                }
+                sources.append(.standardInput)
+                continue
+            }
+            let path = try FilePathArgument.path(text)
+            switch try FileStatus.at(path).kind {
+            case .regular: sources.append(.file(path))
+            case .directory:
+                guard isRecursive, !isNamed else { throw Self.directory(path, isRecursive) }
+                try collect(Descriptor.open(path, [.read, .directory]))
+            case .symbolicLink, .other:
+                guard isNamed else {
+                    throw CofferError(
+                        .refused,
+                        "\(path) is not a regular file. To store what can be read from it, specify --name.")
+                }
+                sources.append(.stream(path))
+            }
+        }
+    }
+
+    private static func directory(_ path: FilePath, _ isRecursive: Bool) -> CofferError {
+        CofferError(
+            .refused,
+            isRecursive
+                ? "\(path) is a directory: --name works only for one file."
+                : "\(path) is a directory. To store each file in it, specify --recursive.")
+    }
+
+    /// Adds the files of a directory. Follows no link, so that nothing outside of it is taken and there is no
+    /// circle.
+    private mutating func collect(_ directory: consuming Descriptor) throws(CofferError) {
+        let path = directory.path
+        if let home, try directory.status().isSameFile(as: home) {
+            skipped.append(path)
+            return
+        }
+        let names = try directory.names().sorted {
+            FileNameBytes.of($0).lexicographicallyPrecedes(FileNameBytes.of($1))
+        }
+        for name in names {
+            guard let status = try directory.status(of: name) else { continue }
+            switch status.kind {
+            case .regular: sources.append(.file(path.pushing(name)))
+            case .directory: try collect(directory.open(name, [.read, .directory]))
+            case .symbolicLink, .other: skipped.append(path.pushing(name))
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import Coffer
+import CofferBase
+import CofferEngine
+
+/// A stored file as a user specifies it: by its id, by the beginning of its id, or by its name.
+///
+/// A whole id always means the file of that id. Anything else that fits several files is `ambiguous`, because
+/// a wrong guess could remove the wrong file. `./NAME` is a name and never an id.
+struct FileReference {
+    /// Shorter text is read as a name alone.
+    static let shortestPrefix = 4
+
+    private let text: String
+    private let name: [UInt8]
+    private let isNameOnly: Bool
+
+    init(_ text: String) throws(CofferError) {
+        let bytes = ProgramArguments.bytes(text)
+        guard !bytes.elementsEqual("-".utf8) else {
+            throw CofferError(
+                .invalidInput,
+                "- does not stand for a standard stream here. For a file of that name, write ./-.")
+        }
+        self.text = text
+        isNameOnly = bytes.hasPrefix("./")
+        name = isNameOnly ? Array(bytes.dropFirst(2)) : bytes
+        guard FileNameBytes.component(name) != nil else {
+            throw CofferError(
+                .invalidInput,
+                "A stored file is specified by its name, its id or the beginning of its id, not by a path.",
+                remedy: .listFiles)
+        }
+    }
+
+    /// Returns the id of the one file that this fits.
+    ///
+    /// - Throws: `absent`; `ambiguous` with the ids in `entries`; `locked` if a name cannot be looked up now.
+    func id(in vault: Vault) async throws(CofferError) -> FileID {
+        let whole = isNameOnly ? nil : try? FileID(text)
+        // The command itself reports a store that cannot be read.
+        if let whole, (try? await vault.files.hasContainer(whole)) ?? true { return whole }
+        do throws(CofferError) {
+            return try choose(from: try await vault.files.listing(), whole)
+        } catch {
+            // The command itself reports why there is no such container.
+            guard let whole, error.code != .ambiguous else { throw error }
+            return whole
+        }
+    }
+
+    /// Returns one word for each file that a shell can offer: its name if that is unique and no shell reads
+    /// it as more than a word, or else its id. Shells expand the words that they are given, and names may
+    /// come from somebody else.
+    static func words(for listing: FileListing) -> [String] {
+        let counts = Dictionary(
+            listing.files.map { (FileNameBytes.of($0.name), 1) }, uniquingKeysWith: { $0 + $1 })
+        return listing.files.map { file in
+            let bytes = FileNameBytes.of(file.name)
+            guard counts[bytes] == 1, bytes.allSatisfy({ isWordByte($0) }),
+                let name = String(validating: bytes, as: UTF8.self), name.hasSameBytes(as: name.printable)
+            else { return file.id.description }
+            return bytes.hasPrefix("-") || isPrefix(bytes) ? "./" + name : name
+        }
+    }
+
+    private static func isWordByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"),
+            UInt8(ascii: "+"), UInt8(ascii: ","), UInt8(ascii: "@"), UInt8(ascii: "%"), 0x80...:
+            true
+        default: false
+        }
+    }
+
+    private func choose(from listing: FileListing, _ whole: FileID?) throws(CofferError) -> FileID {
+        if let whole, listing.files.contains(where: { $0.id == whole }) { return whole }
+        var found = listing.files.filter { FileNameBytes.of($0.name) == name }.map(\.id)
+        if isPrefix {
+            let start = text.foldedASCII
+            for id in listing.files.map(\.id) + listing.unlisted
+            where id.description.utf8.hasPrefix(start) && !found.contains(id) {
+                found.append(id)
+            }
+        }
+        guard let first = found.first else {
+            guard !listing.isIndexDamaged else {
+                throw CofferError(
+                    .corrupt, "The index of files is damaged, and what remains of it lists no file \(text).",
+                    remedy: .reindexFiles)
+            }
+            throw CofferError(
+                .absent, "There is no file of the name \(text), and no id begins with it.",
+                remedy: .listFiles)
+        }
+        guard found.count == 1 else {
+            let ids = found.map(\.description)
+            throw CofferError(
+                .ambiguous,
+                "\(text) fits \(found.count) files: \(ids.joined(separator: ", ")). Specify one of them by "
+                    + "its id" + (isPrefix ? ", or by its name as ./\(text)." : "."),
+                remedy: .listFiles, entries: ids)
+        }
+        return first
+    }
+
+    /// Whether the text can be the beginning of an id.
+    private var isPrefix: Bool { !isNameOnly && Self.isPrefix(text.utf8) }
+
+    private static func isPrefix(_ bytes: some Collection<UInt8>) -> Bool {
+        bytes.count >= shortestPrefix
+            && bytes.allSatisfy { $0.hexDigit != nil || $0 == UInt8(ascii: "-") }
+    }
+}

@@ -1,0 +1,93 @@
+import CofferBase
+import CofferDatabase
+
+/// A query of soups as a JSON object, in the words of SmartStore's query specs.
+enum SoupQueryDocument {
+    /// A query over one soup, whose documents it finds.
+    case spec(QuerySpec)
+    /// A `SELECT` over soups, which finds rows.
+    case smart(SmartQuery)
+
+    /// The number of documents that are read at once.
+    static let pageSize = 100
+
+    /// The members of each type of query, beside its type.
+    private static let members: [String: [String]] = [
+        "all": ["orderPath", "order"],
+        "exact": ["indexPath", "matchKey", "orderPath", "order"],
+        "range": ["indexPath", "beginKey", "endKey", "orderPath", "order"],
+        "like": ["indexPath", "likeKey", "orderPath", "order"],
+        "match": ["indexPath", "matchKey", "orderPath", "order"],
+        "smart": ["smartSql", "args"],
+    ]
+
+    /// Reads a query.
+    ///
+    /// - Parameter document: The object.
+    /// - Throws: `invalidInput` for anything that is no query.
+    init(_ document: JSONValue) throws(CofferError) {
+        guard let fields = document.object, let type = fields["queryType"]?.string,
+            let members = Self.members[type]
+        else {
+            throw CofferError(
+                .invalidInput,
+                "A query is a JSON object whose queryType is all, exact, range, like, match or smart.")
+        }
+        for name in fields.keys.sorted() where name != "queryType" && !members.contains(name) {
+            throw CofferError(.invalidInput, "A query of the type \(type) has no \(name.printable).")
+        }
+        guard type != "smart" else {
+            let sql = try Self.text("smartSql", of: fields)
+            self = .smart(
+                try SmartQuery(sql, arguments: fields["args"]?.array ?? [], pageSize: Self.pageSize))
+            return
+        }
+        self = .spec(try Self.spec(type, fields))
+    }
+
+    private static func spec(
+        _ type: String, _ fields: [String: JSONValue]
+    ) throws(CofferError) -> QuerySpec {
+        let (order, by) = (try order(fields["order"]), fields["orderPath"]?.string)
+        switch type {
+        case "exact":
+            guard let key = fields["matchKey"] else { throw missing("matchKey") }
+            return .exact(
+                key, path: try text("indexPath", of: fields), orderPath: by, order: order,
+                pageSize: pageSize)
+        case "range":
+            return .range(
+                from: fields["beginKey"], to: fields["endKey"], path: try text("indexPath", of: fields),
+                orderPath: by, order: order, pageSize: pageSize)
+        case "like":
+            return .like(
+                try text("likeKey", of: fields), path: try text("indexPath", of: fields), orderPath: by,
+                order: order, pageSize: pageSize)
+        case "match":
+            return .match(
+                try text("matchKey", of: fields), path: fields["indexPath"]?.string, orderPath: by,
+                order: order, pageSize: pageSize)
+        default: return .all(orderPath: by, order: order, pageSize: pageSize)
+        }
+    }
+
+    private static func order(_ value: JSONValue?) throws(CofferError) -> QuerySpec.Order {
+        guard let value else { return .ascending }
+        switch value.string ?? "" {
+        case "ascending": return .ascending
+        case "descending": return .descending
+        default: throw CofferError(.invalidInput, "The order of a query is ascending or descending.")
+        }
+    }
+
+    private static func text(
+        _ name: String, of fields: [String: JSONValue]
+    ) throws(CofferError) -> String {
+        guard let text = fields[name]?.string else { throw missing(name) }
+        return text
+    }
+
+    private static func missing(_ name: String) -> CofferError {
+        CofferError(.invalidInput, "The query has no \(name), or it is not of the right type.")
+    }
+}

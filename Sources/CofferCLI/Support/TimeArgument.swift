@@ -1,0 +1,99 @@
+import CofferBase
+import FoundationEssentials
+
+/// A time on the command line, as people write it.
+enum TimeArgument {
+    /// Seconds, counted from the time of use.
+    case duration(Int)
+    /// A point in time.
+    case date(Date)
+
+    /// The longest duration: a century.
+    static let maxSeconds = 3_153_600_000
+
+    /// Parses a time.
+    ///
+    /// - Parameters:
+    ///   - text: Numbers with units, the largest unit first (`90d`, `1h30m`; w, d, h, m, s); the same in the
+    ///     form of ISO 8601 (`P90D`, `PT1H30M`); a day (`2027-01-31`), which is its beginning in UTC; or a
+    ///     day and a time with a zone (`2027-01-31T12:00:00Z`).
+    ///   - option: The option's name, for the error.
+    ///   - takesSeconds: Whether a number without a unit means seconds.
+    /// - Returns: The time.
+    /// - Throws: `invalidInput` for anything else, more than a century, or a date before 1970 or after 2261.
+    static func parse(
+        _ text: String, of option: String, takesSeconds: Bool = false
+    ) throws(CofferError) -> TimeArgument {
+        let bytes = Array(text.utf8)[...]
+        let isNumber = !bytes.isEmpty && digits(bytes).count == bytes.count
+        let marked: ArraySlice<UInt8> = takesSeconds && isNumber ? bytes + [UInt8(ascii: "s")] : bytes
+        if let seconds = sum(marked, dayUnits + timeUnits) ?? isoSum(bytes) { return .duration(seconds) }
+        let isDay = bytes.count == 10 && !bytes.contains(UInt8(ascii: "T"))
+        if let date = ISODate.date(isDay ? text + "T00:00:00Z" : text) { return .date(date) }
+        throw CofferError(
+            .invalidInput,
+            "\(option) takes a duration such as 10m, 1h30m or 90d, or a date from 1970 to 2261 such as "
+                + "2027-01-31 or 2027-01-31T12:00:00Z.")
+    }
+
+    /// The point in time, if a duration begins `now`.
+    func date(from now: Date) -> Date {
+        switch self {
+        case .duration(let seconds): now + TimeInterval(seconds)
+        case .date(let date): date
+        }
+    }
+
+    /// The seconds from `now` until then, rounded up; negative for the past.
+    func seconds(from now: Date) -> Int {
+        switch self {
+        case .duration(let seconds): seconds
+        case .date(let date): Int(date.timeIntervalSince(now).rounded(.up))
+        }
+    }
+
+    private typealias Unit = (mark: UInt8, seconds: Int)
+    private static let dayUnits: [Unit] = [(UInt8(ascii: "w"), 604_800), (UInt8(ascii: "d"), 86_400)]
+    private static let timeUnits: [Unit] = [
+        (UInt8(ascii: "h"), 3600), (UInt8(ascii: "m"), 60), (UInt8(ascii: "s"), 1),
+    ]
+
+    private static func digits(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        bytes.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+
+    /// Adds up numbers with units; each unit at most once, in this order.
+    private static func sum(_ bytes: ArraySlice<UInt8>, _ units: [Unit]) -> Int? {
+        guard !bytes.isEmpty else { return nil }
+        var rest = bytes
+        var left = units[...]
+        var total = 0
+        while !rest.isEmpty {
+            let number = digits(rest)
+            rest = rest.dropFirst(number.count)
+            // Ten digits of weeks do not overflow.
+            guard number.count <= 10, let count = Int(String(decoding: number, as: UTF8.self)),
+                let mark = rest.popFirst(), let place = left.firstIndex(where: { $0.mark == mark })
+            else { return nil }
+            total += count * left[place].seconds
+            left = left[(place + 1)...]
+            guard total <= maxSeconds else { return nil }
+        }
+        return total
+    }
+
+    /// The same in the form of ISO 8601: `P`, weeks and days, and after `T` hours, minutes and seconds.
+    /// Months and years have no fixed length.
+    private static func isoSum(_ bytes: ArraySlice<UInt8>) -> Int? {
+        guard bytes.first == UInt8(ascii: "P") else { return nil }
+        let parts = bytes.dropFirst().split(
+            separator: UInt8(ascii: "T"), maxSplits: 1, omittingEmptySubsequences: false)
+        func capitals(_ units: [Unit]) -> [Unit] {
+            units.map { unit in (mark: unit.mark & ~0x20, seconds: unit.seconds) }
+        }
+        guard parts.count == 2 else { return sum(bytes.dropFirst(), capitals(dayUnits)) }
+        let days = parts[0].isEmpty ? 0 : sum(parts[0], capitals(dayUnits))
+        guard let days, let rest = sum(parts[1], capitals(timeUnits)) else { return nil }
+        return days + rest <= maxSeconds ? days + rest : nil
+    }
+}

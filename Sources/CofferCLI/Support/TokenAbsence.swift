@@ -1,0 +1,21 @@
+import Coffer
+import CofferBase
+
+extension TokenStore {
+    /// The error for a token that does not exist. It names the other kinds that the same service and account
+    /// have.
+    func absence(of id: TokenID) async -> CofferError {
+        var kinds: [String] = []
+        for kind in TokenKind.allCases where kind != id.kind {
+            guard let other = try? TokenID(service: id.service, account: id.account, kind: kind),
+                (try? await info(for: other)) != nil
+            else { continue }
+            kinds.append("--kind \(kind.name)")
+        }
+        guard !kinds.isEmpty else { return CofferError(.absent, "There is no such token.") }
+        return CofferError(
+            .absent,
+            "This service and account have no token of the kind \(id.kind.name). There is another: specify "
+                + "\(kinds.joined(separator: " or ")).")
+    }
+}

@@ -1,0 +1,23 @@
+import Coffer
+import CofferBase
+
+/// Chooses tokens by a part of their names.
+struct TokenFilter {
+    /// The attribute with the label of a token.
+    static let label = "label"
+
+    /// The wanted bytes, with A to Z as a to z; `nil` for every token.
+    private let wanted: [UInt8]?
+
+    init(_ text: String?) { wanted = text.map { Array($0.foldedASCII.utf8) } }
+
+    /// Whether the service, the account or the label contains the text.
+    func matches(_ info: TokenInfo) -> Bool {
+        guard let wanted else { return true }
+        return [info.id.service, info.id.account, info.attributes[Self.label] ?? ""].contains { name in
+            let bytes = Array(name.foldedASCII.utf8)
+            guard bytes.count >= wanted.count else { return false }
+            return (0...bytes.count - wanted.count).contains { bytes[$0...].starts(with: wanted) }
+        }
+    }
+}

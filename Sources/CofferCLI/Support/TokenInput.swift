@@ -1,0 +1,38 @@
+import Coffer
+import CofferBase
+import CofferCrypto
+import CofferEngine
+import SystemPackage
+
+/// Reads the value of a token.
+enum TokenInput {
+    /// The most bytes of a typed line that the kernel passes on without its newline: it drops the others.
+    private static let maxTypedLength = 4094
+
+    /// Reads the token: one line typed on the terminal without echo, otherwise standard input byte for byte.
+    ///
+    /// - Throws: `invalidInput` for an empty token, or a longer line than a terminal passes on.
+    static func read() throws(CofferError) -> Token {
+        let input = try Descriptor.standardInput()
+        guard input.isTerminal else {
+            let bytes = try SecretInput.all(from: input, limit: Token.maxByteCount)
+            guard bytes.count > 0 else {
+                throw CofferError(
+                    .invalidInput, "Standard input is empty; nothing was stored. Write the token there.")
+            }
+            return try Token(SecretBytes(bytes))
+        }
+        let terminal = try Descriptor.open("/dev/tty", .readWrite)
+        let line = try SecretInput.line(from: terminal, prompt: "Token: ")
+        guard line.count > 0 else {
+            throw CofferError(.invalidInput, "The token is empty; nothing was stored.")
+        }
+        guard line.count <= maxTypedLength else {
+            throw CofferError(
+                .invalidInput,
+                "A terminal passes on at most \(maxTypedLength) bytes of a line; nothing was stored. Write "
+                    + "the token to standard input through a pipe or from a file.")
+        }
+        return try Token(SecretBytes(line))
+    }
+}

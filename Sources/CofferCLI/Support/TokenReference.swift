@@ -1,0 +1,65 @@
+import Coffer
+import CofferBase
+import CofferEngine
+
+/// A variable and the token for it, as in `NAME=SERVICE/ACCOUNT` and `NAME=SERVICE/ACCOUNT#KIND`.
+struct TokenReference {
+    /// The variable.
+    let name: String
+    /// The token.
+    let id: TokenID
+
+    /// How the characters that separate the parts are written inside a part.
+    private static let escapes: [(sequence: String, byte: UInt8)] = [
+        ("%2F", UInt8(ascii: "/")), ("%23", UInt8(ascii: "#")), ("%25", UInt8(ascii: "%")),
+    ]
+
+    /// Parses an argument.
+    ///
+    /// - Parameters:
+    ///   - argument: The text.
+    ///   - option: The option's name, for the error.
+    /// - Throws: `invalidInput` for anything else.
+    init(_ argument: String, of option: String) throws(CofferError) {
+        guard ProgramArguments.isText(argument) else {
+            throw CofferError(.invalidInput, "The names after \(option) must be UTF-8.")
+        }
+        let bytes = Array(argument.utf8)
+        let refusal = CofferError(
+            .invalidInput, "\(option) takes NAME=SERVICE/ACCOUNT or NAME=SERVICE/ACCOUNT#KIND.")
+        guard let sign = bytes.firstIndex(of: UInt8(ascii: "=")) else { throw refusal }
+        var place = bytes[(sign + 1)...]
+        var kind = TokenKindArgument.access
+        if let mark = place.lastIndex(of: UInt8(ascii: "#")) {
+            let word = String(decoding: place[(mark + 1)...], as: UTF8.self)
+            guard let known = TokenKindArgument(rawValue: word) else {
+                throw CofferError(
+                    .invalidInput,
+                    "\(word.printable) is no kind of token: access, refresh, id or other. Write %23 for a # "
+                        + "that is part of a name.")
+            }
+            kind = known
+            place = place[..<mark]
+        }
+        guard let slash = place.lastIndex(of: UInt8(ascii: "/")) else { throw refusal }
+        name = String(decoding: bytes[..<sign], as: UTF8.self)
+        id = try TokenID(
+            service: Self.decoded(place[..<slash]), account: Self.decoded(place[(slash + 1)...]),
+            kind: kind.kind)
+    }
+
+    private static func decoded(_ bytes: ArraySlice<UInt8>) -> String {
+        var result: [UInt8] = []
+        var rest = bytes
+        while let first = rest.first {
+            if let escape = escapes.first(where: { rest.starts(with: $0.sequence.utf8) }) {
+                result.append(escape.byte)
+                rest = rest.dropFirst(escape.sequence.utf8.count)
+            } else {
+                result.append(first)
+                rest = rest.dropFirst()
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+}

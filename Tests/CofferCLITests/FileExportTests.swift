@@ -1,0 +1,99 @@
+import Foundation
+import Testing
+import TestSupport
+
+@Suite("coffer file export")
+struct FileExportTests {
+    private static let content = Array("the content".utf8)
+
+    /// A home with the file "letter" in it.
+    private func make() throws -> CommandHome {
+        let home = try CommandHome(passcode: nil)
+        _ = try home.add(try home.file("letter", Self.content))
+        return home
+    }
+
+    private func path(_ home: CommandHome, _ name: String) -> String {
+        home.folder.appending(path: name).path(percentEncoded: false)
+    }
+
+    private func names(_ path: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+    }
+
+    @Test("- is standard output, byte for byte")
+    func output() throws {
+        let home = try CommandHome(passcode: nil)
+        let content = (0..<2_500_001).map { UInt8(truncatingIfNeeded: $0 &* 7 >> 3) }
+        _ = try home.add(try home.file("data", content))
+        let run = try home("file", "export", "data", "-")
+        #expect(run.code == 0 && run.output == content && run.errors.isEmpty, "\(run.errorText)")
+        #expect(try home("file", "export", "data", "-", "--json").errorCode == "invalidInput")
+        #expect(try home("file", "export", "none", "-").code == 3)
+    }
+
+    @Test("A terminal gets the content only with --force")
+    func terminal() throws {
+        let home = try make()
+        func shown(_ options: String...) throws -> [String: Any] {
+            try CommandRun.run(
+                "python3",
+                [PackageRoot.path + "Tests/Faults/terminal.py", "--", CommandRun.cofferPath] + [
+                    "file", "export", "letter", "-", "--home", home.path,
+                ] + options
+            ).json
+        }
+        let refused = try shown()
+        let text = refused["shown"] as? String ?? ""
+        #expect(refused["code"] as? Int == 11 && text.contains("--force") && !text.contains("the content"))
+        let forced = try shown("--force")
+        #expect(forced["code"] as? Int == 0 && (forced["shown"] as? String)?.contains("the content") == true)
+    }
+
+    @Test("In a directory the file gets its stored name")
+    func directory() throws {
+        let home = try make()
+        let folder = path(home, "out")
+        #expect(try home("file", "export", "letter", folder + "/", "--json").errorCode == "absent")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        let run = try home("file", "export", "letter", folder, "--json")
+        #expect(run.code == 0 && run.json["path"] as? String == folder + "/letter", "\(run.errorText)")
+        #expect(FileManager.default.contents(atPath: folder + "/letter") == Data(Self.content))
+        let again = try home("file", "export", "letter", folder + "/", "--json")
+        #expect(again.errorCode == "alreadyExists" && again.errorText.contains("--replace"))
+        #expect(try names(folder) == ["letter"])
+    }
+
+    @Test("--replace replaces a file completely, and nothing but a file")
+    func replace() throws {
+        let home = try make()
+        let target = try home.file("target", [UInt8](repeating: 1, count: 100_000))
+        #expect(try home("file", "export", "letter", target).code == 13)
+        #expect(FileManager.default.contents(atPath: target)?.count == 100_000)
+        #expect(try home("file", "export", "letter", target, "--replace").code == 0)
+        #expect(FileManager.default.contents(atPath: target) == Data(Self.content))
+        // A new destination needs nothing to replace.
+        #expect(try home("file", "export", "letter", path(home, "new"), "--replace").code == 0)
+        let link = path(home, "link")
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+        #expect(try home("file", "export", "letter", link, "--replace", "--json").errorCode == "refused")
+        let folder = path(home, "out")
+        try FileManager.default.createDirectory(
+            atPath: folder + "/letter", withIntermediateDirectories: true)
+        #expect(try home("file", "export", "letter", folder, "--replace", "--json").errorCode == "refused")
+        #expect(try names(folder) == ["letter"] && names(folder + "/letter").isEmpty)
+        // What cannot be read replaces nothing.
+        #expect(try home("file", "export", "none", target, "--replace").code == 3)
+        #expect(FileManager.default.contents(atPath: target) == Data(Self.content))
+        #expect(try !names(home.folder.path(percentEncoded: false)).contains { $0.hasPrefix(".tmp-") })
+    }
+
+    @Test("./- is a file of that name")
+    func dash() throws {
+        let home = try make()
+        let script = "cd \"$2\" && \"$0\" file export letter ./- --home \"$1\" && cat ./-"
+        let folder = home.folder.path(percentEncoded: false)
+        let run = try CommandRun.run("sh", ["-c", script, CommandRun.cofferPath, home.path, folder])
+        #expect(run.output == Self.content, "\(run.errorText)")
+    }
+}

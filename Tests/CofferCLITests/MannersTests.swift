@@ -1,0 +1,75 @@
+import Testing
+import TestSupport
+
+@Suite("Manners of the command")
+struct MannersTests {
+    @Test(
+        "An unknown command gets a suggestion",
+        arguments: [
+            (["tokn"], "coffer token"), (["stauts"], "coffer status"),
+            (["unlok", "--json"], "coffer unlock"),
+            (["token", "lst"], "coffer token list"), (["token", "rn"], "coffer token remove"),
+            (["get", "s", "a"], "coffer token get"), (["add", "a"], "coffer file add"),
+            (["ls"], "coffer token list or coffer file list"), (["help", "tokn"], "coffer token"),
+            (["help", "token", "gett"], "coffer token get"), (["--json", "file", "ad"], "coffer file add"),
+        ])
+    func suggestions(_ words: [String], _ expected: String) throws {
+        let run = try CommandRun.run(CommandRun.cofferPath, words)
+        #expect(run.code == 64 && run.errorText.contains("Did you mean \(expected)?"), "\(run.errorText)")
+        #expect(words.contains("--json") ? run.errorCode == "usage" : run.output.isEmpty)
+    }
+
+    @Test("A word that is near no command gets a pointer to the list, also a long or invisible one")
+    func noSuggestion() throws {
+        for word in ["nonsense-of-all-kinds", "zz", String(repeating: "token", count: 20_000), "\u{1B}[2J"] {
+            let run = try CommandRun.run(CommandRun.cofferPath, [word])
+            #expect(run.code == 64 && run.errorText.contains("Run coffer help for a list."))
+            #expect(!run.errorText.contains("\u{1B}"))
+        }
+    }
+
+    @Test("ls and rm are the same as list and remove")
+    func aliases() throws {
+        let home = try CommandHome(passcode: nil)
+        #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
+        #expect(try home("token", "ls").output == home("token", "list").output)
+        #expect(try home("token", "rm", "s", "a").code == 0)
+        let id = try home.add(try home.file("letter", [1]))
+        #expect(try home("file", "ls", "--json").output == home("file", "list", "--json").output)
+        #expect(try home("file", "rm", id).code == 0)
+        let status = try home.status()
+        #expect(status["tokens"] as? Int == 0 && status["files"] as? Int == 0)
+        let help = try CommandRun.coffer("help", "token", "rm")
+        #expect(help.code == 0 && help.text.contains("Remove a token."))
+    }
+
+    @Test("Messages name the standard streams and the program that cannot be run")
+    func names() throws {
+        let home = try CommandHome(passcode: nil)
+        #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
+        let script = "exec \"$0\" token get s a --home \"$1\" >/dev/full"
+        let full = try CommandRun.run("sh", ["-c", script, CommandRun.cofferPath, home.path])
+        #expect(full.code == 1 && full.errorText.contains("standard output"), "\(full.errorText)")
+        let id = try home.add(try home.file("letter", [1]))
+        for arguments in [["token", "refresh", "s", "a"], ["file", "view", id]] {
+            let run = try home.run(arguments + ["--", "/no/such/program", "argument"])
+            #expect(run.code == 64 && run.errorText.contains("Cannot run /no/such/program: "))
+            #expect(!run.errorText.contains("argument"))
+        }
+    }
+
+    @Test(
+        "A read-only vault directory: the message says why a passcode cannot be used",
+        .enabled(if: Namespace.isAvailable))
+    func readOnlyDirectory() throws {
+        let home = try CommandHome()
+        let script = """
+            mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" || exit 99
+            echo 2468 | "$0" token list --passcode-fd 0 --home "$1"
+            """
+        let run = try Namespace.run(script, [home.path])
+        #expect(run.code == 1 && run.errorText.contains("every attempt at a passcode"), "\(run.errorText)")
+        #expect(run.errorText.contains(home.path) && run.errorText.contains("Read-only file system"))
+        #expect(try home.status()["attemptsLeft"] as? Int == 10)
+    }
+}

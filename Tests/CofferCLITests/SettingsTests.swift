@@ -1,0 +1,86 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("coffer settings")
+struct SettingsTests {
+    @Test("The settings are shown without a passcode, as init made them")
+    func shown() throws {
+        let home = try CommandHome(
+            passcode: "837165", "--policy", "digits", "--minimum-length", "6", "--deny-common",
+            "--attempt-delays", "off", "--inactivity", "reboot")
+        let run = try home.run(["settings", "--json"], passcode: "")
+        #expect(run.code == 0 && run.json.count == 6, "\(run.errorText)")
+        #expect(run.json["policy"] as? String == "digits" && run.json["minimumLength"] as? Int == 6)
+        #expect(run.json["denyCommon"] as? Bool == true && run.json["deniedPasscodes"] as? Int == 0)
+        #expect(run.json["attemptDelays"] as? Bool == false && run.json["inactivityMinutes"] is NSNull)
+        let text = try home.run(["settings"], passcode: "").text
+        #expect(text.contains("policy: digits\n") && text.contains("inactivityMinutes: until a reboot\n"))
+    }
+
+    @Test("To tighten needs no passcode, and the rules hold from the next change on")
+    func tighter() throws {
+        let home = try CommandHome(passcode: "2468")
+        let list = try home.file("denied", Array("60221408\n".utf8))
+        let run = try home.run(
+            [
+                "settings", "--json", "--policy", "digits", "--minimum-length", "8", "--deny-common", "on",
+                "--deny-file", list, "--inactivity", "2",
+            ], passcode: "")
+        #expect(run.code == 0 && run.json["minimumLength"] as? Int == 8, "\(run.errorText)")
+        #expect(run.json["inactivityMinutes"] as? Int == 2 && run.json["deniedPasscodes"] as? Int == 1)
+        #expect(try home.status()["inactivityMinutes"] as? Int == 2)
+        for passcode in ["2468135", "12345678", "60221408", "abcdefgh"] {
+            #expect(try home.run(["passcode", "change"], new: passcode).code == 11, "\(passcode)")
+        }
+        #expect(try home.run(["passcode", "change"], new: "83716529").code == 0)
+    }
+
+    @Test(
+        "To loosen needs the passcode; without it nothing changes, and a wrong one counts",
+        arguments: [
+            ["--policy", "none"], ["--minimum-length", "3"], ["--deny-common", "off"],
+            ["--attempt-delays", "off"], ["--inactivity", "11"], ["--inactivity", "reboot"],
+            ["--inactivity", "1", "--minimum-length", "3"],
+        ])
+    func looser(_ options: [String]) throws {
+        let home = try CommandHome(passcode: "837165", "--policy", "digits", "--deny-common")
+        let before = try home.run(["settings"], passcode: "").text
+        let none = try home.run(["settings", "--json"] + options, passcode: "")
+        #expect(none.code == 4 && none.errorCode == "locked" && none.errorText.contains("--passcode-fd"))
+        #expect(try home.run(["settings"] + options, passcode: "000000").code == 5)
+        #expect(try home.status()["attemptsLeft"] as? Int == 9)
+        #expect(try home.run(["settings"], passcode: "").text == before)
+        let run = try home.run(["settings"] + options)
+        #expect(run.code == 0 && run.text != before, "\(run.errorText)")
+        #expect(try home.run(["settings"], passcode: "").text == run.text)
+    }
+
+    @Test("An unlocked vault is not enough to loosen; without a passcode nothing needs one")
+    func unlocked() throws {
+        let home = try CommandHome()
+        let isHeld = try home("unlock", "--json").json["held"] as? Bool == true
+        let run = try home.run(["settings", "--inactivity", "reboot"], passcode: "")
+        #expect(run.code == 4)
+        if isHeld {
+            #expect(try home.run(["settings", "--inactivity", "1"], passcode: "").code == 0)
+            #expect(try home.status()["state"] as? String == "locked")
+        }
+        let open = try CommandHome(passcode: nil)
+        #expect(try open("settings", "--inactivity", "reboot", "--attempt-delays", "off").code == 0)
+    }
+
+    @Test(
+        "Wrong values change nothing",
+        arguments: [
+            ["--policy", "letters"], ["--minimum-length", "0"], ["--minimum-length", "129"],
+            ["--inactivity", "0"], ["--inactivity", "soon"], ["--attempt-delays", "maybe"],
+            ["--deny-common", "x"], ["--deny-file", "-"],
+        ])
+    func wrong(_ options: [String]) throws {
+        let home = try CommandHome()
+        let before = try home.run(["settings"], passcode: "").text
+        #expect(try home.run(["settings"] + options).code == 64)
+        #expect(try home.run(["settings"], passcode: "").text == before)
+    }
+}

@@ -1,0 +1,94 @@
+import CofferEngine
+import Foundation
+import Testing
+import TestSupport
+
+@Suite("Times on the command line")
+struct TimeArgumentTests {
+    /// The time at which a token expires that was stored with this `--expires`; `nil` if it was refused.
+    private func expiry(_ home: CommandHome, _ text: String) throws -> Date? {
+        let put = try home("token", "put", "s", "a", "--expires", text, "--json", input: [1])
+        guard put.code == 0 else {
+            #expect(put.code == 64 && put.errorCode == "invalidInput", "\(text): \(put.errorText)")
+            return nil
+        }
+        let tokens = try home("token", "list", "--json").json["tokens"] as? [[String: Any]]
+        let shown = try #require(tokens?.first?["expires"] as? String)
+        return try Date(shown, strategy: .iso8601)
+    }
+
+    @Test("Durations count from now")
+    func durations() throws {
+        let home = try CommandHome(passcode: nil)
+        for (text, seconds) in [
+            ("30s", 30), ("10m", 600), ("1h", 3600), ("90d", 7_776_000), ("2w", 1_209_600), ("1h30m", 5400),
+            ("1d12h", 129_600), ("1w1d1h1m1s", 694_861), ("0s", 0), ("PT10M", 600), ("P90D", 7_776_000),
+            ("P1DT12H", 129_600), ("P1W", 604_800), ("36500d", 3_153_600_000),
+        ] as [(String, Double)] {
+            let before = Date()
+            let date = try #require(try expiry(home, text), "\(text)")
+            // The list shows whole seconds.
+            #expect(date >= before + seconds - 1 && date <= Date() + seconds + 1, "\(text)")
+        }
+    }
+
+    @Test("A day begins at midnight in UTC; a date with a time has a zone")
+    func dates() throws {
+        let home = try CommandHome(passcode: nil)
+        for (text, date) in [
+            ("2027-01-31", "2027-01-31T00:00:00Z"), ("2028-02-29", "2028-02-29T00:00:00Z"),
+            ("2027-01-31T12:00:00Z", "2027-01-31T12:00:00Z"),
+            ("2027-01-31T12:00:00+01:00", "2027-01-31T11:00:00Z"),
+        ] {
+            #expect(try expiry(home, text) == Date(date, strategy: .iso8601), "\(text)")
+        }
+    }
+
+    @Test(
+        "Anything else is refused, and nothing is stored",
+        arguments: [
+            "", "3600", "10", "m", "10x", "10M", "1m1h", "1m1m", "1.5h", "-5m", "+5m", "5 m", "10m ",
+            "tomorrow",
+            "36501d", "99999999999w", "9999999999w", "P", "PT", "P1M", "P1Y", "PT1", "P1H", "1h30",
+            "2027-02-29",
+            "2027-13-01", "2027-1-31", "27-01-31", "1969-12-31", "2262-01-01", "٣m",
+        ])
+    func refused(_ text: String) throws {
+        let home = try CommandHome(passcode: nil)
+        let run = try home("token", "put", "s", "a", "--expires=\(text)", "--json", input: [1])
+        #expect(run.code == 64 && run.errorCode != nil, "\(run.text)")
+        #expect(try home.status()["tokens"] as? Int == 0)
+    }
+
+    @Test("--expires-in takes the same, and seconds")
+    func expiresIn() throws {
+        let home = try CommandHome(passcode: nil)
+        #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
+        for (text, code) in [
+            ("3600", 0), ("1h", 0), ("2250-01-01", 0), ("0", 0), ("2001-01-01", 64), ("3153600001", 64),
+            ("soon", 64),
+        ] as [(String, Int32)] {
+            let run = try home.run(
+                ["token", "refresh", "s", "a", "--expires-in", text, "--", "printf", "new"])
+            #expect(run.code == code, "\(text): \(run.errorText)")
+        }
+    }
+
+    @Test("--for takes the same, and seconds", .enabled(if: KernelKeyring.isAvailable))
+    func unlockFor() throws {
+        let home = try CommandHome()
+        let key = "coffer:\(try #require(try home.status()["vaultID"] as? String)):whenUnlockedThisDeviceOnly"
+        // The kernel's list shows whole hours and minutes.
+        for (text, range) in [("120", 60...120), ("10m", 500...600), ("1h30m", 3600...5400)] {
+            #expect(try home("unlock", "--for", text).code == 0)
+            let left = try #require(KernelKeys.secondsLeft(key))
+            #expect(range.contains(left), "\(text): \(left)")
+        }
+        let tomorrow = (Date() + 86_400).formatted(.iso8601)
+        #expect(try home("unlock", "--for", tomorrow).code == 0)
+        #expect(try #require(KernelKeys.secondsLeft(key)) > 80_000)
+        for text in ["2001-01-01", "0m", "69y", "36500d"] {
+            #expect(try home("unlock", "--for", text).code == 64, "\(text)")
+        }
+    }
+}

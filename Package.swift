@@ -49,6 +49,8 @@ let package = Package(
         .target(name: "CSHA2", publicHeadersPath: "."),
         // The arguments of main without /proc: C, because Swift has no attribute for a section.
         .target(name: "CArguments", publicHeadersPath: "."),
+        // SQLite's page cache, wrapped: C, because it is installed before main and on the path of every page.
+        .target(name: "CPageCache", dependencies: ["CSQLite"], publicHeadersPath: "."),
 
         // Shared by every layer: the error type, text as bytes, hexadecimal text, and JSON.
         .target(name: "CofferBase", swiftSettings: shared),
@@ -75,7 +77,7 @@ let package = Package(
         .target(
             name: "CofferEngineSQLite",
             dependencies: [
-                "CofferBase", "CofferEngine", "COpenSSL", "CSQLite",
+                "CofferBase", "CofferEngine", "COpenSSL", "CPageCache", "CSQLite",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

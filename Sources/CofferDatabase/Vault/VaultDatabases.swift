@@ -21,13 +21,12 @@ public import GRDB
 /// unlock. A queue or pool keeps its vault alive.
 ///
 /// SQLite asks Coffer through its progress handler (`sqlite3_progress_handler`) whether a statement may
-/// continue. A program that sets its own progress handler replaces Coffer's: a statement that is running then
-/// continues after the lock, with the pages that SQLite has in memory.
-///
-/// Two operations can still read the pages in memory until the transaction or the snapshot ends: GRDB's
-/// `backup(to:)` from a snapshot or from a transaction that has begun, and a transaction of another database
-/// to which this one is attached. Release snapshots when the vault locks. A transaction in which a write was
-/// interrupted ends with SQLite's “abort”, which ``EncryptedDatabase/failure(_:)`` turns into `cancelled`.
+/// continue, and fetches pages that it has in memory through a page cache that Coffer wraps, so that a backup
+/// and a transaction of another database, to which this one is attached, get no page either. A program that
+/// replaces the progress handler or SQLite's page cache (`SQLITE_CONFIG_PCACHE2`) loses these guarantees. The
+/// pages stay in memory until the database and its snapshots are released: release snapshots when the vault
+/// locks. A transaction in which a write was interrupted ends with SQLite's “abort”, which
+/// ``EncryptedDatabase/failure(_:)`` turns into `cancelled`.
 ///
 /// To close a database yourself, call ``close(_:)``. After GRDB's own `close()`, reading through the closed
 /// queue or pool ends the process; getting the database again opens it. Wiping the vault destroys every

@@ -17,6 +17,8 @@ final class KeyEntry: Sendable {
     /// The size of SQLCipher's plaintext header; 0 for none.
     let plaintextHeader: Int
     private let revoked = Atomic(false)
+    /// The pages that SQLite keeps in memory for connections under this key.
+    let cachedPages = CachedPages()
     private let isFirstOpen = Atomic(false)
 
     private struct State: ~Copyable {
@@ -67,6 +69,7 @@ final class KeyEntry: Sendable {
 
     func revoke() {
         revoked.store(true, ordering: .releasing)
+        cachedPages.revoke()
         state.withLock { state in
             state.secret = nil
             state.keys = nil

@@ -64,6 +64,8 @@ import CSQLite
         var methods = sqlite3_io_methods()
         methods.iVersion = 2
         unsafe methods.xClose = { file in
+            // SQLite also closes a database's file for which it could not create a page cache.
+            CachedPages.expectNone()
             let result = unsafe EncryptedMethods.with(file) { $0.close() }
             unsafe Unmanaged<EncryptedFile>.fromOpaque(
                 EncryptedMethods.header(file.unsafelyUnwrapped).pointee.object.unsafelyUnwrapped

@@ -50,6 +50,7 @@ import Glibc
             return SQLITE_CANTOPEN
         }
         unsafe EncryptedMethods.attach(object, to: file, registered.methods)
+        main?.entry.cachedPages.expectNext()
         return SQLITE_OK
     }
 

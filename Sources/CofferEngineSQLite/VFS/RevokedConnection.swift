@@ -30,6 +30,7 @@ import Synchronization
         switch error.extendedResultCode.rawValue {
         case SQLITE_IOERR_AUTH_CODE, SQLITE_AUTH_USER_CODE: true
         case SQLITE_ERROR: error.message.map { $0.utf8.elementsEqual(message.utf8) } ?? false
+        case SQLITE_NOMEM: CachedPages.refusedLately
         case SQLITE_INTERRUPT:
             error.sql.map { wasInterrupted(Array($0.utf8)) } ?? false
         default: false

@@ -36,7 +36,7 @@
             case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":
                 CofferError(.noSecretService, "There is no Secret Service on the session bus.")
             case let name where name.utf8.hasPrefix("org.freedesktop.DBus.Error.Spawn."):
-                CofferError(.noSecretService, "The Secret Service of this session does not start.")
+                CofferError(.noSecretService, "This session's Secret Service did not start.")
             case "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Disconnected": interrupted
             case "org.freedesktop.DBus.Error.Timeout", "org.freedesktop.DBus.Error.TimedOut": timedOut
             case "org.freedesktop.Secret.Error.IsLocked":

@@ -99,7 +99,7 @@ package struct DatabaseCopy: ~Copyable {
     private static let unfinished: FilePath = "database"
 
     private static func exists(_ path: FilePath) -> CofferError {
-        CofferError(.alreadyExists, "\(path) exists already.")
+        CofferError(.alreadyExists, "\(path) already exists.")
     }
 
     private static func openFolder(_ folder: FilePath) throws(CofferError) -> Descriptor {

@@ -17,8 +17,8 @@ package enum SQLiteFailure {
         case SQLITE_IOERR_DATA_CODE:
             return CofferError(
                 .corrupt,
-                "A page of the database, or of the journal or WAL beside it, is damaged or was changed: keep "
-                    + "the files as they are, and restore a copy in their place.")
+                "A page of the database, or of the journal or WAL beside it, is damaged or was changed: move "
+                    + "these files elsewhere unchanged, and restore a backup.")
         case SQLITE_IOERR_AUTH_CODE, SQLITE_AUTH_USER_CODE:
             return CofferError(.locked, "The database's key was revoked: unlock the vault and open it again.")
         case SQLITE_READONLY_ROLLBACK_CODE:
@@ -30,7 +30,7 @@ package enum SQLiteFailure {
         case SQLITE_READONLY_DBMOVED_CODE:
             return CofferError(
                 .conflict,
-                "The file of the database was moved, removed or replaced since it was opened: open it again.")
+                "The database file was moved, removed or replaced since it was opened: open it again.")
         case SQLITE_READONLY_CANTINIT_CODE, SQLITE_READONLY_DIRECTORY_CODE: return UnopenedFile.readOnlyFolder
         case SQLITE_READONLY_GEOMETRY_CODE:
             return CofferError(

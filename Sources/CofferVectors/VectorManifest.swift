@@ -39,13 +39,13 @@ package struct VectorManifest: Sendable {
         }
         for set in sets {
             guard let set = set.object, let name = set["name"]?.string, let files = set["files"]?.array else {
-                throw CofferError(.corrupt, "A set of the manifest is incomplete.")
+                throw CofferError(.corrupt, "A set in the manifest is incomplete.")
             }
             let commit = set["commit"]?.string ?? ""
             let source = commit.isEmpty ? name : "\(name)@\(commit.prefix(7))"
             for file in files {
                 guard let entry = file.object.flatMap({ Self.entry($0, source: source) }) else {
-                    throw CofferError(.corrupt, "An entry of the manifest is incomplete.")
+                    throw CofferError(.corrupt, "An entry in the manifest is incomplete.")
                 }
                 entries.append(entry)
             }

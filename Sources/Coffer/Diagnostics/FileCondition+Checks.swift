@@ -19,7 +19,7 @@ extension FileCondition {
             found.append(
                 SecurityCheck(
                     "file-index", .missing,
-                    "The index of files does not list \(Self.named(unlisted)): it is damaged or older than "
+                    "The file index does not list \(Self.named(unlisted)): it is damaged or older than "
                         + "they are, or another program put them there.",
                     remedy: .verifyAndReindexFiles))
         }

@@ -14,11 +14,11 @@ public struct PasscodeStrength: Sendable, Equatable {
         public let passcodes: String
         /// The number of passcodes of this kind.
         public let count: Double
-        /// The seconds to try all of them on one core of this machine; on average, half of that suffices.
+        /// The time in seconds to try them all on one core of this machine; on average, half that is enough.
         public let seconds: Double
     }
 
-    /// The seconds for one guess at this vault's cost, measured now on one core of this machine.
+    /// The time in seconds for one guess at this vault's cost, measured now on one core of this machine.
     public let secondsPerGuess: Double
     /// The requirement of the passcode policy, as text.
     public let requirement: String

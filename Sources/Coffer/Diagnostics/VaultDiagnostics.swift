@@ -229,7 +229,7 @@ extension Vault {
         }
         guard ViewCopyDirectory.hasSharedMemory else {
             return SecurityCheck(
-                "view-copies", .missing, "There is no directory in memory: files cannot be viewed.")
+                "view-copies", .missing, "No in-memory file system is available: files cannot be viewed.")
         }
         return SecurityCheck(
             "view-copies", .ok, "View copies are in a private directory under /dev/shm, in memory.")

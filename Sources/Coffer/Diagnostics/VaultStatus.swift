@@ -29,7 +29,7 @@ public struct VaultStatus: Sendable, Equatable {
     public var hasPasscode = false
     /// The number of wrong passcodes left before everything is erased; `nil` without a passcode.
     public var attemptsLeft: Int?
-    /// The minutes without use until the vault locks, rounded up; `nil` if inactivity does not lock it.
+    /// The minutes of inactivity before the vault locks, rounded up; `nil` if inactivity does not lock it.
     public var inactivityMinutes: Int?
     /// The time until the keys in the kernel keyring are gone, if no program uses them meanwhile; `nil` if
     /// there are none, if they stay until a reboot, and without a passcode.

@@ -1,4 +1,4 @@
-/// The state of the container of a file that the index lists.
+/// The state of an indexed file's container.
 public enum FileState: String, Sendable {
     /// The container exists.
     case stored

@@ -18,7 +18,7 @@ final class LockMonitor: Sendable {
     ///
     /// - Parameters:
     ///   - sources: The buses to listen to.
-    ///   - inactivity: Seconds without use until the vault locks; `nil` for never.
+    ///   - inactivity: The seconds of inactivity before the vault locks; `nil` for never.
     ///   - act: Called for each signal.
     ///   - checkKernelKeys: Called at short intervals; returns `false` once the vault object no longer
     ///     exists.

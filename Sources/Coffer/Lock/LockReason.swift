@@ -2,7 +2,7 @@
 public enum LockReason: String, Sendable, CaseIterable {
     /// `lock()` or `close()` was called.
     case requested = "asked"
-    /// The inactivity time passed without use.
+    /// The vault was not used for the inactivity time.
     case inactivity = "idle"
     /// The kernel keyring dropped the keys that were cached there: they expired, or another process removed
     /// them.
@@ -21,7 +21,7 @@ public enum LockReason: String, Sendable, CaseIterable {
     case shutdown
     /// The desktop session is ending.
     case sessionEnd
-    /// The user's collection of the Secret Service was locked.
+    /// The user's Secret Service collection was locked.
     case collectionLock
     /// A bus that this process listened to is gone, so its lock signals can no longer be received.
     case busLost

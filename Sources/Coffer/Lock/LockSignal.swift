@@ -8,7 +8,7 @@ enum LockSignal: Equatable {
     /// Every key is evicted, as at a logout.
     case close(LockReason)
     case awake
-    /// A collection of the Secret Service reports that it is locked.
+    /// A Secret Service collection reports that it is locked.
     case collectionLocked(path: String)
     /// A collection changed; the signal does not say how.
     case collectionChanged(path: String)

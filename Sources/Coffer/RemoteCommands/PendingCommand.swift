@@ -9,7 +9,7 @@ struct PendingCommand: Equatable {
     /// SHA-256 of all bytes of the command, in hexadecimal.
     let digest: String
     let scope: WipeScope
-    /// The reason for the receipt; at most 255 bytes, the maximum in a tombstone.
+    /// The reason that the receipt states; at most 255 bytes, the maximum in a tombstone.
     let reason: String
     /// Seconds since 1970.
     let expires: UInt64

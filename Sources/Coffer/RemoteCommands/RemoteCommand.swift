@@ -24,7 +24,7 @@ public struct RemoteCommand: Sendable, Hashable {
     public let issued: Date
     /// The time from which the command is no longer valid, in whole seconds.
     public let expires: Date
-    /// The reason for the receipt; up to 1024 bytes of UTF-8 without control characters.
+    /// The reason that the receipt states; up to 1024 bytes of UTF-8 without control characters.
     public let reason: String
 
     /// Creates a command from its parts.
@@ -35,7 +35,7 @@ public struct RemoteCommand: Sendable, Hashable {
     ///   - counter: 1 to 2^64 - 2, greater than in every earlier command, such as the time in milliseconds.
     ///   - issued: The time of issue.
     ///   - expires: The time from which the command is no longer valid.
-    ///   - reason: The reason for the receipt.
+    ///   - reason: The reason that the receipt states.
     public init(
         _ action: RemoteCommand.Action, for target: RemoteCommand.Target, counter: UInt64, issued: Date,
         expires: Date,

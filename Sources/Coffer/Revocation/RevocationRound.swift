@@ -49,7 +49,7 @@ struct RevocationRound {
     ) -> Swift.Result<RevocationOutcome, CofferError> {
         if let read = order.read, let refusal = refusal(of: read) { return refusal }
         guard !isHeldUp || !order.waitsItsTurn else {
-            return .failure(CofferError(.busy, "An order with a lower counter is not carried out yet."))
+            return .failure(CofferError(.busy, "An order with a lower counter has not been carried out yet."))
         }
         let result = attempt(.order(order.bytes))
         switch result {

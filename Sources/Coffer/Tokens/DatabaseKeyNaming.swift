@@ -9,7 +9,7 @@ package import SystemPackage
 package enum DatabaseKeyNaming {
     /// The service under which the keys are stored.
     package static let service = "coffer.soups"
-    /// The directory of the databases inside the vault.
+    /// The directory inside the vault that holds the databases.
     package static let directory: FilePath = "soups"
     /// The suffix of a database's file name.
     package static let suffix = ".db"

@@ -66,6 +66,6 @@ struct StorageMigrator {
     }
 
     private static var differs: CofferError {
-        CofferError(.inputOutput, "The copied items differ from the originals; nothing was changed.")
+        CofferError(.inputOutput, "The copies differ from the originals; the vault still uses the originals.")
     }
 }

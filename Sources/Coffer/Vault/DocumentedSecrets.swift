@@ -36,7 +36,7 @@ public struct DocumentedSecrets: Sendable {
 
     private static func id(_ sort: String, _ name: String) throws(CofferError) -> TokenID {
         guard (1...512).contains(name.utf8.count) else {
-            throw CofferError(.invalidInput, "The name of a kept secret must be 1 to 512 bytes long.")
+            throw CofferError(.invalidInput, "The name of a stored secret must be 1 to 512 bytes long.")
         }
         return try TokenID(service: service, account: "\(sort)/\(name)", kind: .other)
     }
@@ -54,7 +54,7 @@ public struct DocumentedSecrets: Sendable {
         } catch {
             guard error.code == .conflict else { throw error }
             throw CofferError(
-                .alreadyExists, "A kept secret with this name already exists and is not replaced.")
+                .alreadyExists, "A stored secret already has this name; it was not replaced.")
         }
     }
 
@@ -155,7 +155,7 @@ public struct DocumentedSecrets: Sendable {
             let keySize = attributes[Attribute.keySize].flatMap({ Int($0) })
         else {
             throw CofferError(
-                .corrupt, "The parameters of a kept device key are damaged.", remedy: .restoreVault)
+                .corrupt, "The parameters of a stored device key are damaged.", remedy: .restoreVault)
         }
         return try Insecure.PBKDF2CBC.Parameters(
             digest: digest, salt: salt, rounds: rounds, keySize: keySize)

@@ -11,7 +11,7 @@ extension Vault {
     /// - Parameters:
     ///   - scope: The part of the vault to erase.
     ///   - location: The vault's directory.
-    ///   - reason: The reason for the receipt.
+    ///   - reason: The reason that the receipt states.
     ///   - clock: The clock to use.
     /// - Returns: A receipt of the removed items.
     /// - Throws: `notInitialised`, `wiped`, `refused`; otherwise as ``wipe(_:reason:)``.
@@ -22,14 +22,14 @@ extension Vault {
         try await startWipe(scope, at: location, reason: reason, clock: clock).receipt
     }
 
-    /// Starts to erase the vault at `location` without opening it; returns the running wipe.
+    /// Starts erasing the vault at `location` without opening it; returns the running wipe.
     ///
     /// - Parameters:
     ///   - scope: The part of the vault to erase.
     ///   - location: The vault's directory.
-    ///   - reason: The reason for the receipt.
+    ///   - reason: The reason that the receipt states.
     ///   - clock: The clock to use.
-    /// - Returns: The wipe, which runs to its end even if it is not awaited.
+    /// - Returns: The wipe, which runs to completion even if you do not await it.
     public static func startWipe(
         _ scope: WipeScope = .all, at location: VaultLocation, reason: String = "asked for",
         clock: VaultClock = .system
@@ -58,7 +58,7 @@ extension Vault {
     ///
     /// - Parameters:
     ///   - scope: The part of the vault to erase.
-    ///   - reason: The reason for the receipt.
+    ///   - reason: The reason that the receipt states.
     /// - Returns: A receipt of the removed items.
     /// - Throws: `readOnly`; `busy` for the scope `tokens`, if another process holds the lock for too long;
     ///   for a namespace `notInitialised` and `wiped` if that is its state; otherwise the error that
@@ -70,12 +70,12 @@ extension Vault {
         try await startWipe(scope, reason: reason).receipt
     }
 
-    /// Starts to erase this vault, or a part of it, as ``wipe(_:reason:)`` does; returns the running wipe.
+    /// Starts erasing this vault, or a part of it, as ``wipe(_:reason:)`` does; returns the running wipe.
     ///
     /// - Parameters:
     ///   - scope: The part of the vault to erase.
-    ///   - reason: The reason for the receipt.
-    /// - Returns: The wipe, which runs to its end even if it is not awaited.
+    ///   - reason: The reason that the receipt states.
+    /// - Returns: The wipe, which runs to completion even if you do not await it.
     public func startWipe(_ scope: WipeScope = .all, reason: String = "asked for") -> WipeOperation {
         let core = core
         return WipeOperation { report async throws(CofferError) in

@@ -79,7 +79,7 @@ struct VaultEraser {
     ///
     /// - Parameters:
     ///   - scope: The part of the vault to erase.
-    ///   - reason: The reason for the receipt.
+    ///   - reason: The reason that the receipt states.
     ///   - core: The open vault that starts the wipe; `nil` if the vault is not open.
     /// - Returns: A receipt of the removed items.
     /// - Throws: As ``Vault/wipe(_:reason:)``.

@@ -18,7 +18,7 @@ struct WipeTarget {
     /// Those of ``ids`` that come from files with the right magic in the vault's directory.
     private(set) var named: [VaultID] = []
     /// Whether the directory contains a vault: a file in it begins with one of Coffer's magics. A name alone
-    /// is no evidence.
+    /// is not evidence.
     private(set) var isVault: Bool
 
     private static let stateTrace = Trace(name: VaultStateFile.fileName, magic: FileMagic.state, idOffset: 16)
@@ -102,7 +102,7 @@ struct WipeTarget {
     func refusal(at path: FilePath) -> CofferError {
         CofferError(
             damage?.code ?? .notInitialised,
-            "No file in \(path) begins like one of a vault, so nothing was changed."
+            "No file in \(path) begins like a vault file, so nothing was changed."
                 + (damage.map { " \($0.message)" } ?? ""),
             remedy: .removeDirectory, systemError: damage?.systemError)
     }

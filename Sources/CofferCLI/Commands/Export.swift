@@ -61,7 +61,7 @@ struct ExportPassphrase: ParsableArguments {
     func current() throws(CofferError) -> Passcode {
         try Passcode(
             PasscodeInput.readRequired(
-                passphraseFd, prompt: "Passphrase of the export: ", option: "--passphrase-fd"))
+                passphraseFd, prompt: "Export passphrase: ", option: "--passphrase-fd"))
     }
 
     /// Reads a new passphrase. On a terminal, the user types it twice.

@@ -91,7 +91,7 @@ struct FileView: AsyncParsableCommand {
         if isPrivate, try !MountNamespace.isPossible() {
             throw CofferError(
                 .unsupported,
-                "This host allows this user no mount namespace: view the file without --private, or "
+                "This user may not create mount namespaces here: view the file without --private, or "
                     + "with --descriptor.")
         }
     }

@@ -114,7 +114,7 @@ struct KeptSecret: ParsableArguments {
 
     func check() throws(CofferError) {
         guard ProgramArguments.isText(stored ?? "") else {
-            throw CofferError(.invalidInput, "The name of a kept secret must be UTF-8.")
+            throw CofferError(.invalidInput, "The name of a stored secret must be valid UTF-8.")
         }
         guard stored != nil || !create else {
             throw CofferError(.invalidInput, "--create requires --stored.")
@@ -122,6 +122,6 @@ struct KeptSecret: ParsableArguments {
     }
 
     static var none: CofferError {
-        CofferError(.absent, "The vault keeps no secret with this name. Create one with --create.")
+        CofferError(.absent, "The vault has no secret with this name. Create one with --create.")
     }
 }

@@ -37,7 +37,7 @@ struct RemoteWipeVerify: AsyncParsableCommand {
             }
             _ = try await VaultOpener.vault(global).verify(order)
         } else if receipt != nil {
-            // The wipe is done, so it is no error if the command has expired since.
+            // The wipe is done, so it is not an error if the command has expired since.
             try order.check(signedBy: keys, at: order.content.issued)
         } else {
             try order.check(signedBy: keys)

@@ -83,7 +83,7 @@ struct PendingChoice: ParsableArguments {
     var none: CofferError {
         guard fingerprint != nil else {
             return CofferError(
-                .absent, "No value with this name waits to be accepted. See coffer token list.")
+                .absent, "No value with this name is waiting to be accepted. See coffer token list.")
         }
         return CofferError(
             .absent,

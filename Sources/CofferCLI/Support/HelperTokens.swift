@@ -1,7 +1,7 @@
 import Coffer
 import CofferBase
 
-/// Access to tokens for the credential helpers of other programs.
+/// Token access for the credential helpers that other programs run.
 extension TokenStore {
     /// Returns the descriptions of all readable tokens, so that a damaged token does not prevent a helper
     /// from using another one. Prints a message if any token is damaged.

@@ -64,7 +64,7 @@ enum SecretJSON {
         init(_ bytes: Span<UInt8>) { self.bytes = bytes }
 
         private static var malformed: CofferError {
-            CofferError(.invalidInput, "The input is not a JSON object of texts.")
+            CofferError(.invalidInput, "The input must be a JSON object whose values are strings.")
         }
 
         mutating func object() throws(CofferError) -> [[UInt8]: Token] {

@@ -78,7 +78,7 @@ public struct WrappedKey: Sendable, Equatable {
         }
         guard bytes[0] == algorithm else {
             throw CofferError(
-                .unsupportedVersion, "A key is wrapped by an algorithm that this release does not support.")
+                .unsupportedVersion, "A key is wrapped with an algorithm that this release does not support.")
         }
         guard bytes[1] | bytes[2] | bytes[3] == 0, bytes.bigEndian(UInt32.self, at: 4) >= 1 else {
             throw CofferError(.corrupt, "A wrapped key is damaged.")

@@ -113,7 +113,7 @@ public enum EncryptedDatabase {
         guard !path.isEmpty else { throw CofferError(.invalidInput, "The database's path is empty.") }
         guard path != ":memory:" else {
             throw CofferError(
-                .invalidInput, "A database in memory is not encrypted: open GRDB's own DatabaseQueue().")
+                .invalidInput, "An in-memory database is not encrypted: open GRDB's own DatabaseQueue().")
         }
         guard !path.isAbsolute else { return path }
         guard let folder = Environment.workingDirectory else {

@@ -37,7 +37,7 @@ extension JSONValue {
         do {
             return try decoder.decode(type, from: data)
         } catch {
-            throw CofferError(.invalidInput, "The document is not a \(type)\(Self.place(of: error)).")
+            throw CofferError(.invalidInput, "The document is not a valid \(type)\(Self.place(of: error)).")
         }
     }
 

@@ -74,8 +74,8 @@ public struct QuerySpec: Sendable, Hashable {
     /// - Parameters:
     ///   - begin: The smallest value; `nil` for no bound.
     ///   - end: The largest value; `nil` for no bound. With neither, the query finds every entry.
-    ///   - path: An index path; also the order, unless `orderPath` is set.
-    ///   - orderPath: An index path.
+    ///   - path: An index path. The results are ordered by it unless `orderPath` is set.
+    ///   - orderPath: The index path to order by; `nil` orders by `path`.
     ///   - order: The direction.
     ///   - pageSize: At least 1.
     /// - Returns: The query.
@@ -94,8 +94,8 @@ public struct QuerySpec: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - pattern: The pattern; see ``literal(_:)``.
-    ///   - path: An index path; also the order, unless `orderPath` is set.
-    ///   - orderPath: An index path.
+    ///   - path: An index path. The results are ordered by it unless `orderPath` is set.
+    ///   - orderPath: The index path to order by; `nil` orders by `path`.
     ///   - order: The direction.
     ///   - pageSize: At least 1.
     /// - Returns: The query.

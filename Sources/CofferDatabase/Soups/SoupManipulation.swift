@@ -33,7 +33,7 @@ extension SoupStore {
             var last = try writer.lastID()
             return try documents.map { document in
                 guard case .object(var fields) = document else {
-                    throw CofferError(.invalidInput, "An entry of a soup must be a JSON object.")
+                    throw CofferError(.invalidInput, "A soup entry must be a JSON object.")
                 }
                 let known = try external?.find(document, db) ?? (external == nil ? document.soupEntryID : nil)
                 let created = try known.flatMap { try writer.created($0) }

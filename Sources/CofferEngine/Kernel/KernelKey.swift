@@ -17,7 +17,7 @@ package struct KernelKey: Sendable, Equatable {
             unsafe clinux_keyctl_read(number, $0.baseAddress, UInt($0.count))
         }
         guard read >= 0 else { return try KernelKeyring.missing() }
-        guard read == size else { throw CofferError(.busy, "A key of the kernel keyring is being changed.") }
+        guard read == size else { throw CofferError(.busy, "A key in the kernel keyring is being changed.") }
         return secret
     }
 

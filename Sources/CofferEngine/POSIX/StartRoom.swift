@@ -81,7 +81,7 @@ package enum StartRoom {
             guard copy >= 0 else {
                 throw CofferError(
                     .refused,
-                    "This process may not open enough files: raise the limit of descriptors (ulimit -n).",
+                    "This process may not open enough files: raise the descriptor limit (ulimit -n).",
                     systemError: Errno.current)
             }
             copies.append(copy)
@@ -99,7 +99,7 @@ package enum StartRoom {
         guard Threads.canStart(threads) else {
             throw CofferError(
                 .refused,
-                "This process may not start enough threads: raise the limit of processes (ulimit -u).")
+                "This process may not start enough threads: raise the process limit (ulimit -u).")
         }
     }
 

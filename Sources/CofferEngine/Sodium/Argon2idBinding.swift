@@ -15,7 +15,7 @@ package enum Argon2idBinding {
         guard salt.count == saltSize, output.count >= 16, passes >= 1, memoryBytes >= 8192 else {
             throw CofferError(
                 .invalidInput,
-                "Argon2id requires a 16-byte salt, 16 bytes of output and 8 KiB of memory at least.")
+                "Argon2id requires a 16-byte salt, 16 bytes of output and at least 8 KiB of memory.")
         }
         let lengths = (UInt64(output.count), UInt64(secret.count))
         let status = unsafe output.withPointer { target in

@@ -20,7 +20,7 @@ final class DatabaseFile: EncryptedFile {
         let lockPeriod: Int
     }
     private(set) var validWAL: ValidWAL?
-    /// Whether this connection has opened or written some part of the database, its journal or its WAL.
+    /// Whether this connection has decrypted, verified or written part of the database, journal or WAL.
     var isProven: Bool { proven != nil }
     /// The plaintext bytes under which such a part was last opened or written.
     private var proven: [UInt8]?

@@ -97,8 +97,8 @@ import Synchronization
         unsafe schema.map { unsafe CText.bytes($0).elementsEqual("main".utf8) } ?? false
     }
 
-    /// Ends all statements and drops all data that they could still read. No statement continues, SQLite asks
-    /// the authorizer again about each of them, and it drops the temporary tables.
+    /// Resets all running statements and drops the temporary tables, so that no statement can read further
+    /// data. Before a statement runs again, SQLite asks the authorizer again.
     package static func empty(_ db: Database) {
         guard let connection = unsafe db.sqliteConnection else { return }
         var statement = unsafe sqlite3_next_stmt(connection, nil)

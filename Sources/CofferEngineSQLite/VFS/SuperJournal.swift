@@ -25,7 +25,7 @@ enum SuperJournal {
         case file
         /// The file is a pipe, a device or a directory. Opening it could block forever.
         case noFile
-        /// The kind of the file cannot be determined.
+        /// The kind of file cannot be determined.
         case unreadable
     }
 

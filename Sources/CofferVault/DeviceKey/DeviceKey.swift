@@ -13,7 +13,7 @@ package final class DeviceKey: Sendable {
         fileprivate init(_ key: consuming SymmetricKey) { self.key = key }
     }
 
-    /// The name of the device key's item in its namespace of the Secret Service.
+    /// The name of the device key's item in its Secret Service namespace.
     private static let itemName = [UInt8](repeating: 0, count: 32)
 
     package let vaultID: VaultID

@@ -285,7 +285,7 @@ extension VaultDirectory {
             }
             guard isGone else { throw error }
             throw CofferError(
-                .corrupt, "A file of the vault is missing or not a regular file: \(error.message)",
+                .corrupt, "A vault file is missing or not a regular file: \(error.message)",
                 remedy: .restoreOrWipeVault)
         }
     }

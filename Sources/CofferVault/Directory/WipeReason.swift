@@ -11,7 +11,7 @@ package struct WipeReason: Equatable {
     private static let maxReasonLength = 255
     private static let checkSize = 8
 
-    /// The reason for the receipt, truncated to 255 bytes.
+    /// The reason that the receipt states, truncated to 255 bytes.
     package let reason: String
     /// The SHA-256 of the signed command, in hexadecimal; `nil` without a command.
     package let orderDigest: String?

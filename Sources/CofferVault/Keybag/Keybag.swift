@@ -180,7 +180,7 @@ extension Keybag: RecordPayload {
             let key = try reader.take(size)
             guard let protection = ProtectionClass(rawValue: rawClass) else {
                 throw CofferError(
-                    .unsupportedVersion, "The keybag names a protection class of a newer release.")
+                    .unsupportedVersion, "The keybag has a protection class that this release does not know.")
             }
             guard keys.updateValue(key, forKey: protection) == nil else { throw reader.corruptError }
         }

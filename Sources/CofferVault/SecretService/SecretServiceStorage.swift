@@ -127,7 +127,7 @@ package final class SecretServiceStorage: ItemStorage {
             try client.create(label: Self.label, attributes(name), secret: secret, deadline)
         }
         guard let stored = try item(name, deadline), stored.envelope == envelope else {
-            throw CofferError(.inputOutput, "The Secret Service does not return what was just stored.")
+            throw CofferError(.inputOutput, "The Secret Service did not return what was just stored.")
         }
     }
 

@@ -68,7 +68,7 @@ struct ContainerHeaderSlot {
         let algorithm = try reader.number(UInt16.self)
         guard let protection = ProtectionClass(rawValue: rawClass), algorithm == 1 else {
             throw CofferError(
-                .unsupportedVersion, "The container names a class or algorithm of a newer release.")
+                .unsupportedVersion, "The container has a class or algorithm this release does not know.")
         }
         let kekID = try reader.take(16)
         guard try reader.number(UInt16.self) == wrappedKeySize, try reader.number(UInt16.self) == 0 else {

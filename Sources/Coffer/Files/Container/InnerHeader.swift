@@ -76,7 +76,7 @@ package struct InnerHeader {
         let kekID = try reader.take(16)
         guard try reader.number(UInt16.self) == 1, try reader.number(UInt16.self) == wrappedKeySize else {
             throw CofferError(
-                .unsupportedVersion, "The container's key is wrapped by a method of a newer release.")
+                .unsupportedVersion, "The container's key is wrapped with a method unknown to this release.")
         }
         let wrappedKey = try reader.take(wrappedKeySize)
         guard try reader.take(340 - reader.position).allSatisfy({ $0 == 0 }) else {
@@ -98,7 +98,7 @@ package struct InnerHeader {
             throw reader.corruptError
         }
         guard bytes[paddingScheme] == 0 else {
-            throw CofferError(.unsupportedVersion, "The container is padded by a method of a newer release.")
+            throw CofferError(.unsupportedVersion, "This release does not know the container's padding.")
         }
         guard try reader.take(size - tagSize - reader.position).allSatisfy({ $0 == 0 }) else {
             throw CofferError(.unsupportedVersion, "The container was written by a newer release.")

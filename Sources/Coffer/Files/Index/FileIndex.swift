@@ -111,7 +111,7 @@ final class FileIndex: Sendable {
             guard let protection = ProtectionClass(rawValue: frame.protection) else {
                 throw CofferError(
                     .unsupportedVersion,
-                    "The \(Self.displayName) names a protection class of a newer release.")
+                    "The \(Self.displayName) has a protection class that this release does not know.")
             }
             let records = try frame.open(classKey: classKey(protection), vaultID: device.vaultID)
             for record in records where ids.contains(record.id) {

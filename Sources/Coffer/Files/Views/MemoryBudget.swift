@@ -8,7 +8,7 @@ enum MemoryBudget {
     ///
     /// - Parameters:
     ///   - length: The size of the copy.
-    ///   - free: The free bytes of the file system; `nil` for a file outside any file system.
+    ///   - free: The number of bytes free in the file system; `nil` for a file outside any file system.
     ///   - memory: The free memory of the machine; `nil` if the kernel does not report it.
     /// - Throws: `noSpace`.
     static func check(

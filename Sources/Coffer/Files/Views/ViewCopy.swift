@@ -17,7 +17,7 @@ public struct ViewCopy: Sendable {
     /// ``Vault/removeStaleViewCopies(at:)`` removes it.
     public var lease: Int32 { handle.leaseNumber }
 
-    /// Whether the copy was changed, replaced or removed.
+    /// Whether another program changed, replaced or removed the copy. Revoking the copy does not count.
     public var isChanged: Bool { handle.isChanged }
 
     /// Releases this process's lease and reports whether another process still holds one, such as a viewer

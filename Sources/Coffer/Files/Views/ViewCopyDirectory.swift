@@ -279,7 +279,7 @@ enum ViewCopyDirectory {
     private static var noMemory: CofferError {
         CofferError(
             .unsupported,
-            "There is no directory in memory for the copy, such as a /dev/shm on tmpfs.",
+            "The copy needs a directory on an in-memory file system, such as /dev/shm.",
             remedy: .viewByDescriptor)
     }
 
@@ -295,7 +295,7 @@ enum ViewCopyDirectory {
         else {
             throw CofferError(
                 .refused,
-                "\(directory.path) is not a directory in memory that only this user can access.")
+                "\(directory.path) is not on an in-memory file system, or other users can access it.")
         }
     }
 }

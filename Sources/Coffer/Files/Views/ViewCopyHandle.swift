@@ -56,7 +56,7 @@ final class ViewCopyHandle: Sendable {
         try directory.open(Self.holder, [.read, .directory])
     }
 
-    /// The free bytes in the file system of the copy.
+    /// The number of bytes available in the copy's file system.
     var available: Int64 {
         get throws(CofferError) { try FileSystemInfo.of(root).available }
     }

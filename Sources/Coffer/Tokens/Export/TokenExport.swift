@@ -92,7 +92,7 @@ final class TokenExport: Sendable {
             }
             guard let protection = ProtectionClass(rawValue: bytes.bigEndian(UInt16.self, at: 1)) else {
                 throw CofferError(
-                    .unsupportedVersion, "The export names a protection class of a newer release.")
+                    .unsupportedVersion, "The export has a protection class that this release does not know.")
             }
             let length = Int(bytes.bigEndian(UInt32.self, at: 3))
             // An export never contains tokens that must not leave their device.

@@ -31,7 +31,7 @@ struct PendingTokenQueue {
         case damaged = "damaged-"
     }
 
-    /// A file of the queue.
+    /// A file in the queue.
     struct Entry {
         let name: FilePath
         let number: UInt64

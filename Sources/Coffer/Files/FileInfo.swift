@@ -24,7 +24,7 @@ public struct FileInfo: Sendable, Equatable {
     ///   - id: The file's identifier.
     ///   - name: The original name.
     ///   - length: The plaintext's length in bytes.
-    ///   - modified: The date of the last modification of the original.
+    ///   - modified: The date when the original was last modified.
     ///   - protection: The protection class.
     ///   - state: Whether the file's container exists.
     public init(

@@ -6,31 +6,31 @@ import CofferBase
 struct SettingsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "settings",
-        abstract: "Show the settings of the vault, or change those that are named.",
+        abstract: "Show the vault's settings, or change the ones that options specify.",
         discussion: """
-            Shows the settings without a passcode, and after a change. To loosen a setting needs the \
-            passcode, from --passcode-fd or the terminal; to tighten one does not. Looser are: a shorter \
-            minimum length, policy none instead of digits or digits instead of alphanumeric, common or \
-            denied passcodes allowed again, no delays, and a longer inactivity time, with reboot the \
-            longest.
+            Showing the settings requires no passcode; after a change, the command shows them too. Loosening \
+            a setting requires the passcode, from --passcode-fd or the terminal; tightening one does not. \
+            These changes loosen a setting: a shorter minimum length, policy none instead of digits or \
+            digits instead of alphanumeric, allowing common or denied passcodes again, turning off delays, \
+            and a longer inactivity time, of which reboot is the longest.
 
-            The rules for passcodes apply whenever one is set or changed, not to the present one. A shorter \
-            inactivity time locks the vault at once. Whether the desktop keyring may ask for its password \
-            is no setting of a vault: see --allow-prompt.
+            The passcode rules apply when a passcode is set or changed, not to the current one. A shorter \
+            inactivity time locks the vault immediately. Whether the desktop keyring may ask for its \
+            password is not a vault setting: see --allow-prompt.
             """)
 
     @OptionGroup var global: GlobalOptions
 
     @Option(
         help: """
-            The form of passcodes: digits also requires at least 4 characters, alphanumeric at least 5, \
-            unless --minimum-length is given.
+            The characters that passcodes must have; digits also requires at least 4 characters, and \
+            alphanumeric at least 5, unless --minimum-length is given.
             """)
     var policy: InitCommand.Policy?
 
     @Option(
         help: ArgumentHelp(
-            "The minimum length of passcodes, 1 to 128, in user-perceived characters.",
+            "The minimum passcode length, 1 to 128, in user-perceived characters.",
             valueName: "characters"))
     var minimumLength: Int?
 
@@ -39,7 +39,8 @@ struct SettingsCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Refuse the passcodes in this file and no others: one a line, at most 256.", valueName: "path"),
+            "Refuse the passcodes in this file and no others: one per line, at most 256.",
+            valueName: "path"),
         completion: .file())
     var denyFile: String?
 
@@ -48,17 +49,18 @@ struct SettingsCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Lock after this time without use; 'reboot': only at a reboot.", valueName: "minutes|reboot"))
+            "Lock after this time without use; with 'reboot', only at a reboot.",
+            valueName: "minutes|reboot"))
     var inactivity: String?
 
-    /// The wanted changes; `nil` for each setting that stays.
+    /// The requested changes; `nil` for each setting that stays the same.
     private struct Change: Sendable {
         var characters: PasscodePolicy.Characters?
         var minimumLength: Int?
         var rejectsCommon: Bool?
         var denied: [String]?
         var delaysAttempts: Bool?
-        /// The outer `nil` stands for no change, the inner one for none but a reboot.
+        /// The outer `nil` means no change; the inner `nil` means that the vault locks only at a reboot.
         var inactivity: Duration??
 
         func apply(to settings: inout VaultSettings) throws(CofferError) {
@@ -87,8 +89,8 @@ struct SettingsCommand: AsyncParsableCommand {
     }
 
     private static let noTerminal =
-        "To loosen a setting needs the passcode, even while the vault is unlocked, and there is no terminal "
-        + "to ask for it. Specify it with --passcode-fd."
+        "Loosening a setting requires the passcode, even while the vault is unlocked, and there is no "
+        + "terminal to ask for it. Specify it with --passcode-fd."
 
     private static func changed(
         _ vault: Vault, _ change: Change, _ passcode: Passcode?
@@ -100,7 +102,7 @@ struct SettingsCommand: AsyncParsableCommand {
         }
     }
 
-    /// The changes that the options name; `nil` if there are none.
+    /// Returns the changes that the options specify, or `nil` if there are none.
     private func wantedChange() throws(CofferError) -> Change? {
         guard
             policy != nil || minimumLength != nil || denyCommon != nil || denyFile != nil
@@ -143,7 +145,7 @@ struct SettingsCommand: AsyncParsableCommand {
 }
 
 extension PasscodePolicy.Characters {
-    /// The value of the option --policy.
+    /// The word for these characters in `--policy`.
     fileprivate var word: String {
         switch self {
         case .any: InitCommand.Policy.none.rawValue

@@ -7,14 +7,14 @@ import SystemPackage
 /// `coffer status`
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Print the state of the vault. Needs no passcode.",
+        commandName: "status", abstract: "Print the vault's state. Needs no passcode.",
         discussion: """
-            waitingTokens were stored while the vault was locked and wait for an unlock. unconfirmedTokens \
-            would replace others: see coffer token accept. damagedTokens were stored while locked and are \
-            damaged: see coffer token purge-corrupt. fileIndexDamaged: run coffer file reindex to rebuild \
-            the index. fileKeysDamaged: without that record no file can be opened; restore it from a backup. \
-            coffer doctor reports more. secondsLeft: the time until the keys that coffer unlock cached are \
-            gone, if no command uses them meanwhile.
+            waitingTokens were stored while the vault was locked and are waiting for an unlock. \
+            unconfirmedTokens would replace others: see coffer token accept. damagedTokens were stored while \
+            locked and are damaged: see coffer token purge-corrupt. fileIndexDamaged: run coffer file \
+            reindex to rebuild the index. fileKeysDamaged: without that record no file can be opened; \
+            restore it from a backup. coffer doctor reports more. secondsLeft: the time until the keys that \
+            coffer unlock cached expire, if no command uses them in the meantime.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -62,6 +62,6 @@ struct StatusCommand: AsyncParsableCommand {
 }
 
 extension Duration {
-    /// The seconds, rounded up.
+    /// The duration in seconds, rounded up.
     fileprivate var wholeSeconds: Int { Int(components.seconds) + (components.attoseconds > 0 ? 1 : 0) }
 }

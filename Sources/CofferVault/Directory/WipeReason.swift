@@ -1,10 +1,10 @@
 import CofferBase
 import CofferCrypto
 
-/// The reason of a wipe, kept in the tombstone for the process that finishes the wipe.
+/// The reason for a wipe, stored in the tombstone for the process that finishes the wipe.
 ///
-/// Layout (296 bytes): SHA-256 of the signed command or zeros (32), length of the reason (1), the reason
-/// (255, zero-padded), the first 8 bytes of SHA-256 over everything before them. These 8 bytes detect an
+/// Layout (296 bytes): SHA-256 of the signed command or zeros (32), reason length (1), reason (255,
+/// zero-padded), the first 8 bytes of SHA-256 over everything before them. These 8 bytes detect an
 /// incompletely written tombstone; the wipe then continues without a reason.
 package struct WipeReason: Equatable {
     package static let size = 296

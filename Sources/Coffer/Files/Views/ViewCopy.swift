@@ -1,10 +1,10 @@
 public import CofferBase
 public import SystemPackage
 
-/// A decrypted copy in a directory in memory, which ``FileStore/withViewCopy(of:context:options:_:)`` passes
+/// A decrypted copy in an in-memory directory, which ``FileStore/withViewCopy(of:context:options:_:)`` passes
 /// to its closure.
 public struct ViewCopy: Sendable {
-    /// The path of the copy, under the file's original name, in its own directory.
+    /// The copy's path: the file's original name in a separate directory.
     public let path: FilePath
 
     /// Whether the kernel may write the copy to a swap device that is neither in memory nor encrypted.
@@ -12,9 +12,9 @@ public struct ViewCopy: Sendable {
 
     let handle: ViewCopyHandle
 
-    /// The descriptor of the open file whose lock keeps the copy. If this process dies while a child process
-    /// that inherited the descriptor is running, the copy stays. After that child has exited, the next
-    /// ``Vault/removeStaleViewCopies(at:)`` removes it.
+    /// The descriptor number of the open file whose lock keeps the copy. If this process dies while a child
+    /// process that inherited the descriptor is running, the copy stays. After that child has exited, the
+    /// next ``Vault/removeStaleViewCopies(at:)`` removes it.
     public var lease: Int32 { handle.leaseNumber }
 
     /// Whether another program changed, replaced or removed the copy. Revoking the copy does not count.

@@ -1,10 +1,10 @@
 #pragma once
 
-// The arguments that main gets, kept before it is called. Swift's own CommandLine reads them from /proc, and
-// has none where that is not mounted.
+// The arguments of main, stored before main is called. Swift's own CommandLine reads them from /proc, and has
+// none if /proc is not mounted.
 
-// How many there are, the program's name included.
+// Returns the number of arguments, including the program's name.
 int carguments_count(void);
 
-// The arguments, terminated by a null pointer; null if none were passed.
+// Returns the arguments, terminated by a null pointer; returns null if none were passed.
 char *const *carguments_vector(void);

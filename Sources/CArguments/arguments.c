@@ -9,7 +9,7 @@ static void keep(int argc, char **argv, char **environment) {
     vector = argv;
 }
 
-// The C library calls what stands in this section before main, with main's arguments.
+// The C library calls the functions in this section before main, with main's arguments.
 __attribute__((section(".init_array"), used)) static void (*entry)(int, char **, char **) = keep;
 
 int carguments_count(void) { return count; }

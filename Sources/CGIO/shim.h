@@ -1,9 +1,9 @@
-// The part of GLib and GIO that CofferDBus calls.
+// The parts of GLib and GIO that CofferDBus calls.
 //
-// GLib's own headers need search paths that only pkg-config knows, and its files ask for -pthread besides, on
-// Debian 12 through gmodule-no-export-2.0, on Debian 13 through sysprof-capture-4. SwiftPM warns of that flag
-// in the build of every package that depends on this one. Tests/HouseRules compares these declarations with
-// the headers of the machine; GLib keeps them and their values stable.
+// GLib's own headers need search paths that only pkg-config knows, and GLib's pkg-config files also add
+// -pthread, on Debian 12 through gmodule-no-export-2.0, on Debian 13 through sysprof-capture-4. SwiftPM warns
+// about that flag when it builds any package that depends on this one. Tests/HouseRules compares these
+// declarations with the machine's headers; GLib keeps the declarations and their values stable.
 #pragma once
 
 // The comparison takes the types from GLib.
@@ -27,7 +27,7 @@ typedef struct _GVariant GVariant;
 typedef struct _GVariantBuilder GVariantBuilder;
 typedef struct _GVariantType GVariantType;
 
-// Only GLib creates these and looks into them.
+// Only GLib creates these values and reads their content.
 typedef struct _GCancellable {
     gpointer opaque;
 } GCancellable;

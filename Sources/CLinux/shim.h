@@ -1,6 +1,5 @@
-// One-line inline wrappers of calls that Swift cannot make by itself: variadic functions, calls
-// without a glibc wrapper (or with one that hides behind _GNU_SOURCE), and macros that take arguments.
-// No logic here.
+// One-line inline wrappers for calls that Swift cannot make itself: variadic functions, calls without a glibc
+// wrapper (or with one that requires _GNU_SOURCE), and macros that take arguments. There is no logic here.
 #pragma once
 
 #include <errno.h>
@@ -35,20 +34,20 @@ static inline int clinux_prctl(int option, unsigned long argument) {
     return prctl(option, argument, 0UL, 0UL, 0UL);
 }
 
-// renameat2 hides behind _GNU_SOURCE, which a module map cannot define without changing other modules' types.
+// renameat2 requires _GNU_SOURCE, which a module map cannot define without changing other modules' types.
 static inline int clinux_renameat2(int directory, const char *from, const char *to, unsigned int flags) {
     return (int)syscall(SYS_renameat2, directory, from, directory, to, flags);
 }
 
-// memfd_create hides behind _GNU_SOURCE as well.
+// memfd_create also requires _GNU_SOURCE.
 static inline int clinux_memfd_create(const char *name, unsigned int flags) {
     return (int)syscall(SYS_memfd_create, name, flags);
 }
 
-// unshare hides behind _GNU_SOURCE, too.
+// unshare also requires _GNU_SOURCE.
 static inline int clinux_unshare(int flags) { return (int)syscall(SYS_unshare, flags); }
 
-// The headers of mount and of the kernel's file systems cannot be included together.
+// The headers for mount and for the kernel's file systems cannot be included together.
 static inline int clinux_mount(const char *source, const char *target, const char *type, unsigned long flags,
                                const char *data) {
     return (int)syscall(SYS_mount, source, target, type, flags, data);
@@ -67,7 +66,7 @@ static inline unsigned int clinux_minor(unsigned long device) {
     return (unsigned int)((device & 0xffUL) | ((device >> 12) & ~0xffUL));
 }
 
-// glibc has no wrapper for add_key and keyctl; libkeyutils would be one more package for them.
+// glibc has no wrappers for add_key and keyctl; libkeyutils has them, but would be another dependency.
 static inline long clinux_add_key(const char *type, const char *description, const void *payload,
                                   unsigned long size, int keyring) {
     return syscall(SYS_add_key, type, description, payload, size, keyring);
@@ -94,17 +93,17 @@ static inline long clinux_keyctl_describe(long key, void *buffer, unsigned long 
     return syscall(SYS_keyctl, KEYCTL_DESCRIBE, key, buffer, size, 0);
 }
 
-// errno is a macro; a value to return beside the result.
+// errno is a macro.
 static inline int clinux_errno(void) { return errno; }
 
-// memmem hides behind _GNU_SOURCE, too; the declaration is glibc's.
+// memmem also requires _GNU_SOURCE; the declaration is glibc's.
 extern void *memmem(const void *, unsigned long, const void *, unsigned long);
 static inline void *clinux_memmem(const void *haystack, unsigned long count, const void *needle,
                                   unsigned long needle_count) {
     return memmem(haystack, count, needle, needle_count);
 }
 
-// pthread_setattr_default_np hides behind _GNU_SOURCE, too; the declaration is glibc's.
+// pthread_setattr_default_np also requires _GNU_SOURCE; the declaration is glibc's.
 extern int pthread_setattr_default_np(const pthread_attr_t *);
 static inline void clinux_set_default_stack(unsigned long size) {
     pthread_attr_t attributes;
@@ -113,10 +112,11 @@ static inline void clinux_set_default_stack(unsigned long size) {
     pthread_attr_destroy(&attributes);
 }
 
-// SIG_DFL is a cast macro.
+// SIG_DFL is a macro with a cast.
 static inline void clinux_default_signal(int number) { signal(number, SIG_DFL); }
 
-// A handler that does nothing: the call that the signal is about fails, and what is started has the default.
+// A handler that does nothing: the call that caused the signal fails, and a started program has the default
+// action.
 static inline void clinux_nothing(int number) { (void)number; }
 static inline void clinux_survive_signal(int number) {
     // Not memset: its implicit declaration here breaks Swift's optimizer in every module that uses Data.
@@ -126,16 +126,16 @@ static inline void clinux_survive_signal(int number) {
     sigaction(number, &action, NULL);
 }
 
-// SIG_IGN, too.
+// SIG_IGN is also a macro with a cast.
 static inline int clinux_is_ignored(int number) {
     struct sigaction action;
     return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-// SI_KERNEL is a macro of an enumerator's own name.
+// SI_KERNEL is a macro with the same name as an enumerator.
 static const int clinux_sent_by_kernel = SI_KERNEL;
 
-// glibc shows these under _GNU_SOURCE alone; the values are those of linux/fs.h.
+// glibc declares these only with _GNU_SOURCE; the values are those in linux/fs.h.
 static const int clinux_seek_data = 3, clinux_seek_hole = 4;
 
 // c_cc is an array, which Swift sees as a tuple.
@@ -148,12 +148,12 @@ static inline int clinux_exit_code(int status) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : -1;
 }
 
-// pipe2 hides behind _GNU_SOURCE.
+// pipe2 requires _GNU_SOURCE.
 static inline int clinux_pipe(int *ends) { return (int)syscall(SYS_pipe2, ends, O_CLOEXEC); }
 
-// si_pid is a macro that reaches into a union.
+// si_pid is a macro that accesses a union member.
 static inline void clinux_clear_process(siginfo_t *information) { information->si_pid = 0; }
 static inline int clinux_process(const siginfo_t *information) { return information->si_pid; }
 
-// The one call that takes more than a line.
+// The functions that take more than one line.
 #include "spawn.h"

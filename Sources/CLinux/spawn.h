@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Starts a program that the kernel ends when the thread that started it ends. posix_spawn has no word for it,
-// and Swift may not run between fork and exec; what runs here is safe after a fork. Gives
-// the child, or -1 and errno.
+// Starts a program that the kernel ends when the thread that started it ends. posix_spawn cannot do this, and
+// Swift code must not run between fork and exec; the code here is safe after a fork. Returns the child, or -1
+// and errno.
 static inline int clinux_spawn_bound(const char *program, char *const *arguments, int input, int output) {
     int ends[2];
     if (syscall(SYS_pipe2, ends, O_CLOEXEC) != 0) return -1;
@@ -35,7 +35,7 @@ static inline int clinux_spawn_bound(const char *program, char *const *arguments
         errno = forked;
         return -1;
     }
-    // Until the child runs the program, which closes the pipe, or says why it does not.
+    // Wait until the child runs the program, which closes the pipe, or reports why it cannot.
     long count;
     do count = read(ends[0], &number, sizeof number);
     while (count < 0 && errno == EINTR);
@@ -46,15 +46,15 @@ static inline int clinux_spawn_bound(const char *program, char *const *arguments
     return -1;
 }
 
-// Whether two entries NAME=VALUE are of the same variable.
+// Returns whether two entries NAME=VALUE set the same variable.
 static inline int clinux_is_same_variable(const char *one, const char *other) {
     while (*one != 0 && *one != '=' && *one == *other) one++, other++;
     return *one == *other && (*one == '=' || *one == 0);
 }
 
-// The environment `own` with other variables: `added` holds entries NAME=VALUE, each with a NUL behind it,
-// and they replace those of the same names. Neither's entries are copied; the caller frees the vector. NULL
-// without memory.
+// Returns the environment `own` with the variables in `added`: entries NAME=VALUE, each followed by a NUL,
+// which replace entries with the same names. No entry is copied; the caller frees the vector. Returns NULL if
+// there is not enough memory.
 static inline char **clinux_environment(char *const *own, const void *added, unsigned long size) {
     const char *entries = added;
     unsigned long count = 1, used = 0, at;

@@ -11,10 +11,10 @@
 #define SHA_WORK __attribute__((noinline)) static SHA_TARGET
 #define SHA_INLINE static inline __attribute__((target("sha2"), always_inline))
 
-// HWCAP_SHA2 of <asm/hwcap.h>.
+// HWCAP_SHA2 in <asm/hwcap.h>.
 bool csha2_available(void) { return getauxval(AT_HWCAP) & (1UL << 6); }
 
-// The working variables and the window of the message schedule.
+// The working variables and the message schedule window.
 typedef struct {
     uint32x4_t abcd, efgh;
     uint32x4_t w[4];
@@ -48,7 +48,7 @@ SHA_WORK void compress(uint32_t state[8], const uint8_t block[64]) {
     vst1q_u32(state + 4, vaddq_u32(c.efgh, efgh));
 }
 
-// Compresses the padded digest whose words stand in w[0] and w[1], from the given state on.
+// Compresses the padded digest whose words are in w[0] and w[1], starting from the given state.
 SHA_INLINE void compress_digests(chain *chains, const int count, uint32x4_t abcd, uint32x4_t efgh) {
     for (int lane = 0; lane < count; lane++) {
         chains[lane].abcd = abcd;

@@ -1,11 +1,12 @@
-// What the chains leave behind: the compiler keeps part of them on the stack, the rest in vector registers.
+// Clears what the chains leave behind: the compiler stores part of them on the stack, the rest in vector
+// registers.
 #pragma once
 
 #include <stdint.h>
 
-// Overwrites the vector registers, and the stack that a function used which returned just before. Both
-// functions must be called from the same one, and neither may be inlined there. No call of memset: the first
-// one through the dynamic linker would put the vector registers on the stack, further down.
+// Overwrites the vector registers, and the stack of a function that has just returned. The same caller must
+// call both functions, and neither may be inlined there. This function does not call memset, because the
+// first such call through the dynamic linker would save the vector registers further down the stack.
 __attribute__((noinline)) static void csha2_clear(void) {
 #if defined(__x86_64__)
     __asm__ volatile("pxor %%xmm0, %%xmm0\n pxor %%xmm1, %%xmm1\n pxor %%xmm2, %%xmm2\n"

@@ -14,6 +14,6 @@ static const uint32_t csha2_k[64] __attribute__((aligned(16))) = {
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-// The ninth word of a padded digest and its sixteenth: a digest of 32 bytes follows a block of 64, so the
-// message has 96 bytes or 768 bits.
+// The ninth and sixteenth words of a padded digest: a 32-byte digest follows a 64-byte block, so the message
+// has 96 bytes, or 768 bits.
 enum { csha2_padding = (int)0x80000000, csha2_bits = 768 };

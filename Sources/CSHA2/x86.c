@@ -17,11 +17,11 @@ bool csha2_available(void) {
     return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_SHA);
 }
 
-// The working variables as the instructions take them, and the window of the message schedule.
+// The working variables in the order that the instructions take, and the message schedule window.
 typedef struct {
     __m128i abef, cdgh;
     __m128i w[4];
-    // The first four words with their constants added, two and two.
+    // The first four words with their constants added, in pairs.
     __m128i start[2];
 } chain;
 
@@ -31,9 +31,9 @@ SHA_INLINE __m128i next_words(const __m128i w[4], int i) {
     return _mm_sha256msg2_epu32(sum, w[(i + 3) & 3]);
 }
 
-// The 64 steps, four at a time, for each chain in turn so that one computes while the other waits. A chain by
-// itself has its words computed four groups ahead, where they hold up no step; two chains fill each other's
-// gaps and do better with fewer words at hand.
+// The 64 steps, four at a time, for each chain in turn so that one computes while the other waits. For a
+// single chain, the words are computed four groups ahead, so that they delay no step; two chains fill each
+// other's gaps and run faster with fewer words in registers.
 SHA_INLINE void steps(chain *chains, const int count) {
 #pragma clang loop unroll(full)
     for (int i = 0; i < 16; i++) {
@@ -60,7 +60,7 @@ SHA_INLINE void set_start(chain *c) {
 SHA_INLINE __m128i load_abef(const uint32_t *s) { return _mm_set_epi32(s[0], s[1], s[4], s[5]); }
 SHA_INLINE __m128i load_cdgh(const uint32_t *s) { return _mm_set_epi32(s[2], s[3], s[6], s[7]); }
 
-// From the order of the instructions to the order of the words: ABEF and CDGH to ABCD and EFGH.
+// Converts the instructions' order to the words' order: ABEF and CDGH to ABCD and EFGH.
 SHA_INLINE __m128i first_words(__m128i abef, __m128i cdgh) {
     return _mm_castps_si128(_mm_shuffle_ps(_mm_castsi128_ps(abef), _mm_castsi128_ps(cdgh), 0xbb));
 }
@@ -85,10 +85,10 @@ SHA_WORK void compress(uint32_t state[8], const uint8_t block[64]) {
     store_words(state, _mm_add_epi32(c.abef, abef), _mm_add_epi32(c.cdgh, cdgh));
 }
 
-// Compresses the padded digest whose words stand in w[0], w[1] and start, from the given state on.
+// Compresses the padded digest whose words are in w[0], w[1] and start, starting from the given state.
 //
-// Everything waits for the last step's result, so the next block's first words go the short way: the state
-// and the constants are added to them in one, beside the digest and not after it.
+// Everything waits for the last step's result, so the next block's first words take a shorter path: the state
+// and the constants are added to them together, in parallel with the digest instead of after it.
 SHA_INLINE void compress_digests(chain *chains, const int count, __m128i abef, __m128i cdgh) {
     const __m128i k01 = _mm_set_epi32(0, 0, csha2_k[1], csha2_k[0]);
     const __m128i k23 = _mm_set_epi32(0, 0, csha2_k[3], csha2_k[2]);

@@ -22,8 +22,8 @@ extension StringProtocol {
         String(String.UnicodeScalarView(unicodeScalars.flatMap { $0 == mark ? [mark, mark] : [$0] }))
     }
 
-    /// The text with the letters A to Z in lower case and everything else unchanged: the case folding of
-    /// SQLite.
+    /// The text with the letters A to Z in lower case and everything else unchanged, as in SQLite's case
+    /// folding.
     package var foldedASCII: String {
         String(
             decoding: utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 },

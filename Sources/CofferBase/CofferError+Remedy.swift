@@ -44,13 +44,12 @@ extension CofferError {
         public static let restoreKeyring = Remedy(kind: .restoreKeyring)
         /// Restore the desktop keyring from a backup, or wipe the vault.
         public static let restoreKeyringOrWipeVault = Remedy(kind: .restoreKeyringOrWipeVault)
-        /// Wipe the vault of the user that the message names, then try again.
+        /// Wipe the user vault that the message names, then try again.
         public static let eraseUserVault = Remedy(kind: .eraseUserVault)
         /// Remove the directory, which does not contain a recognizable vault, and any keys left in the kernel
         /// keyring.
         public static let removeDirectory = Remedy(kind: .removeDirectory)
-        /// Restore the record of signed commands from a backup, or remove the record and trust the keys
-        /// again.
+        /// Restore the signed-command record from a backup, or remove the record and trust the keys again.
         public static let restoreOrRemoveOrders = Remedy(kind: .restoreOrRemoveOrders)
         /// Repeat the wipe that a signed command could not finish, to see what remains.
         public static let wipeAgain = Remedy(kind: .wipeAgain)
@@ -63,7 +62,7 @@ extension CofferError {
         public static let restoreOrReplaceToken = Remedy(kind: .restoreOrReplaceToken)
         /// Store damaged pending tokens again, and remove the damaged copies.
         public static let replaceDamagedTokens = Remedy(kind: .replaceDamagedTokens)
-        /// Remove the entry that is in the place of the pending tokens.
+        /// Remove the entry that occupies the place of the pending tokens.
         public static let purgeCorruptTokens = Remedy(kind: .purgeCorruptTokens)
         /// Use another copy of the file.
         public static let useAnotherCopy = Remedy(kind: .useAnotherCopy)
@@ -76,7 +75,7 @@ extension CofferError {
 
         /// List the files to see their ids.
         public static let listFiles = Remedy(kind: .listFiles)
-        /// List the files, which removes the remains of interrupted additions and removals.
+        /// List the files, which also removes what interrupted additions and removals left behind.
         public static let removeUnfinishedFiles = Remedy(kind: .removeUnfinishedFiles)
         /// Restore the file's container from a backup of the vault directory, or remove the file.
         public static let restoreOrRemoveFile = Remedy(kind: .restoreOrRemoveFile)
@@ -105,7 +104,7 @@ extension CofferError {
         public static let setPasscode = Remedy(kind: .setPasscode)
         /// Set a passcode, then unlock the vault.
         public static let setPasscodeAndUnlock = Remedy(kind: .setPasscodeAndUnlock)
-        /// Use a longer passcode, with letters.
+        /// Use a longer passcode that contains letters.
         public static let useLongerPasscode = Remedy(kind: .useLongerPasscode)
         /// Use a `whenUnlocked` class.
         public static let useWhenUnlockedClass = Remedy(kind: .useWhenUnlockedClass)

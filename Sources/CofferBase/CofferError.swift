@@ -89,7 +89,8 @@ extension CofferError {
         public static let wiped = Code(kind: .wiped)
         /// Stored data is damaged: its structure or its authentication tag is invalid.
         public static let corrupt = Code(kind: .corrupt)
-        /// An authenticated message does not open under this key. The error never tells which byte was wrong.
+        /// An authenticated message does not open under this key. The error never reveals which byte was
+        /// wrong.
         public static let notAuthentic = Code(kind: .notAuthentic)
         /// Stored data is intact but belongs to another vault.
         public static let foreign = Code(kind: .foreign)
@@ -113,8 +114,8 @@ extension CofferError {
         public static let interrupted = Code(kind: .interrupted)
         /// Files are older than the state recorded elsewhere: an older copy was restored.
         public static let rolledBack = Code(kind: .rolledBack)
-        /// Several items match where one is expected: entries of the keyring (see ``CofferError/entries``) or
-        /// of a soup.
+        /// Several items match where one is expected: entries in the keyring (see ``CofferError/entries``) or
+        /// in a soup.
         public static let ambiguous = Code(kind: .ambiguous)
         /// A deadline passed.
         public static let timedOut = Code(kind: .timedOut)
@@ -162,7 +163,7 @@ extension CofferError {
         public static let orderCounterOutOfRange = Code(kind: .orderCounterOutOfRange)
         /// The command is genuine, but this command or one with a higher counter was received before.
         public static let orderReplayed = Code(kind: .orderReplayed)
-        /// The command is genuine but its time of issue is in the future.
+        /// The command is genuine but its issue time is in the future.
         public static let orderNotYetValid = Code(kind: .orderNotYetValid)
         /// The command is genuine but has expired.
         public static let orderExpired = Code(kind: .orderExpired)

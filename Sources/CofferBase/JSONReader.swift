@@ -1,13 +1,13 @@
 extension JSONValue {
     /// Parses a JSON text.
     ///
-    /// - Throws: `invalidInput`, with the position, for a text that RFC 8259 does not allow, a duplicate key,
-    ///   a number beyond the range of `Double`, and more than 500 levels.
+    /// - Throws: `invalidInput`, with the position, if the text is not valid under RFC 8259, has a duplicate
+    ///   key or a number outside the range of `Double`, or is nested more than 500 levels deep.
     public init(parsing text: String) throws(CofferError) { try self.init(parsing: Array(text.utf8)) }
 
     /// Parses the bytes of a JSON text.
     ///
-    /// - Throws: As ``init(parsing:)-(String)``; also for bytes that are not UTF-8.
+    /// - Throws: `invalidInput`, as in ``init(parsing:)-(String)``, and also for bytes that are not UTF-8.
     public init(parsing bytes: [UInt8]) throws(CofferError) { self = try JSONReader.value(of: bytes) }
 }
 
@@ -27,7 +27,7 @@ private struct JSONReader {
     }
 
     private func malformed(_ reason: String) -> CofferError {
-        CofferError(.invalidInput, "Not JSON at byte \(at): \(reason).")
+        CofferError(.invalidInput, "The JSON is invalid at byte \(at): \(reason).")
     }
 
     private var next: UInt8? { at < bytes.count ? bytes[at] : nil }
@@ -61,7 +61,7 @@ private struct JSONReader {
 
     private mutating func enter(_ depth: Int) throws(CofferError) {
         guard depth <= JSONValue.maximumDepth else {
-            throw malformed("nested deeper than \(JSONValue.maximumDepth)")
+            throw malformed("nested deeper than \(JSONValue.maximumDepth) levels")
         }
         at += 1
         skipSpace()

@@ -1,7 +1,7 @@
 /// A JSON value.
 ///
-/// Whole numbers of any size are kept exactly. Two keys that differ only in their Unicode composition are the
-/// same key, as in Swift's `String` comparison.
+/// Whole numbers of any size are stored exactly. Two keys that differ only in their Unicode composition are
+/// the same key, as in Swift's `String` comparison.
 ///
 /// ```swift
 /// let account: JSONValue = ["Name": "Cloud Inc", "Owner": ["Name": "Ada"], "Rating": 5]
@@ -49,13 +49,13 @@ extension JSONValue {
     /// The Boolean value; `nil` for any other value.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    /// The elements of an array; `nil` for any other value.
+    /// An array's elements; `nil` for any other value.
     public var array: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
 
-    /// The values of an object by key; `nil` for any other value.
+    /// An object's values by key; `nil` for any other value.
     public var object: [String: JSONValue]? { if case .object(let fields) = self { fields } else { nil } }
 
-    /// The value under `key` of an object; `nil` when there is none. Setting a key of a value that is not an
+    /// The value for `key` in an object; `nil` if there is none. Setting a key on a value that is not an
     /// object replaces the value with an object.
     public subscript(key: String) -> JSONValue? {
         get { object?[key] }
@@ -66,7 +66,7 @@ extension JSONValue {
         }
     }
 
-    /// The element at `index` of an array; `nil` when there is none.
+    /// The element at `index` in an array; `nil` if there is none.
     public subscript(index: Int) -> JSONValue? {
         guard let array, array.indices.contains(index) else { return nil }
         return array[index]

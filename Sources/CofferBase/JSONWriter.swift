@@ -1,7 +1,8 @@
 extension JSONValue {
     /// Returns the JSON text, without spaces and with sorted keys.
     ///
-    /// - Throws: `invalidInput` for infinity, not-a-number and more than 500 levels.
+    /// - Throws: `invalidInput` for infinity, not-a-number, a big integer that is not made of digits, and
+    ///   more than 500 levels.
     public func jsonText() throws(CofferError) -> String { try JSONWriter.text(of: self) }
 }
 
@@ -46,7 +47,7 @@ private struct JSONWriter {
         _ write: (inout JSONWriter, Element) throws(CofferError) -> Void
     ) throws(CofferError) {
         guard depth < JSONValue.maximumDepth else {
-            throw CofferError(.invalidInput, "A document is nested deeper than \(JSONValue.maximumDepth).")
+            throw CofferError(.invalidInput, "The JSON exceeds \(JSONValue.maximumDepth) nested levels.")
         }
         add(open)
         for (index, element) in elements.enumerated() {

@@ -1,5 +1,5 @@
-/// The version of this package: of its libraries and of the command.
+/// The version of this package, which its libraries and its command share.
 package enum PackageVersion {
-    /// The release, or the release that is being prepared with `-dev` behind it.
+    /// The release number, followed by `-dev` while that release is being prepared.
     package static let current = "0.2.0-dev"
 }

@@ -3,7 +3,7 @@
     import Dispatch
     import Synchronization
 
-    /// The thread of a listener, with its context and its connection.
+    /// A listener's thread, with its context and its connection.
     ///
     /// `@unchecked Sendable` holds because each pointer is written once, before any caller learns that the
     /// thread is listening; any thread may wake a context, cancel a GCancellable and use a GDBusConnection;
@@ -63,8 +63,7 @@
 
         private var hasLeft: Bool { state.withLock { $0.hasLeft } }
 
-        /// Connects, listens until the listener or the connection ends, and cleans up: the body of the
-        /// thread.
+        /// Connects, listens until the listener or the connection ends, and cleans up: the thread's body.
         func live(address: String, rules: [BusRule]) {
             unsafe g_main_context_push_thread_default(context)
             defer { unsafe g_main_context_pop_thread_default(context) }

@@ -28,7 +28,7 @@
         }
 
         static var interrupted: CofferError {
-            CofferError(.interrupted, "The Secret Service went away in the middle of a call.")
+            CofferError(.interrupted, "The Secret Service disappeared during a call.")
         }
 
         private static func remoteError(_ name: String, _ call: String) -> CofferError {
@@ -36,7 +36,7 @@
             case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":
                 CofferError(.noSecretService, "There is no Secret Service on the session bus.")
             case let name where name.utf8.hasPrefix("org.freedesktop.DBus.Error.Spawn."):
-                CofferError(.noSecretService, "The Secret Service of this session does not start.")
+                CofferError(.noSecretService, "This session's Secret Service failed to start.")
             case "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Disconnected": interrupted
             case "org.freedesktop.DBus.Error.Timeout", "org.freedesktop.DBus.Error.TimedOut": timedOut
             case "org.freedesktop.Secret.Error.IsLocked":
@@ -45,10 +45,10 @@
                 "org.freedesktop.DBus.Error.UnknownMethod", "org.freedesktop.DBus.Error.UnknownInterface":
                 CofferError(.absent, "The Secret Service has no such item.")
             case "org.freedesktop.DBus.Error.AccessDenied":
-                CofferError(.permissionDenied, "The session bus refuses \(call).")
+                CofferError(.permissionDenied, "The session bus refused \(call).")
             case "org.freedesktop.DBus.Error.NoMemory", "org.freedesktop.DBus.Error.LimitsExceeded":
                 CofferError(.noSpace, "The Secret Service has no room for \(call).")
-            default: CofferError(.internalFailure, "The Secret Service refuses \(call): \(name).")
+            default: CofferError(.internalFailure, "The Secret Service refused \(call): \(name).")
             }
         }
     }

@@ -2,7 +2,7 @@
     import CGIO
 #endif
 
-/// GLib, the library that speaks to the message bus.
+/// GLib, the library that communicates with the message bus.
 package enum BusLibrary {
     /// The version of the loaded library; `nil` in a build without the message bus.
     package static var version: String? {

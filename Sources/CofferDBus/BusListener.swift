@@ -22,7 +22,7 @@ import Synchronization
         /// Connects to the bus at `address` and listens.
         ///
         /// - Parameters:
-        ///   - address: The address of the bus.
+        ///   - address: The bus address.
         ///   - rules: The signals to listen to.
         ///   - deadline: The time limit for connecting and subscribing. Once the function returns, no signal
         ///     is missed.
@@ -51,12 +51,12 @@ import Synchronization
         ///
         /// - Parameters:
         ///   - destination: The service to call.
-        ///   - path: The object.
-        ///   - interface: The interface.
-        ///   - method: The method.
+        ///   - path: The object's path.
+        ///   - interface: The interface that declares the method.
+        ///   - method: The method's name.
         ///   - arguments: The method's arguments.
         ///   - deadline: The time limit for the answer.
-        /// - Returns: The answer; `nil` when the service refuses, does not exist or does not answer in time.
+        /// - Returns: The answer; `nil` if the service refuses, does not exist or does not answer in time.
         package func call(
             _ destination: String, _ path: String, _ interface: String, _ method: String,
             _ arguments: [BusArgument] = [], deadline: Duration
@@ -85,7 +85,7 @@ import Synchronization
             address: String, rules: [BusRule], deadline: Duration,
             onSignal: @escaping @Sendable (BusSignal) -> Void, onEnd: @escaping @Sendable () -> Void
         ) throws(CofferError) -> BusListener {
-            throw CofferError(.unsupported, "This build does not listen to a bus.")
+            throw CofferError(.unsupported, "This build cannot listen to a message bus.")
         }
 
         package func call(

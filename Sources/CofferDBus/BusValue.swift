@@ -1,4 +1,4 @@
-/// A value of a D-Bus message, of the types that keyrings use.
+/// A value in a D-Bus message, of a type that keyrings use.
 package indirect enum BusValue: Sendable, Equatable {
     case text(String)
     case path(String)
@@ -27,11 +27,11 @@ package indirect enum BusValue: Sendable, Equatable {
     package var strings: [String: String]? { if case .strings(let strings) = self { strings } else { nil } }
     package var byPath: [String: BusValue]? { if case .byPath(let values) = self { values } else { nil } }
     package var structure: [BusValue]? { if case .structure(let fields) = self { fields } else { nil } }
-    /// The content of a variant.
+    /// A variant's content; `nil` for any other value.
     package var content: BusValue? { if case .variant(let value) = self { value } else { nil } }
 }
 
-/// A method or a signal of an object on the bus.
+/// An object's method or signal on the bus.
 package struct BusMember: Sendable {
     package let destination: String
     package let path: String

@@ -23,8 +23,8 @@ import CofferBase
             }
         }
 
-        /// Returns the arguments of a call as a floating tuple. The call takes ownership of the tuple, and
-        /// the tuple of its parts.
+        /// Returns a call's arguments as a floating tuple. The call takes ownership of the tuple, and the
+        /// tuple of its parts.
         static func tuple(_ fields: [BusValue]) -> OpaquePointer? {
             var parts = unsafe fields.map { unsafe $0.variant }
             return unsafe g_variant_new_tuple(&parts, gsize(parts.count))

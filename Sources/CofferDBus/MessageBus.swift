@@ -5,7 +5,7 @@ import SystemPackage
 #if SecretService
     import CGIO
 
-    /// A connection of this package to a message bus.
+    /// This package's connection to a message bus.
     ///
     /// This is not GLib's shared connection, which ends the process when the bus ends, takes its address only
     /// from the environment and starts a bus if there is none. Calls block and may be made from any thread:
@@ -42,7 +42,7 @@ import SystemPackage
                 address, flags, nil, watchdog.cancellable, nil)
             guard let created = unsafe created else {
                 guard !watchdog.hasFired else { throw BusFailure.timedOut }
-                throw CofferError(.noSessionBus, "There is no session bus: none listens at its address.")
+                throw CofferError(.noSessionBus, "There is no session bus: nothing listens at its address.")
             }
             return unsafe MessageBus(created)
         }
@@ -57,7 +57,7 @@ import SystemPackage
         ///   - arguments: The method's arguments.
         ///   - deadline: The time limit for the answer.
         ///   - starting: Whether the bus may start the service for the call.
-        /// - Returns: The values of the answer.
+        /// - Returns: The values in the answer.
         /// - Throws: The error to which ``BusFailure`` maps the failure, such as `timedOut`.
         package func call(
             _ member: BusMember, _ arguments: [BusValue] = [], deadline: Duration, starting: Bool = false
@@ -74,16 +74,15 @@ import SystemPackage
             return unsafe BusValue.reading(reply).structure ?? []
         }
 
-        /// Subscribes to a signal of an object, calls a method of that object and waits for the signal.
+        /// Subscribes to an object's signal, calls one of the object's methods and waits for the signal.
         ///
         /// - Parameters:
         ///   - member: The method.
         ///   - arguments: The method's arguments.
-        ///   - signal: The name of the signal.
+        ///   - signal: The signal's name.
         ///   - watched: A name on the bus to watch during the wait.
         ///   - deadline: The time limit for the signal.
-        /// - Returns: The content of the signal, and whether the watched name acquired an owner during the
-        ///   wait.
+        /// - Returns: The signal's values, and whether the watched name acquired an owner during the wait.
         /// - Throws: `timedOut` if the signal does not arrive in time; `interrupted` if the service or the
         ///   bus ends.
         package func call(
@@ -143,7 +142,7 @@ extension MessageBus {
     /// The name under which the bus itself receives calls.
     package static let ownName = "org.freedesktop.DBus"
 
-    /// The address of the session bus: the address in the environment, or that of the socket `bus` in the
+    /// The session bus address: the address in the environment, otherwise that of the `bus` socket in the
     /// runtime directory; `nil` if there is neither.
     package static var sessionAddress: String? {
         if let address = Environment.value("DBUS_SESSION_BUS_ADDRESS") { return address }
@@ -153,7 +152,7 @@ extension MessageBus {
         return "unix:path=\(runtime)/bus"
     }
 
-    /// Calls a method of the bus itself.
+    /// Calls one of the bus's own methods.
     package func callBus(
         _ method: String, _ arguments: [BusValue], deadline: Duration
     ) throws(CofferError) -> BusValue? {

@@ -1,8 +1,8 @@
 import CofferBase
 
-/// A check of whether a Secret Service (the desktop keyring) is running. The check does not start a service.
+/// Checks whether a Secret Service (the desktop keyring) is running; does not start one.
 package enum SecretServiceProbe {
-    /// The result of the check.
+    /// The check's result.
     package enum Answer: Sendable {
         /// A Secret Service is on the session bus.
         case running

@@ -11,7 +11,7 @@ package struct SignalArguments: Sendable, Equatable {
     /// The string properties, by name.
     package var strings: [String: String] = [:]
 
-    /// Creates arguments, for a test.
+    /// Creates arguments for a test.
     package init(
         flag: Bool? = nil, positionalStrings: [String] = [], booleans: [String: Bool] = [:],
         strings: [String: String] = [:]
@@ -59,7 +59,7 @@ package struct BusRule: Sendable, Equatable {
         self.firstArgument = firstArgument
     }
 
-    /// Returns the rule for changes of an interface's properties.
+    /// Returns the rule for changes to an interface's properties.
     package static func properties(
         of interface: String, sender: String? = nil, path: String? = nil
     ) -> BusRule {

@@ -28,7 +28,7 @@
             unsafe g_source_attach(ticks, context)
         }
 
-        /// Subscribes to `signal` of an object, and to the end of its sender.
+        /// Subscribes to an object's `signal`, and watches whether the signal's sender leaves the bus.
         func subscribe(path: String, interface: String, signal: String) {
             unsafe subscribe(sender, interface, signal, path, nil) { _, _, _, _, _, values, wait in
                 guard let wait = unsafe wait, let values = unsafe values else { return }
@@ -44,7 +44,7 @@
             }
         }
 
-        /// Subscribes to changes of the owner of `name`, and sets ``appeared`` when a connection acquires the
+        /// Subscribes to ownership changes of `name`, and sets ``appeared`` when a connection acquires the
         /// name.
         func watch(_ name: String) {
             unsafe subscribeToOwner(of: name) { _, _, _, _, _, values, wait in

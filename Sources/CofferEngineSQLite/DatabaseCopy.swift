@@ -3,7 +3,7 @@ import CofferEngine
 import CSQLite
 package import SystemPackage
 
-/// Copies a database into another format, key or page geometry.
+/// Copies a database to change its format, key or page geometry.
 ///
 /// SQLite's backup interface copies pages unchanged, so it cannot reserve the bytes that another format needs
 /// at the end of each page. `VACUUM INTO` builds new pages.
@@ -20,10 +20,10 @@ package struct DatabaseCopy: ~Copyable {
     ///
     /// - Parameters:
     ///   - path: The database.
-    ///   - keyHandle: The key of the database; `nil` for an unencrypted one.
+    ///   - keyHandle: The database's key; `nil` for an unencrypted database.
     ///   - folder: The directory in which to copy an encrypted database if a crash interrupted its last
-    ///     transaction and the transaction cannot be rolled back in place. If it is `nil`, such a database
-    ///     throws `readOnly`.
+    ///     transaction and the transaction cannot be rolled back in place. If it is `nil`, opening such a
+    ///     database throws `readOnly`.
     /// - Returns: The open database.
     /// - Throws: `absent`, `notAuthentic` and the other errors of opening a database.
     package static func open(
@@ -50,7 +50,7 @@ package struct DatabaseCopy: ~Copyable {
 
     /// Locks out all other connections until this value is destroyed.
     ///
-    /// - Throws: `busy` when another connection has the database open.
+    /// - Throws: `busy` when another connection reads or writes the database, or has it open with a WAL.
     package func acquireExclusiveLock() throws(CofferError) {
         try source.run("PRAGMA locking_mode = EXCLUSIVE")
         try source.run("PRAGMA journal_mode = DELETE")
@@ -62,7 +62,7 @@ package struct DatabaseCopy: ~Copyable {
     /// handle, the copy is unencrypted.
     ///
     /// The file is in a private directory until it is complete. If the process is killed, the unfinished file
-    /// cannot be mistaken for a database, and it blocks no name.
+    /// cannot be mistaken for a database and does not occupy the name of the new file.
     ///
     /// - Throws: `absent` for an empty source or a missing directory; `alreadyExists` if the file exists;
     ///   `invalidInput` for a path that SQLite does not accept; `noSpace`; `cancelled` if a signal interrupts
@@ -99,7 +99,7 @@ package struct DatabaseCopy: ~Copyable {
     private static let unfinished: FilePath = "database"
 
     private static func exists(_ path: FilePath) -> CofferError {
-        CofferError(.alreadyExists, "\(path) exists already.")
+        CofferError(.alreadyExists, "\(path) already exists.")
     }
 
     private static func openFolder(_ folder: FilePath) throws(CofferError) -> Descriptor {
@@ -128,7 +128,7 @@ package struct DatabaseCopy: ~Copyable {
         try source.run("VACUUM main INTO '\(Connection.uri(for: path, target))'")
         let copy = try Connection.open(path, SQLITE_OPEN_READWRITE, target)
         guard try copy.firstText("PRAGMA quick_check(1)") == "ok" else {
-            throw CofferError(.internalFailure, "The copy of the database failed its check.")
+            throw CofferError(.internalFailure, "The copy of the database failed SQLite's check: try again.")
         }
     }
 }
@@ -147,7 +147,7 @@ package struct DatabaseCopy: ~Copyable {
 
     deinit { unsafe sqlite3_close_v2(handle) }
 
-    /// Returns the URI that makes SQLite open a database under its key, or as an unencrypted one.
+    /// Returns the URI with which SQLite opens a database under its key or, without a key, unencrypted.
     static func uri(for path: FilePath, _ keyHandle: DatabaseKeyHandle?) -> String {
         keyHandle?.uri(for: path) ?? DatabaseAddress.uri(for: path, "vfs=unix")
     }
@@ -193,7 +193,7 @@ package struct DatabaseCopy: ~Copyable {
         guard result == SQLITE_OK else { throw failure(result) }
     }
 
-    /// The VFS's file object of the database; `nil` for an unencrypted database.
+    /// The encrypting VFS's object for the database file; `nil` for an unencrypted database.
     var mainFile: DatabaseFile? {
         var file: UnsafeMutablePointer<sqlite3_file>?
         guard let methods = unsafe EncryptedVFS.registered?.methods,

@@ -3,8 +3,8 @@ import CofferEngine
 import CSQLite
 import SystemPackage
 
-/// A private copy of an encrypted database and of the journal that a crash left beside it. SQLite rolls the
-/// interrupted transaction back in the copy, which is removed when this value is destroyed.
+/// A private copy of an encrypted database and of the journal that a crash left beside it. SQLite rolls back
+/// the interrupted transaction in the copy, which is removed when this value is destroyed.
 ///
 /// Use it for a database that cannot be written: one in a read-only format, on a read-only file system, or
 /// owned by another user. The copy is encrypted like its source.
@@ -19,8 +19,8 @@ struct RecoveryCopy: ~Copyable {
 
     /// Copies a database with its journal into a new directory in `folder`.
     ///
-    /// - Throws: `busy` if another connection is changing the database; `corrupt` if the journal names no
-    ///   valid super-journal; `inputOutput`; `noSpace`.
+    /// - Throws: `busy` if another connection is changing the database; `corrupt` if the journal does not
+    ///   name a valid super-journal; `inputOutput`; `noSpace`.
     static func make(
         of source: borrowing CopySource, in folder: FilePath
     ) throws(CofferError) -> RecoveryCopy {
@@ -41,8 +41,8 @@ struct CopySource: ~Copyable {
 
     /// Copies the database and its journal while no other connection can change the database.
     ///
-    /// This function reads the database through SQLite's own file: closing another descriptor of the database
-    /// would drop SQLite's locks.
+    /// This function reads the database through SQLite's own file: closing another descriptor for the
+    /// database would drop SQLite's locks.
     func copy(
         to output: borrowing Descriptor, journal journalOutput: borrowing Descriptor
     ) throws(CofferError) {
@@ -59,8 +59,8 @@ struct CopySource: ~Copyable {
     }
 
     /// Decides in the copy whether the transaction counts as committed, which depends on the super-journal,
-    /// and removes the name of the super-journal from the copy. If the name stayed, SQLite would delete the
-    /// super-journal, which the other databases of the transaction need.
+    /// and removes the super-journal's name from the copy. If the name stayed, SQLite would delete the
+    /// super-journal, which the other databases in the transaction need.
     private static func settle(_ journal: borrowing Descriptor) throws(CofferError) {
         let size = try journal.status().size
         let ending = SuperJournal.ending(size) { region, offset in
@@ -75,7 +75,9 @@ struct CopySource: ~Copyable {
             switch SuperJournal.fileKind(at: name) {
             case .file: try journal.truncate(to: start)
             case .vacant: try journal.truncate(to: 0)
-            case .noFile: throw CofferError(.corrupt, "The journal names no valid super-journal.")
+            case .noFile:
+                throw CofferError(
+                    .corrupt, "The journal does not name a valid super-journal: restore a copy.")
             case .unreadable:
                 throw CofferError(
                     .inputOutput, "The super-journal that the journal names cannot be checked.")
@@ -85,7 +87,9 @@ struct CopySource: ~Copyable {
 
     private static let sharedLock: Int32 = 1
     private static let noLock: Int32 = 0
-    private static var busy: CofferError { CofferError(.busy, "Another connection holds the database.") }
+    private static var busy: CofferError {
+        CofferError(.busy, "Another connection has locked the database: try again later.")
+    }
 
     private func copyMain(to output: borrowing Descriptor) throws(CofferError) {
         let piece = Scratch(count: Self.pieceSize)

@@ -7,7 +7,7 @@ package enum SQLiteFailure {
     ///
     /// - Parameters:
     ///   - code: The extended result code.
-    ///   - message: SQLite's message. It can quote the statement, so report it to the caller only.
+    ///   - message: SQLite's message. It can quote the statement, so report it only to the caller.
     ///   - handle: The key handle that the database was opened with, if opening it failed.
     /// - Returns: The error.
     package static func error(
@@ -17,36 +17,40 @@ package enum SQLiteFailure {
         case SQLITE_IOERR_DATA_CODE:
             return CofferError(
                 .corrupt,
-                "A page of the database, or of the journal or WAL beside it, is damaged or was changed: keep "
-                    + "the files as they are, and restore a copy in their place.")
+                "A page in the database, or in the journal or WAL beside it, is damaged or was changed: move "
+                    + "these files elsewhere unchanged, and restore a backup.")
         case SQLITE_IOERR_AUTH_CODE, SQLITE_AUTH_USER_CODE:
             return CofferError(.locked, "The database's key was revoked: unlock the vault and open it again.")
         case SQLITE_READONLY_ROLLBACK_CODE:
             return CofferError(
                 .readOnly,
-                "A crash interrupted the last transaction of the database, which is not writable, so that "
-                    + "it cannot be rolled back: open the database for writing once, or convert it, which "
-                    + "works on a copy.")
+                "A crash interrupted the database's last transaction, which cannot be rolled back because "
+                    + "the database is not writable: open it for writing once, or convert it, which works on "
+                    + "a copy.")
         case SQLITE_READONLY_DBMOVED_CODE:
             return CofferError(
                 .conflict,
-                "The file of the database was moved, removed or replaced since it was opened: open it again.")
+                "The database file was moved, removed or replaced since it was opened: open it again.")
         case SQLITE_READONLY_CANTINIT_CODE, SQLITE_READONLY_DIRECTORY_CODE: return UnopenedFile.readOnlyFolder
         case SQLITE_READONLY_GEOMETRY_CODE:
             return CofferError(
                 .refused,
-                "The pages of a plain database, of another format, or of a file converted from SQLCipher do "
-                    + "not fit into this one: attach that database and copy its rows, or convert its file.")
+                "The source's pages do not fit into this database, because the source is plain, has another "
+                    + "format or was converted from SQLCipher: attach the source and copy its rows, or "
+                    + "convert it.")
         default: break
         }
         switch code & 0xff {
         case SQLITE_NOTADB: return notADatabase(handle?.diagnosis)
-        case SQLITE_CORRUPT: return CofferError(.corrupt, "The database is damaged: \(message).")
-        case SQLITE_FULL: return CofferError(.noSpace, "The disk is full.")
+        case SQLITE_CORRUPT:
+            return CofferError(.corrupt, "The database is damaged (\(message)): restore a copy.")
+        case SQLITE_FULL:
+            return CofferError(.noSpace, "The disk is full: free some space, then try again.")
         case SQLITE_BUSY, SQLITE_LOCKED:
-            return CofferError(.busy, "Another connection holds the database.")
+            return CofferError(.busy, "Another connection has locked the database: try again later.")
         case SQLITE_READONLY: return CofferError(.readOnly, "The database cannot be written to: \(message).")
-        case SQLITE_PERM: return CofferError(.permissionDenied, "This user may not open the database.")
+        case SQLITE_PERM:
+            return CofferError(.permissionDenied, "This user has no permission to open the database.")
         case SQLITE_AUTH:
             return CofferError(.refused, "The statement is not allowed on an encrypted database.")
         case SQLITE_MISUSE: return CofferError(.locked, "The database is closed: open it again.")
@@ -76,39 +80,44 @@ package enum SQLiteFailure {
             CofferError(
                 .unsupported,
                 "The database begins in plaintext (SQLCipher's cipher_plaintext_header_size): open it with "
-                    + "DatabaseKey.sqlcipher4(_:salt:plaintextHeader:), or have SQLCipher export it into one "
-                    + "without.")
-        case .otherFormat: CofferError(.foreign, "The database is encrypted in another format.")
+                    + "DatabaseKey.sqlcipher4(_:salt:plaintextHeader:), or use SQLCipher to export it to a "
+                    + "database without a plaintext header.")
+        case .otherFormat:
+            CofferError(.foreign, "The database is encrypted in another format: specify its format.")
         case .otherVersion:
-            CofferError(.unsupportedVersion, "The database was written by a later release.")
+            CofferError(
+                .unsupportedVersion,
+                "The database uses a format version that this release does not know: update Coffer.")
         case .expensive(let cost):
             CofferError(
                 .refused,
-                "The database requires \(cost.memoryKiB >> 10) MiB of memory and \(cost.passes) passes "
-                    + "before anything in it can be checked.",
+                "Deriving the database's key requires \(cost.memoryKiB >> 10) MiB of memory and "
+                    + "\(cost.passes) passes before anything in the database can be checked.",
                 remedy: .allowExpensiveDerivation)
         case .impossibleCost:
             CofferError(
                 .refused,
                 "The derivation cost in the database's header is out of bounds: the header is damaged, "
-                    + "or a later release wrote it.")
+                    + "or a newer release wrote it.")
         case .noMemory:
             CofferError(
-                .outOfMemory, "There is not enough memory to derive the database's key: end other programs.")
-        case .damaged: CofferError(.corrupt, "The first page of the database is damaged.")
+                .outOfMemory,
+                "There is not enough memory to derive the database's key: close other programs.")
+        case .damaged: CofferError(.corrupt, "The database's first page is damaged: restore a copy.")
         case .unwritten:
             CofferError(
                 .corrupt,
-                "The database begins with zeros: its first transaction was interrupted, and nothing was ever "
-                    + "stored in it, or its beginning was overwritten. Remove it with the journal beside "
-                    + "it, or restore a copy of it.")
+                "The database begins with zeros: either its first transaction was interrupted before it "
+                    + "stored anything, or its beginning was overwritten. Remove the database and the "
+                    + "journal beside it, or restore a copy of the database.")
         case .emptied:
             CofferError(
                 .corrupt,
-                "The database is empty, but the journal beside it is of one that was not: restore a copy "
-                    + "of the database, or remove the journal, too.")
+                "The database is empty, but the journal beside it belongs to one that was not: restore a "
+                    + "copy of the database, or remove both files.")
         case .wrongKey, nil:
-            CofferError(.notAuthentic, "The key does not open the database, or its first page is damaged.")
+            CofferError(
+                .notAuthentic, "The key does not open the database, or the database's first page is damaged.")
         }
     }
 }

@@ -8,17 +8,18 @@ package enum UnopenedFile {
     /// Returns the error for a file that SQLite could not open; `nil` if nothing about the file explains the
     /// failure.
     ///
-    /// This function opens no descriptor of the database: closing one would drop SQLite's locks on the file.
+    /// This function opens no descriptor for the database: closing one would drop SQLite's locks on the file.
     ///
     /// - Parameter path: The database's absolute path.
-    /// - Returns: `absent`, `alreadyExists`, `permissionDenied`, `readOnly`, `invalidInput` or `inputOutput`.
+    /// - Returns: `absent`, `alreadyExists`, `permissionDenied`, `readOnly`, `invalidInput`, `inputOutput` or
+    ///   `nil`.
     package static func error(at path: FilePath) -> CofferError? {
         let folder = path.removingLastComponent()
         guard FileNameBytes.of(path).count <= maxPathLength else {
             return CofferError(
                 .invalidInput,
-                "SQLite accepts paths of up to \(maxPathLength) bytes, including the names of the files "
-                    + "beside the database: \(path).")
+                "SQLite accepts database paths of up to \(maxPathLength) bytes: choose a shorter path than "
+                    + "\(path).")
         }
         guard mayUse(folder, F_OK) else {
             return CofferError(.absent, "There is no directory \(folder): create it first.")
@@ -34,7 +35,7 @@ package enum UnopenedFile {
         guard mayUse(path, F_OK) else {
             if errno == ENAMETOOLONG {
                 return CofferError(
-                    .invalidInput, "The name of the database is too long for its directory: \(path).")
+                    .invalidInput, "The database's name is too long for its file system: \(path).")
             }
             let more = mayUse(folder, W_OK) ? "" : ", and none can be created in its directory"
             return CofferError(.absent, "There is no database at \(path)\(more).")
@@ -49,9 +50,9 @@ package enum UnopenedFile {
         return nil
     }
 
-    /// Requires a database at a path, for callers that would otherwise create one by opening it. Also throws
-    /// for a symbolic link whose target is missing, and for an empty file unless a nonempty journal or WAL is
-    /// beside it.
+    /// Checks that there is a database at a path, for callers that would otherwise create one by opening it.
+    /// Also throws for a symbolic link whose target is missing, and for an empty file unless a nonempty
+    /// journal or WAL is beside it.
     ///
     /// - Parameter path: The database's absolute path.
     /// - Throws: `absent`; the errors of ``error(at:)``.
@@ -77,10 +78,10 @@ package enum UnopenedFile {
     static let readOnlyFolder = CofferError(
         .readOnly,
         "SQLite needs files beside the database, but its directory is not writable: copy the database, "
-            + "with the file -wal beside it if there is one, to a directory that you can write to.")
+            + "together with its -wal file if there is one, to a directory that you can write to.")
 
-    /// The longest path of a database in bytes: SQLite's own limit on Unix, minus the longest suffix that
-    /// SQLite appends to the path.
+    /// The maximum length of a database's path in bytes: SQLite's own limit on Unix, minus the longest suffix
+    /// that SQLite appends to the path.
     static let maxPathLength = 512 - 8
 
     private static func mayUse(_ path: FilePath, _ mode: Int32) -> Bool {

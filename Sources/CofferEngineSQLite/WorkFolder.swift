@@ -10,7 +10,7 @@ import SystemPackage
 struct WorkFolder: ~Copyable {
     /// The kind of files in a work directory. The raw value is the prefix of its name.
     enum Content: String, CaseIterable {
-        /// The copy of a database in which SQLite rolls an interrupted transaction back.
+        /// A copy of a database, in which SQLite rolls back an interrupted transaction.
         case recovery = ".coffer-recovery-"
         /// A new database, until it is complete.
         case unfinished = ".coffer-unfinished-"
@@ -18,7 +18,7 @@ struct WorkFolder: ~Copyable {
 
     /// The parent directory.
     let folder: Descriptor
-    /// The name of the work directory in ``folder``.
+    /// The work directory's name in ``folder``.
     let name: FilePath
     /// The work directory, locked while it is in use so that other processes do not remove it.
     let inner: Descriptor

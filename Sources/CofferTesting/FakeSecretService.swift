@@ -29,7 +29,7 @@ public final class FakeSecretService: Sendable {
         case dismissed
         /// The user never answers.
         case never
-        /// There is no prompt: a locked item or collection is unlocked at once.
+        /// There is no prompt: a locked item or collection is unlocked immediately.
         case none
     }
 
@@ -154,7 +154,7 @@ public final class FakeSecretService: Sendable {
 
     /// Kills the service if it still runs, and starts another one with the same items.
     ///
-    /// - Throws: `timedOut` or `unsupported` if the service does not start.
+    /// - Throws: `timedOut` or `unsupported` if the service fails to start.
     public func restart() async throws(CofferError) {
         service.withLock { $0?.end() }
         let next = try Self.start("service", directory, python)
@@ -170,8 +170,8 @@ public final class FakeSecretService: Sendable {
                 guard service.withLock({ $0?.isRunning ?? false }), bus.isRunning else {
                     throw CofferError(
                         .unsupported,
-                        "The service for tests does not start. It needs dbus-daemon, python3-dbus and "
-                            + "python3-gi.")
+                        "The Secret Service for tests failed to start. It requires dbus-daemon, python3-dbus "
+                            + "and python3-gi.")
                 }
                 do throws(CofferError) {
                     _ = try ask("count", until: end)

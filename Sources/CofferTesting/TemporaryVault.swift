@@ -3,8 +3,8 @@ public import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// A vault for tests, with real cryptography and real files. The files are in memory if the machine has a
-/// memory file system, the passcode cost is the lowest one, and the vault is removed when the test ends.
+/// A vault for tests, with real cryptography and real files. The files are kept in memory if the machine has
+/// an in-memory file system, the passcode cost is the minimum, and the vault is removed when the test ends.
 ///
 /// ```swift
 /// try await TemporaryVault.with(passcode: "2468") { temporary in
@@ -19,7 +19,7 @@ public struct TemporaryVault: Sendable {
     public let vault: Vault
     /// The clock that the vault uses.
     public let clock: TestClock
-    /// The location of the vault, to open it again.
+    /// The vault's location, for opening the vault again.
     public let location: VaultLocation
     /// The faults that the test injects between the vault and its keyring.
     public let faults: TestFaults
@@ -35,12 +35,12 @@ public struct TemporaryVault: Sendable {
     ///
     /// - Parameters:
     ///   - passcode: The passcode, or `nil` for none.
-    ///   - options: The options of the vault. The cost is always the lowest one, and `service` determines the
-    ///     keyring.
+    ///   - options: The vault's options. The cost is always the minimum; with `service`, the keyring is
+    ///     always the Secret Service.
     ///   - service: A service that stores the device key and the tokens, instead of the vault directory.
     ///   - body: The test.
     /// - Returns: The result of `body`.
-    /// - Throws: An error of creating the vault, or of `body`.
+    /// - Throws: An error from creating the vault, or an error that `body` throws.
     public static func with<Result>(
         passcode: String? = nil, options: VaultOptions = VaultOptions(), service: FakeSecretService? = nil,
         _ body: (TemporaryVault) async throws -> Result
@@ -70,7 +70,7 @@ public struct TemporaryVault: Sendable {
     ///
     /// - Parameter interaction: Whether the keyring may prompt the user.
     /// - Returns: The open vault.
-    /// - Throws: The errors of ``Vault/init(at:clock:interaction:)``.
+    /// - Throws: The errors that ``Vault/init(at:clock:interaction:)`` throws.
     public func openAnother(
         interaction: PromptPolicy = .never
     ) async throws(CofferError) -> Vault {

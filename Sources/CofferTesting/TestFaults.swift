@@ -1,7 +1,7 @@
 public import CofferBase
 import Synchronization
 
-/// The faults that a test injects into the keyring of a vault.
+/// The faults that a test injects into a vault's keyring.
 ///
 /// ```swift
 /// temporary.faults.fail(.afterCommit, with: CofferError(.interrupted, "The service went away."))

@@ -2,7 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// The tests of AES-CBC alone and of unauthenticated formats based on it.
+/// The tests for AES-CBC alone and for unauthenticated formats based on it.
 extension VectorTest {
     static let blockCipher = VectorTest(
         ["IndCpaTest"], fields: ["key", "iv", "msg", "ct"], control: "ct"
@@ -86,8 +86,8 @@ extension VectorTest {
         }
     }
 
-    /// Tests a message of the documented format, the IV followed by the ciphertext, under a key of 16 or 32
-    /// bytes.
+    /// Tests a message in the documented format, the IV followed by the ciphertext, with a 16-byte or 32-byte
+    /// key.
     private static func documented(key: [UInt8], message: [UInt8], plaintext: [UInt8]) -> VectorResult {
         guard key.count == 16 || key.count == 32 else {
             return unsupported(

@@ -2,7 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// The tests of authenticated ciphers: AES-GCM, ChaCha20-Poly1305, XChaCha20-Poly1305, CBC with HMAC.
+/// The tests for authenticated ciphers: AES-GCM, ChaCha20-Poly1305, XChaCha20-Poly1305, CBC with HMAC.
 extension VectorTest {
     static let gcm = VectorTest(
         ["AeadTest"], fields: ["key", "iv", "aad", "msg", "ct", "tag"], control: "tag"

@@ -5,7 +5,7 @@ import CofferEngine
 import CofferVault
 import Synchronization
 
-/// The test vectors of the file container: see FileFormat. A valid vector opens to its plaintext, name and
+/// The test vectors for the file container: see FileFormat. A valid vector opens to its plaintext, name and
 /// date. An invalid one is rejected, and any bytes returned before the rejection are a prefix of its
 /// plaintext.
 package enum ContainerVectors {

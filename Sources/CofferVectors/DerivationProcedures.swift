@@ -2,7 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// The tests of algorithms whose result is compared: key derivation, MACs and signatures.
+/// The tests for algorithms whose result is compared: key derivation, MACs and signatures.
 extension VectorTest {
     static func pbkdf2(_ digest: Digest) -> VectorTest {
         VectorTest(

@@ -2,7 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// The tests of MACs based on a block cipher, of AES-SIV and of JOSE's CBC.
+/// The tests for MACs based on a block cipher, for AES-SIV and for JOSE's CBC with HMAC.
 extension VectorTest {
     static let cmac = VectorTest(["MacTest"], fields: ["key", "msg", "tag"], control: "tag") {
         (test, _) throws(MalformedVector) in

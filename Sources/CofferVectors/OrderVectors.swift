@@ -3,7 +3,7 @@ import CofferBase
 import CofferCrypto
 import FoundationEssentials
 
-/// The test vectors of signed commands: see Formats. A valid vector is accepted and has the contents in the
+/// The test vectors for signed commands: see Formats. A valid vector is accepted and has the contents in the
 /// file, and encoding and signing those contents returns its bytes. An invalid one is refused with the error
 /// in the file.
 package enum OrderVectors {
@@ -33,7 +33,7 @@ package enum OrderVectors {
         }
     }
 
-    /// The contents of a command in a vector file, with the numbers that the encoding uses.
+    /// A command's contents in a vector file, with the numbers that the encoding uses.
     private struct Fields: Equatable {
         let action: Int
         let scope: Int

@@ -1,6 +1,6 @@
 import CofferBase
 
-/// One test of a vector file, with the fields of its group.
+/// One test in a vector file, with its group's fields.
 package struct VectorCase: Sendable {
     /// The result that the file requires.
     package enum Expectation: String, Sendable {
@@ -17,7 +17,7 @@ package struct VectorCase: Sendable {
     package let flags: [String]
     /// `nil` if the file contains an unknown word.
     package let expectation: Expectation?
-    /// The code of the only error allowed for an invalid test of this package's own files.
+    /// The code of the only error allowed for an invalid test in this package's own files.
     let expectedError: String?
     let group: [String: JSONValue]
     var fields: [String: JSONValue]
@@ -47,7 +47,7 @@ extension VectorCase {
         return bytes
     }
 
-    /// Returns the bytes of each text in a list of hexadecimal texts.
+    /// Returns the bytes of each string in a list of hexadecimal strings.
     func byteStrings(_ name: String) throws(MalformedVector) -> [[UInt8]] {
         guard let list = fields[name]?.array else {
             throw MalformedVector("field \(name) is missing or not a list")
@@ -98,7 +98,7 @@ extension VectorCase {
 }
 
 extension JSONValue {
-    /// The whole number, if it is one that fits `Int`.
+    /// The value as an `Int`, if it is an integer that fits.
     var int: Int? { integer.flatMap { Int(exactly: $0) } }
 }
 

@@ -9,11 +9,11 @@ package struct VectorManifest: Sendable {
     /// The file name of a manifest. Such a file is never run as vectors.
     package static let fileName = "manifest.json"
 
-    /// The expected results of a file; `nil` in an entry that contains only the digest.
+    /// A file's expected results. An entry that contains only the digest has none.
     private struct Expected: Sendable {
         let accepted: Int
         let refused: Int
-        /// Tests for which both results are correct.
+        /// The number of tests for which both results are correct.
         let acceptable: Int
         let skipped: [String: Int]
     }
@@ -30,7 +30,7 @@ package struct VectorManifest: Sendable {
 
     package init() {}
 
-    /// Adds the entries of the manifest in `contents`: sets of files, each with its upstream.
+    /// Adds the entries of the manifest in `contents`: sets of files, each set with its upstream source.
     ///
     /// - Throws: `corrupt` if the contents are not a manifest.
     package mutating func add(_ contents: [UInt8]) throws(CofferError) {
@@ -39,13 +39,13 @@ package struct VectorManifest: Sendable {
         }
         for set in sets {
             guard let set = set.object, let name = set["name"]?.string, let files = set["files"]?.array else {
-                throw CofferError(.corrupt, "A set of the manifest is incomplete.")
+                throw CofferError(.corrupt, "A set in the manifest is incomplete.")
             }
             let commit = set["commit"]?.string ?? ""
             let source = commit.isEmpty ? name : "\(name)@\(commit.prefix(7))"
             for file in files {
                 guard let entry = file.object.flatMap({ Self.entry($0, source: source) }) else {
-                    throw CofferError(.corrupt, "An entry of the manifest is incomplete.")
+                    throw CofferError(.corrupt, "An entry in the manifest is incomplete.")
                 }
                 entries.append(entry)
             }
@@ -72,7 +72,7 @@ package struct VectorManifest: Sendable {
             expected: expected)
     }
 
-    /// Compares the report with the known results of the file, and adds differences to its problems.
+    /// Compares the report with the file's known results, and adds any differences to the report's problems.
     func check(_ report: inout VectorReport, contents: [UInt8], includesSlow: Bool) {
         let name = report.path.parts(between: "/").last ?? report.path
         guard entries.contains(where: { $0.name == name }) else { return }
@@ -93,7 +93,7 @@ package struct VectorManifest: Sendable {
         guard report.skipped == skipped, report.accepted + report.refused == ran, report.accepted >= accepted,
             report.refused >= expected.refused
         else {
-            report.problems.append("its counts are not those of the manifest")
+            report.problems.append("its counts differ from those in the manifest")
             return
         }
     }

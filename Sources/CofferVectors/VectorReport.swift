@@ -9,7 +9,7 @@ package struct VectorReport: Sendable {
         case refused
         /// The result is not the one that the file requires; the text describes the difference.
         case failed(String)
-        /// The test was not run; the text is the code of the reason.
+        /// The test was not run; the text is the reason's code.
         case skipped(String)
     }
 
@@ -32,7 +32,7 @@ package struct VectorReport: Sendable {
     package var results: [Result] = []
     /// The number of tests of an algorithm that is not implemented.
     package var notImplemented = 0
-    /// Problems of the file as a whole.
+    /// Problems with the file as a whole.
     package var problems: [String] = []
     /// Whether a flipped bit in a valid test was detected; `nil` if there was no bit to flip.
     package var controlDetected: Bool?
@@ -77,8 +77,8 @@ extension VectorReport {
     /// Whether every test that could run passed, and at least one could.
     package var succeeded: Bool { failed == 0 && passed > 0 }
 
-    /// The reason for tests whose algorithm is not implemented in this release.
+    /// The skip reason for tests whose algorithm this release does not implement.
     static let notImplementedReason = "not-implemented"
-    /// The reason for slow tests.
+    /// The skip reason for slow tests.
     static let slowReason = "slow"
 }

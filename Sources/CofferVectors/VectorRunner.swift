@@ -8,7 +8,7 @@ import CofferCrypto
 /// declared number, that test numbers are unique, that every member, flag and result is known, and that a
 /// valid test fails after one bit is flipped. A file in which no test passes does not succeed.
 package struct VectorRunner: Sendable {
-    /// Options of a run.
+    /// The options for a run.
     package struct Options: Sendable {
         /// Whether to run slow tests.
         package let includesSlow: Bool
@@ -29,7 +29,7 @@ package struct VectorRunner: Sendable {
 
     private let options: Options
     private let manifest: VectorManifest
-    /// The procedures for formats that modules above this one define, by algorithm name.
+    /// The procedures for formats that higher-level modules define, by algorithm name.
     private let formats: [String: VectorTest]
 
     package init(

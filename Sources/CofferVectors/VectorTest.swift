@@ -21,11 +21,11 @@ package enum VectorResult: Sendable {
 
 /// The procedure for the tests of one algorithm.
 package struct VectorTest: Sendable {
-    /// The permitted `type` values of a group of such tests.
+    /// The permitted `type` values for a group of such tests.
     let groupTypes: Set<String>
     /// A field whose every bit matters to a valid test; the negative control flips one of them.
     let controlField: String
-    /// The fields of a test.
+    /// The names of a test's fields.
     let fields: Set<String>
     /// Runs one test against the library.
     let run: @Sendable (VectorCase, VectorRunner.Options) throws(MalformedVector) -> VectorResult
@@ -98,7 +98,7 @@ extension VectorTest {
         return .refused(error.code)
     }
 
-    /// Reports whether the secret bytes equal those of the file.
+    /// Reports whether the secret bytes equal those in the file.
     static func equal(_ secret: borrowing SecretBytes, _ bytes: [UInt8]) -> Bool {
         secret.exposing { span in span.copied() == bytes }
     }

@@ -1,7 +1,7 @@
 import CofferBase
 import CofferCrypto
 
-/// The tests of key wrapping, with and without padding.
+/// The tests for key wrapping, with and without padding.
 extension VectorTest {
     static let keyWrap = wrapping(
         wrap: { (key, kek) throws(CofferError) in try KeyWrap.wrap(key, under: kek) },

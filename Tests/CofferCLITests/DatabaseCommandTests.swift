@@ -162,12 +162,12 @@ struct DatabaseCommandTests {
     func help() throws {
         let query = try CommandRun.coffer("help", "database", "query").text
         let words = query.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        for sentence in ["NULL prints as nothing", "no headers", "ten seconds", "stay", "vault"] {
+        for sentence in ["NULL as an empty field", "no headers", "ten seconds", "stay", "vault"] {
             #expect(words.contains(sentence), "\(sentence)")
         }
         let convert = try CommandRun.coffer("help", "database", "convert").text
         let more = convert.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-        #expect(more.contains("The source's rows stay as they are"))
+        #expect(more.contains("The source's rows do not change"))
         #expect(!convert.contains("--home") && !convert.contains("--allow-prompt"))
     }
 

@@ -184,7 +184,7 @@ struct DatabaseConvertTests {
         for text in [digits + "\r\n", digits + " \n", " " + digits, String(digits.dropLast()) + "g", "0a0a"] {
             let run = try query(path, "SELECT 1", secret: Array(text.utf8))
             #expect(
-                run.code == 64 && run.errorText.contains("64 hexadecimal digits, nothing else"),
+                run.code == 64 && run.errorText.contains("64 hexadecimal digits and nothing else"),
                 "\(run.errorText)")
         }
         let empty = try query(path, "SELECT 1", secret: [])

@@ -63,7 +63,7 @@ struct DoctorTests {
     func words() throws {
         let home = try CommandHome(passcode: "2468", "--policy", "digits")
         #expect(
-            try home.run(["doctor"], passcode: "").text.contains("With a copy of all files, one guess takes"))
+            try home.run(["doctor"], passcode: "").text.contains("An attacker with a copy of all files"))
         try Data(count: 4).write(to: URL(filePath: home.path + "/vault/device"))
         let damaged = try home.run(["doctor"], passcode: "")
         #expect(damaged.errorText.contains("Restore the vault directory from a backup, or erase this vault"))

@@ -273,7 +273,7 @@ struct GitCredentialTests {
         try #require(try helper.home("unlock").code == 0)
         #expect(try helper.home.run(["lock"], passcode: "").code == 0)
         let waiting = try helper("store", Self.server + "username=ada\npassword=x\n")
-        #expect(waiting.code == 0 && waiting.errorText.contains("waits, sealed"), "\(waiting.errorText)")
+        #expect(waiting.code == 0 && waiting.errorText.contains("sealed and waiting"), "\(waiting.errorText)")
         #expect(try helper.home.status()["waitingTokens"] as? Int == 1)
     }
 

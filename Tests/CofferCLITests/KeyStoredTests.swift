@@ -19,7 +19,7 @@ struct KeyStoredTests {
                 descriptors: [3: Array((passcode + "\n").utf8), 4: Array((text + "\nignored").utf8)])
             #expect(shown.code == 0 && hidden.output == shown.output)
         }
-        #expect(try CommandRun.coffer("key", "documented", "--help").text.contains("Other users see it"))
+        #expect(try CommandRun.coffer("key", "documented", "--help").text.contains("Other users can see it"))
     }
 
     @Test(
@@ -89,7 +89,8 @@ struct KeyStoredTests {
         for options in [[], ["--create"]] {
             let run = try home.run(take + options, passcode: "")
             #expect(run.code == 64 && run.errorCode == "invalidInput")
-            #expect(run.errorText.contains("a part of this key") && run.errorText.contains("--passcode-fd"))
+            #expect(run.errorText.contains("derived from the passcode"))
+            #expect(run.errorText.contains("--passcode-fd"))
         }
         // None was made under another name, either.
         let other = ["key", "documented", "--stored", "other", "--json"]
@@ -177,7 +178,7 @@ struct KeyStoredTests {
         #expect(!locked.errorText.contains("unlocked"), "\(locked.errorText)")
         try #require(try home("unlock").code == 0)
         let unlocked = try home.run(take, passcode: "")
-        #expect(unlocked.code == 64 && unlocked.errorText.contains("part of this key"))
+        #expect(unlocked.code == 64 && unlocked.errorText.contains("derived from the passcode"))
         #expect(!unlocked.errorText.contains("is locked"), "\(unlocked.errorText)")
     }
 }

@@ -198,7 +198,7 @@ struct LockCommandTests {
         #expect(lines[1...3] == ["1", "4", "4"])
         #expect(lines[4].contains("permissionDenied") && lines[5] == "1")
         #expect(lines[6].contains("\"failures\":[\"permissionDenied\"]") && lines[7] == "0")
-        #expect(run.errorText.contains("Still in the kernel keyring"))
+        #expect(run.errorText.contains("still in the kernel keyring"))
     }
 
     @Test("unlock asks for the passcode where the held keys have an exact time or are not all there")

@@ -312,9 +312,9 @@ struct RemoteCommandTests {
                 ["token", "refresh", "s", "a", "--json"] + option + ["--", "sh", "-c", "exit 77"])
             #expect(run.code == code && run.errorCode == (policy == nil ? "inputOutput" : "tokenRevoked"))
             let outcomes = [
-                "keep": "the stored one stays", "lock": "the vault is locked",
-                "wipe-all": "the whole vault is",
-                "wipe": "all tokens of this service and account are erased",
+                "keep": "the stored token was kept", "lock": "the vault was locked",
+                "wipe-all": "the whole vault was",
+                "wipe": "all tokens for this service and account were erased",
             ]
             if let policy { #expect(run.errorText.contains(outcomes[policy] ?? "?"), "\(run.errorText)") }
             #expect(try home.status()["state"] as? String == state)

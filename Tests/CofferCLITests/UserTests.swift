@@ -58,7 +58,7 @@ struct UserTests {
         let all = try home.run(["users", "--json"], passcode: "")
         let entries = try #require(
             try JSONSerialization.jsonObject(with: Data(all.output)) as? [[String: Any]])
-        #expect(entries.count == 2 && all.errorText.contains("names of users are not stored"))
+        #expect(entries.count == 2 && all.errorText.contains("user names are not stored"))
         #expect(entries.allSatisfy { $0["user"] is NSNull && $0["state"] as? String == "locked" })
         #expect(!all.text.contains("ada"))
         let found = try home.run(["users", "bob"], passcode: "")

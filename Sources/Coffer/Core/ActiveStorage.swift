@@ -3,7 +3,8 @@ import CofferEngine
 import CofferVault
 import Synchronization
 
-/// The token storage that the vault directory currently records, even after another process moved the tokens.
+/// Forwards to the token storage that the vault directory currently records, even after another process has
+/// moved the tokens.
 final class ActiveStorage: ItemStorage {
     private struct Current: Sendable {
         let backend: KeyringBackend
@@ -45,13 +46,14 @@ final class ActiveStorage: ItemStorage {
         return known.storage.cachedEnvelope(name)
     }
 
-    /// Changes envelopes. The caller holds the vault directory's lock, so no other process moves them
-    /// meanwhile.
+    /// Changes envelopes. The caller must hold the vault directory's lock, so that no other process moves the
+    /// envelopes in the meantime.
     func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
         try recorded().storage.apply(changes)
     }
 
-    /// Runs `body`, and runs it a second time if the tokens were moved to another backend meanwhile.
+    /// Runs `body`, and runs it a second time if another process moved the tokens to another backend in the
+    /// meantime.
     private func reading<Result>(
         _ body: (any ItemStorage) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {

@@ -3,10 +3,10 @@ import CofferEngine
 import Dispatch
 import Synchronization
 
-/// Runs blocking work on separate threads, never on the cooperative pool.
+/// Runs blocking work on separate threads instead of the cooperative pool.
 ///
-/// On Linux, `DispatchQueue.global()` is that pool: as many threads as processors, shared with every task.
-/// Blocking work there can block every task forever. A separate serial queue has a separate thread. In a
+/// On Linux, `DispatchQueue.global()` uses that pool, which has one thread per processor and serves every
+/// task. Blocking work there can block every task forever. A separate serial queue has its own thread. In a
 /// program that creates its own threads, the work runs on the caller's thread if no other thread can be
 /// started.
 package enum BlockingExecutor {
@@ -17,8 +17,8 @@ package enum BlockingExecutor {
         if !Threads.begin(work) { work() }
     }
 
-    /// The cancellation of work, by the task that waits for it or by a termination signal. Long work checks
-    /// for cancellation between steps.
+    /// Tells work to stop after the task that waits for it was cancelled or a termination signal arrived.
+    /// Long work checks for cancellation between steps.
     package final class Cancellation: Sendable {
         private let flag = Atomic(false)
 
@@ -29,7 +29,7 @@ package enum BlockingExecutor {
 
         func check() throws(CofferError) {
             guard !isCancelled else {
-                throw CofferError(.cancelled, "The operation was cancelled; nothing was left behind.")
+                throw CofferError(.cancelled, "The operation was cancelled before it was complete.")
             }
         }
     }

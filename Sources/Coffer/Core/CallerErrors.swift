@@ -1,12 +1,12 @@
 import CofferBase
 import Synchronization
 
-/// Passes an error of a caller's closure through code that throws only `CofferError`.
+/// Passes an error from a caller's closure through code that throws only `CofferError`.
 final class CallerErrors: Sendable {
     private let first = Mutex<(any Error)?>(nil)
 
-    /// Runs a closure of the caller. Stores an error of another type for ``rethrowing(_:)`` and throws
-    /// `cancelled` instead.
+    /// Runs the caller's closure. If the closure throws anything other than a `CofferError`, stores that
+    /// error for ``rethrowing(_:)`` and throws `cancelled` instead.
     func carrying<Result>(_ body: () throws -> Result) throws(CofferError) -> Result {
         do {
             return try body()
@@ -15,7 +15,7 @@ final class CallerErrors: Sendable {
         }
     }
 
-    /// Runs an asynchronous closure of the caller in the same way.
+    /// Runs the caller's asynchronous closure in the same way.
     func carrying<Result>(_ body: () async throws -> Result) async throws(CofferError) -> Result {
         do {
             return try await body()
@@ -27,11 +27,11 @@ final class CallerErrors: Sendable {
     private func keep(_ error: any Error) -> CofferError {
         if let error = error as? CofferError { return error }
         first.withLock { $0 = $0 ?? error }
-        return CofferError(.cancelled, "The caller's closure ended the work.")
+        return CofferError(.cancelled, "The caller's closure threw an error.")
     }
 
-    /// Runs work that calls closures of the caller, and throws the error that ended the work. An error of a
-    /// closure is thrown unchanged, except that `cancelled` replaces a `CancellationError`.
+    /// Runs work that calls the caller's closures, and throws the error that ended the work. Throws a
+    /// closure's error unchanged, except that `cancelled` replaces a `CancellationError`.
     func rethrowing<Result>(
         _ work: () async throws(CofferError) -> Result
     ) async throws -> Result {

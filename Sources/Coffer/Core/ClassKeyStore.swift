@@ -6,14 +6,13 @@ import Synchronization
 
 /// Holds the unwrapped class keys while a vault is unlocked, and is the only type that evicts them.
 ///
-/// Each class has its own inactivity time: using the key of one class does not postpone the eviction of
-/// another.
+/// Each class has its own inactivity time: using one class's key does not postpone the eviction of another's.
 final class ClassKeyStore: Sendable {
     private let state = Mutex(State())
     private let clock: VaultClock
     /// The time without use after which a class key is evicted; `nil` for never.
     private let inactivity: Duration?
-    /// Called after a key was used, to restart the timeout of its copy in the kernel keyring.
+    /// Called after a key is used, to restart the timeout of its copy in the kernel keyring.
     private let onUse: @Sendable (ProtectionClass, ClassKey) -> Void
     /// Notified after every change.
     private let events: EventBroadcaster
@@ -28,12 +27,13 @@ final class ClassKeyStore: Sendable {
         self.onUse = onUse
     }
 
-    /// Inserts keys and starts their inactivity time, unless the vault was locked since `locks` was read.
+    /// Inserts keys and starts their inactivity time, unless the vault has been locked since `locks` was
+    /// read.
     ///
     /// - Parameters:
-    ///   - keys: The keys.
+    ///   - keys: The keys to insert.
     ///   - terms: How long keys from the kernel keyring may stay.
-    ///   - lacking: Classes of the vault whose keys are not available.
+    ///   - lacking: The vault's classes whose keys are not available.
     ///   - locks: The value of ``locks`` when the work that produced these keys began; `nil` to insert the
     ///     keys even after a lock.
     /// - Returns: Whether the keys were inserted.
@@ -59,8 +59,8 @@ final class ClassKeyStore: Sendable {
         return isIn
     }
 
-    /// Evicts every key of a class that `keys` does not contain, then inserts `keys`, unless the vault was
-    /// locked since `locks` was read. Returns whether the keys were inserted.
+    /// Evicts the keys of all classes that `keys` does not contain. Then inserts `keys`, unless the vault has
+    /// been locked since `locks` was read. Returns whether the keys were inserted.
     @discardableResult
     func replace(with keys: [ProtectionClass: ClassKey], since locks: Int? = nil) -> Bool {
         state.withLock { state in
@@ -70,7 +70,7 @@ final class ClassKeyStore: Sendable {
         return insert(keys, since: locks)
     }
 
-    /// Returns the key of a class and restarts the class's inactivity time.
+    /// Returns a class's key and restarts the class's inactivity time.
     func key(_ protection: ProtectionClass) throws(CofferError) -> ClassKey {
         let now = clock.bootTime()
         dropIdleKeys(now)
@@ -83,7 +83,7 @@ final class ClassKeyStore: Sendable {
         return key
     }
 
-    /// Returns the key of a class; `nil` if the store has none. Does not count as use.
+    /// Returns a class's key; `nil` if the store has none. Calling this does not count as use.
     func present(_ protection: ProtectionClass) -> ClassKey? {
         dropIdleKeys(clock.bootTime())
         return state.withLock { $0.held[protection]?.key }
@@ -101,38 +101,40 @@ final class ClassKeyStore: Sendable {
     /// Whether the store has a key that a lock evicts.
     var isUnlocked: Bool { all.keys.contains { $0.isEvictedOnLock } }
 
-    /// Whether the store lacks the key of one class of the vault and has those of others.
+    /// Whether the store has some of the vault's class keys but lacks others.
     var isPartial: Bool {
         dropIdleKeys(clock.bootTime())
         return state.withLock { !$0.lapsed.isEmpty }
     }
 
-    /// The earliest exact time at which a key from the kernel keyring expires; `nil` if no key has an exact
-    /// time.
+    /// The earliest time at which a key from the kernel keyring expires even if it is used; `nil` if no key
+    /// has such a time.
     var exactEnd: Duration? {
         dropIdleKeys(clock.bootTime())
         return state.withLock { $0.held.values.compactMap(\.end).min() }
     }
 
-    /// The number of times that the vault was locked, closed or wiped, or its keys were evicted by a reboot.
-    /// Keys from work that began under another number are not inserted. Keys that expire in this store do not
-    /// change the number.
+    /// The number of times that the vault was locked, closed or wiped, or lost its keys to a reboot. The
+    /// store rejects keys if this number has changed since the work that produced them began. A key that
+    /// expires in this store does not change the number.
     var locks: Int { state.withLock { $0.locks } }
 
-    /// The current mark. Long work reads it before the first key, for ``hasLost(since:only:)``.
+    /// The current mark. Long work reads the mark before it takes its first key, and later passes it to
+    /// ``hasLost(since:only:)``.
     var mark: KeyMark {
         dropIdleKeys(clock.bootTime())
         return state.withLock { $0.mark }
     }
 
-    /// Whether the key of `protection` was evicted since `mark` was read, or, if `protection` is `nil`, any
-    /// key that was also used since. Always `true` after a wipe.
+    /// Returns whether the key of `protection` has been evicted since `mark` was read or, if `protection` is
+    /// `nil`, whether any key has been both used and evicted since then. Always `true` after a wipe.
     func hasLost(since mark: KeyMark, only protection: ProtectionClass? = nil) -> Bool {
         dropIdleKeys(clock.bootTime())
         return state.withLock { $0.isWiped || $0.mark.hasLost(since: mark, only: protection) }
     }
 
-    /// Restarts the inactivity time; from now on, use does not. The first of several calls counts.
+    /// Restarts the inactivity time. From then on, using a key no longer restarts it. Only the first of
+    /// several calls has an effect.
     func enterBackground() {
         let now = clock.bootTime()
         dropIdleKeys(now)
@@ -143,8 +145,8 @@ final class ClassKeyStore: Sendable {
         }
     }
 
-    /// Evicts the keys whose inactivity time passed in the background, whether or not a timer fired, and
-    /// restarts that of the others.
+    /// Evicts the keys whose inactivity time passed in the background, even if no timer fired, and restarts
+    /// the inactivity time of the other keys.
     func enterForeground() {
         let now = clock.bootTime()
         dropIdleKeys(now)
@@ -169,13 +171,13 @@ final class ClassKeyStore: Sendable {
         return dropped
     }
 
-    /// Evicts the keys of classes whose copies in the kernel keyring are gone. Posts
+    /// Evicts the keys of `classes`, whose copies in the kernel keyring are gone. Posts
     /// ``VaultEvent/Kind/locked`` if this evicts the last key that a lock evicts.
     func lapse(_ classes: Set<ProtectionClass>, _ reason: LockReason) {
         post(state.withLock { $0.lapse(classes, reason) })
     }
 
-    /// Evicts all keys, and accepts no keys from then on if `wiped` is set; returns whether anything changed.
+    /// Evicts all keys and, if `wiped` is set, accepts no more keys. Returns whether anything changed.
     @discardableResult
     func removeAll(wiped: Bool, _ reason: LockReason = .requested) -> Bool {
         let dropped = state.withLock { state in
@@ -188,7 +190,7 @@ final class ClassKeyStore: Sendable {
         return dropped
     }
 
-    /// Evicts the keys whose inactivity time or exact time has passed, or all keys after a reboot.
+    /// Evicts the keys that have expired or, after a reboot, all keys.
     private func dropIdleKeys(_ now: Duration) {
         let boot = clock.bootIdentifier()
         let eviction: Eviction? = state.withLock { state in
@@ -209,8 +211,8 @@ final class ClassKeyStore: Sendable {
         }
     }
 
-    /// Sleeps until the next key expires and evicts it, so that keys are evicted even if no caller asks for
-    /// them.
+    /// Starts a background task that evicts each key when it expires, so that keys are evicted even if no
+    /// caller asks for them.
     private func watch() {
         let start = state.withLock { state in
             defer { state.isWatched = state.isWatched || state.nextEnd != nil }
@@ -222,7 +224,7 @@ final class ClassKeyStore: Sendable {
         }
     }
 
-    /// Returns the time until the next key expires; `nil` if no key expires, which ends the watch.
+    /// Returns the time until the next key expires; `nil` if no key expires, which ends the background task.
     private func timeToNextEnd() -> Duration? {
         let now = clock.bootTime()
         dropIdleKeys(now)

@@ -2,7 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferVault
 
-/// The number of evictions and of uses of each class's key, from which long work detects that it lost a key.
+/// Counts how often each class's key was evicted and used, so that long work can detect that it lost a key.
 struct KeyMark: Sendable {
     /// Indexed by the class's raw value.
     fileprivate var evictions = [Int](repeating: 0, count: Self.size)
@@ -16,8 +16,8 @@ struct KeyMark: Sendable {
 
     fileprivate mutating func noteUse(_ protection: ProtectionClass) { uses[Int(protection.rawValue)] += 1 }
 
-    /// Whether a key was evicted since `old`: the key of the given class, or any key that was also used
-    /// since.
+    /// Returns whether the key of `protection` has been evicted since `old` or, if `protection` is `nil`,
+    /// whether any key has been both used and evicted since then.
     func hasLost(since old: KeyMark, only protection: ProtectionClass?) -> Bool {
         evictions.indices.contains { number in
             guard evictions[number] != old.evictions[number] else { return false }
@@ -27,7 +27,7 @@ struct KeyMark: Sendable {
 }
 
 extension ClassKeyStore {
-    /// A report of evicted keys.
+    /// A notification about evicted keys.
     enum Eviction {
         case event(VaultEvent)
         /// Some classes lost their keys, but the vault is still unlocked.
@@ -37,7 +37,7 @@ extension ClassKeyStore {
     /// A class key and the times at which it is evicted.
     struct Held {
         let key: ClassKey
-        /// The time at which the key is evicted if it is not used before; `nil` for never.
+        /// The time at which the key is evicted if it is not used before then; `nil` for never.
         var idleEnd: Duration?
         /// The exact time at which the key is evicted even if it is used; `nil` for none.
         let end: Duration?
@@ -48,17 +48,17 @@ extension ClassKeyStore {
     /// The contents of the store.
     struct State {
         var held: [ProtectionClass: Held] = [:]
-        /// The classes of the vault whose keys the store lacks while it has those of others.
+        /// The vault's classes whose keys the store lacks although it has the keys of other classes.
         var lapsed: Set<ProtectionClass> = []
         var isWiped = false
         var locks = 0
         var mark = KeyMark()
-        /// No key expires before this time.
+        /// No key expires before this time; `nil` if no key expires.
         var nextEnd: Duration?
         var isWatched = false
-        /// The boot in which the keys were inserted.
+        /// The identifier of the boot during which the keys were inserted.
         var boot: String?
-        /// Whether the app is in the background, where use of a key does not keep it.
+        /// Whether the app is in the background, where using a key does not postpone its eviction.
         var isInBackground = false
 
         /// Whether there is a key that a lock evicts.
@@ -102,13 +102,13 @@ extension ClassKeyStore {
             findNextEnd()
         }
 
-        /// The error for a class without a key.
+        /// Returns the error for a class that has no key in the store.
         func refusal(_ protection: ProtectionClass) -> CofferError {
             if isWiped { return .wiped }
             if isOpen, lapsed.contains(protection) {
                 return CofferError(
                     .locked,
-                    "The key of the class \(protection.name) was removed after inactivity: unlock again.")
+                    "The class \(protection.name) is no longer unlocked: unlock the vault again.")
             }
             return protection.requiresPasscode && isOpen ? .requiresPasscode : .locked
         }
@@ -140,7 +140,7 @@ extension ClassKeyStore {
             return .classes(going)
         }
 
-        /// Evicts the keys that expired.
+        /// Evicts the keys that have expired.
         mutating func dropOver(_ now: Duration) -> Eviction? {
             guard let nextEnd, now >= nextEnd else { return nil }
             let isExact = held.values.contains { $0.end.map { now >= $0 } ?? false }

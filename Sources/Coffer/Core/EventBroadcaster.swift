@@ -1,7 +1,7 @@
 import CofferVault
 import Synchronization
 
-/// Delivers a vault's events: first to the vault's own observers, which clear state, then to streams.
+/// Delivers a vault's events, first to the vault's own observers, which clear state, and then to streams.
 final class EventBroadcaster: Sendable {
     private struct State {
         var observers: [@Sendable (VaultEvent) -> Void] = []
@@ -10,7 +10,7 @@ final class EventBroadcaster: Sendable {
         var next = 0
     }
 
-    /// An observer of evicted keys, which is called while an object is alive.
+    /// An observer that is called when keys are evicted, as long as an object is alive.
     private struct LossObserver {
         let isNeeded: @Sendable () -> Bool
         let call: @Sendable (Set<ProtectionClass>) -> Void
@@ -25,8 +25,8 @@ final class EventBroadcaster: Sendable {
         state.withLock { $0.observers.append(body) }
     }
 
-    /// Calls `body` with the classes whose keys were evicted, on the thread that evicted them, while `object`
-    /// is alive. Does not retain `object`.
+    /// As long as `object` is alive, calls `body` after each eviction with the classes that lost their keys,
+    /// on the thread that evicted them. Does not retain `object`.
     func onKeyEviction(
         while object: any AnyObject & Sendable, _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
     ) {

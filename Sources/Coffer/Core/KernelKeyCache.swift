@@ -4,24 +4,24 @@ import CofferEngine
 import CofferVault
 import Synchronization
 
-/// Class keys cached in the kernel keyring for the next commands of the same user.
+/// Caches class keys in the kernel keyring for the same user's later processes.
 ///
-/// Every process of this user can put a key there, so a key is used only if it matches the class's public key
-/// in the keybag.
+/// Any of this user's processes can put a key there, so a key is used only if it matches the class's public
+/// key in the keybag.
 package final class KernelKeyCache: Sendable {
-    /// A class whose key this process stored in or read from the kernel keyring, and has not removed.
+    /// A class whose key this process has stored in the kernel keyring or read from it, and has not removed.
     private struct Entry {
         let publicKey: [UInt8]
-        /// Whether use restarts the key's timeout, as far as this process knows; the cached key itself
-        /// decides.
+        /// Whether use restarts the key's timeout, as far as this process knows; the cached key itself is
+        /// authoritative.
         var isRenewable: Bool
     }
 
     private let vaultID: VaultID
     private let inactivity: Int?
-    /// Identifies the boot. Keys of another boot are not used.
+    /// Identifies the boot. Keys from another boot are not used.
     private let clock: VaultClock
-    /// The tracked classes, all of which a lock evicts.
+    /// The tracked classes. A lock evicts the keys of all of them.
     private let entries = Mutex<[ProtectionClass: Entry]>([:])
 
     init(vaultID: VaultID, inactivity: Int?, clock: VaultClock) {
@@ -30,14 +30,14 @@ package final class KernelKeyCache: Sendable {
         self.clock = clock
     }
 
-    /// The size of the prefix of a vault's key names: `coffer:` and the vault's id.
+    /// The length in bytes of the prefix that a vault's key names share: `coffer:` and the vault's id.
     static let prefixSize = 7 + 36
 
     package static func name(_ protection: ProtectionClass, vaultID: VaultID) -> String {
         "coffer:\(vaultID):\(protection.name)"
     }
 
-    /// The names of the keys of every class of a vault.
+    /// Returns the names of a vault's class keys in the kernel keyring.
     package static func names(of vaultID: VaultID) -> [String] {
         ProtectionClass.allCases.map { name($0, vaultID: vaultID) }
     }
@@ -46,8 +46,8 @@ package final class KernelKeyCache: Sendable {
         Self.name(protection, vaultID: vaultID)
     }
 
-    /// Stores `keys`. Keys that a lock evicts stay for exactly `seconds`; with `nil`, for the inactivity time
-    /// after each use. If one key cannot be stored, removes all.
+    /// Stores `keys`. Keys that a lock evicts stay for exactly `seconds` or, if that is `nil`, for the
+    /// inactivity time after each use. If one key cannot be stored, removes all keys.
     func store(_ keys: [ProtectionClass: ClassKey], seconds: Int?) throws(CofferError) {
         do throws(CofferError) {
             for (protection, key) in keys {
@@ -67,15 +67,15 @@ package final class KernelKeyCache: Sendable {
         }
     }
 
-    /// The cached keys of a vault and the times until which they stay.
+    /// A vault's cached keys and the times until which they stay.
     struct Taken {
         var keys: [ProtectionClass: ClassKey] = [:]
         var terms: [ProtectionClass: CachedKeyTerm] = [:]
-        /// Classes of the vault without a cached key.
+        /// The vault's classes that have no cached key.
         var lacking: Set<ProtectionClass> = []
 
-        /// The time until the last key is gone that a lock evicts; `nil` if there is none, or if one stays
-        /// until a reboot.
+        /// Returns the time until the last of the keys that a lock evicts expires; `nil` if there is no such
+        /// key, or if one stays until a reboot.
         func timeLeft(now: Duration) -> Duration? {
             let ends = terms.filter { $0.key.isEvictedOnLock }.map(\.value.end)
             let known = ends.compactMap { $0 }
@@ -84,9 +84,9 @@ package final class KernelKeyCache: Sendable {
         }
     }
 
-    /// Reads the cached keys, and takes their IDs from `keybag`. The result is empty if no key is cached or
-    /// there is no kernel keyring. Ignores a key that does not match the keybag's public key, because the key
-    /// does not belong to this vault.
+    /// Reads the cached keys and takes their IDs from `keybag`. Returns no keys if none are cached or there
+    /// is no kernel keyring. Ignores a key that does not match the keybag's public key, because the key does
+    /// not belong to this vault.
     func read(_ keybag: Keybag) throws(CofferError) -> Taken {
         var taken = Taken()
         for (protection, wrapped) in keybag.keys {
@@ -104,8 +104,8 @@ package final class KernelKeyCache: Sendable {
         return taken
     }
 
-    /// Tracks keys that were read: using a key in this process restarts its timeout in the kernel keyring,
-    /// and a key that disappears from the kernel keyring is evicted in this process.
+    /// Starts to track keys that were read: from then on, using a key in this process restarts its timeout in
+    /// the kernel keyring, and a key that disappears from the kernel keyring is evicted in this process.
     func share(_ taken: Taken, _ keybag: Keybag) {
         for (protection, term) in taken.terms where protection.isEvictedOnLock {
             guard let publicKey = keybag.publicKeys[protection] else { continue }
@@ -113,7 +113,7 @@ package final class KernelKeyCache: Sendable {
         }
     }
 
-    /// Returns the cached key of a class, if it matches `publicKey`.
+    /// Returns a class's cached key; `nil` if there is none that matches `publicKey`.
     private func own(
         _ protection: ProtectionClass, _ publicKey: [UInt8]
     ) throws(CofferError) -> KernelCachedKey? {
@@ -125,7 +125,8 @@ package final class KernelKeyCache: Sendable {
         return held
     }
 
-    /// Restarts the timeouts of the class that was used and of ephemeral tokens, but of no other class.
+    /// Restarts the timeouts of the key that was used and of the ephemeral tokens, but not of other classes'
+    /// keys.
     func renew(_ protection: ProtectionClass, _ key: ClassKey) {
         guard let inactivity, entries.withLock({ $0[protection]?.isRenewable == true }) else { return }
         let now = clock.bootTime()
@@ -140,7 +141,7 @@ package final class KernelKeyCache: Sendable {
         KernelKeyringStorage.renew(vaultID: vaultID, timeout: min(max(remaining, 1), inactivity))
     }
 
-    /// The tracked classes whose keys are gone, because they expired or another process removed them; and
+    /// The tracked classes whose keys are gone, because they expired or another process removed them, and
     /// whether the keys of all tracked classes are gone.
     var expired: (classes: Set<ProtectionClass>, isEverything: Bool) {
         let entries = entries.withLock { $0 }
@@ -158,21 +159,22 @@ package final class KernelKeyCache: Sendable {
         entries.withLock { entries in entries = entries.filter { !classes.contains($0.key) } }
     }
 
-    /// Removes the keys that a lock evicts, or all keys; returns whether there were any.
+    /// Removes the keys that a lock evicts or, if `all` is set, all keys. Returns whether there were any.
     @discardableResult
     func remove(all: Bool) -> Bool {
         entries.withLock { $0 = [:] }
         return Self.remove(vaultID: vaultID, all: all)
     }
 
-    /// Removes the key of one class, and the marks of unlocks, which may be about to store that key.
+    /// Removes one class's key. Also removes the marks of unlocks in progress, because such an unlock may be
+    /// about to store that key.
     func remove(_ protection: ProtectionClass) {
         removeEntries(of: [protection])
         UnlockMark.removeAll(of: vaultID)
         _ = try? KernelKeyring.remove(name(protection))
     }
 
-    /// Whether the kernel keyring still contains a class key of a vault.
+    /// Returns whether the kernel keyring still contains any of a vault's class keys.
     static func isAnyLeft(vaultID: VaultID) -> Bool {
         ProtectionClass.allCases.contains { protection in
             (try? KernelKeyring.contains(name(protection, vaultID: vaultID))) == true
@@ -195,8 +197,8 @@ package final class KernelKeyCache: Sendable {
 
 /// How long a key is cached.
 struct CachedKeyTerm: Equatable {
-    /// The end, in time since boot; `nil` if the key stays until a reboot.
+    /// The time since boot at which the key expires; `nil` if the key stays until a reboot.
     let end: Duration?
-    /// Whether the end is exact: use does not postpone it.
+    /// Whether the end is exact, so that use does not postpone it.
     let isExact: Bool
 }

@@ -1,10 +1,10 @@
-/// The number of items that exist only while a passcode is set:
-/// ``ProtectionClass/whenPasscodeSetThisDeviceOnly``.
+/// The number of items in the class ``ProtectionClass/whenPasscodeSetThisDeviceOnly``, which exist only while
+/// a passcode is set.
 public struct PasscodeDependentItems: Sendable, Equatable {
-    /// Tokens.
+    /// The number of tokens.
     public let tokens: Int
-    /// Files.
+    /// The number of files.
     public let files: Int
-    /// Databases.
+    /// The number of databases.
     public let databases: Int
 }

@@ -3,12 +3,12 @@ import CofferCrypto
 import CofferEngine
 import Synchronization
 
-/// The right to replace one version of one token while its class is locked: a key derived from the key that
-/// the version is sealed under.
+/// A key that proves the right to replace one version of a token while the token's class is locked. It is
+/// derived from the key under which that version is sealed.
 ///
 /// A process that has read or written that version can derive the ticket. Other processes cannot, because the
-/// version's key is wrapped under the class key. So the ticket proves that a value that is stored while
-/// locked continues the value that it replaces.
+/// version's key is wrapped under the class key. The ticket therefore proves that a value stored while the
+/// class is locked comes from a process that knew the value it replaces.
 final class ReplacementTicket: Sendable {
     private let key: SymmetricKey
 
@@ -17,28 +17,28 @@ final class ReplacementTicket: Sendable {
         self.key = key
     }
 
-    /// Computes the proof for a pending value: an HMAC over everything in its box except the proof.
+    /// Computes the proof for a pending value: an HMAC over everything in its sealed box except the proof.
     func proof(_ head: [UInt8], _ rest: Span<UInt8>) throws(CofferError) -> [UInt8] {
         let message = try GuardedBytes.concatenating(head.span, rest)
         return try HMAC.authenticate(message.span, key: key)
     }
 
-    /// Whether `proof` was made with this ticket.
+    /// Returns whether `proof` was made with this ticket.
     func isValid(_ proof: [UInt8], _ head: [UInt8], _ rest: Span<UInt8>) throws(CofferError) -> Bool {
         let message = try GuardedBytes.concatenating(head.span, rest)
         return try HMAC.isValid(proof.span, for: message.span, key: key)
     }
 }
 
-/// The tickets of one vault object, for the versions that it read or wrote last. A lock keeps them, because
-/// tickets do not allow reading anything; ``VaultCore/close(_:)`` and a wipe drop them.
+/// A vault object's tickets for the token versions that it most recently read or wrote. A lock keeps the
+/// tickets, because they do not allow reading anything; ``VaultCore/close(_:)`` and a wipe remove them.
 final class ReplacementTickets: Sendable {
-    /// The maximum number of tickets; the oldest are dropped first.
+    /// The maximum number of tickets; the oldest are removed first.
     static let maxCount = 128
 
     private struct Entry {
         let ticket: ReplacementTicket
-        /// The stored, wrapped key of the version; `nil` for a pending value.
+        /// The version's wrapped key, as stored; `nil` for a pending value.
         let wrapped: WrappedKey?
         let order: UInt64
     }
@@ -50,10 +50,10 @@ final class ReplacementTickets: Sendable {
 
     private let state = Mutex(State())
 
-    /// The ticket for a name.
+    /// The ticket for the token with this name; `nil` if there is none.
     subscript(name: [UInt8]) -> ReplacementTicket? { state.withLock { $0.entries[name]?.ticket } }
 
-    /// Whether the cached ticket belongs to the version with this key.
+    /// Returns whether the cached ticket belongs to the version with this wrapped key.
     func has(_ wrapped: WrappedKey, for name: [UInt8]) -> Bool {
         state.withLock { $0.entries[name]?.wrapped == wrapped }
     }

@@ -1,8 +1,8 @@
 /// The result of a revocation, as ``VaultEvent/Kind/revocationProcessed`` reports it.
 public enum RevocationResult: String, Sendable, CaseIterable {
-    /// The tokens and the namespace of the account were erased.
+    /// The account's tokens and namespace were erased.
     case accountWiped
-    /// The vault was erased, with every namespace in it.
+    /// The vault and every namespace in it were erased.
     case vaultWiped
     /// Every key was evicted.
     case locked
@@ -10,6 +10,6 @@ public enum RevocationResult: String, Sendable, CaseIterable {
     case kept
     /// A signed command was carried out.
     case carriedOut
-    /// Processing failed; the thrown error contains the reason.
+    /// Processing failed; the thrown error states the reason.
     case failed
 }

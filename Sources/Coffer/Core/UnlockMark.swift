@@ -3,22 +3,22 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// A mark in the kernel keyring that exists from before an unlock derives keys until it has stored them
-/// there. Every lock or wipe of the vault, in any process, first removes the mark, so the unlock detects the
-/// lock or wipe.
+/// A mark that an unlock places in the kernel keyring before it derives keys, and removes after it has stored
+/// them there. A lock or wipe of the vault, in any process, first removes the mark, so that the unlock can
+/// detect the lock or wipe.
 ///
 /// The mark contains nothing secret; only the existence of this kernel key matters. A mark that no process
 /// removes expires.
 final class UnlockMark: Sendable {
     private let key: KernelKey
-    /// The lifetime of a mark, in seconds. An unlock that takes longer must start again.
+    /// A mark's lifetime in seconds. An unlock that takes longer must start again.
     private static let lifetime = 600
     private static let infix = ":unlocking:"
 
     /// Places a mark for an unlock; returns `nil` if the kernel keyring is unavailable and so cannot store
     /// keys either.
     ///
-    /// - Throws: `noSpace` if the user's quota of keys is used up.
+    /// - Throws: `noSpace` if the user's key quota is used up.
     static func place(for vaultID: VaultID) throws(CofferError) -> UnlockMark? {
         let number = try HexText.encode(SecureRandom.bytes(16))
         do throws(CofferError) {
@@ -39,12 +39,13 @@ final class UnlockMark: Sendable {
     /// Whether the mark still exists: no process has locked the vault since, and the mark has not expired.
     var isThere: Bool { key.isLinked }
 
-    /// Whether `name`, a name in the kernel keyring that begins with a vault's prefix, belongs to a mark.
+    /// Returns whether `name`, a name in the kernel keyring that begins with a vault's prefix, belongs to a
+    /// mark.
     static func isMark(_ name: [UInt8]) -> Bool {
         name.dropFirst(KernelKeyCache.prefixSize).starts(with: infix.utf8)
     }
 
-    /// Removes every mark of a vault.
+    /// Removes all of a vault's marks.
     static func removeAll(of vaultID: VaultID) {
         let start = Array("coffer:\(vaultID)\(infix)".utf8)
         _ = try? KernelSubkeyring.removeOfUser { $0.starts(with: start) }

@@ -6,26 +6,28 @@ import Synchronization
 import SystemPackage
 
 /// The state that a vault's parts share: the directory, the device key, the class keys and the clock. The
-/// functions of this class are synchronous and can block.
+/// methods are synchronous and can block.
 final class VaultCore: Sendable {
     let home: VaultDirectory
     let device: DeviceKey
     let clock: VaultClock
     let keys: ClassKeyStore
     let cachedKeys: KernelKeyCache
-    /// The storage of the sealed tokens that the vault directory records.
+    /// The token storage that the vault directory records.
     let activeStorage: ActiveStorage
-    /// The same storage, or the decorator that a test put in front of it. Envelopes are read and changed
+    /// ``activeStorage``, or the storage that a test wraps around it. All code reads and changes envelopes
     /// through this property.
     let storage: any ItemStorage
     /// The tokens that are never written to the storage.
     let ephemeralTokens: EphemeralTokens
-    /// The tickets that prove that a pending value continues the stored one. A lock keeps them.
+    /// The tickets that prove that a pending value comes from a process that knew the stored value. A lock
+    /// keeps them.
     let tickets = ReplacementTickets()
-    /// The values that this vault object stored while locked.
+    /// The values that this vault object stored while the vault was locked.
     let ownPending = OwnPendingTokens()
     private let actions: VaultActions
-    /// Seconds without use until the vault locks, read when the vault was opened; `nil` for never.
+    /// The time in seconds without use after which the vault locks, as read when the vault was opened; `nil`
+    /// for never.
     let inactivity: Int?
     /// The mark of an unlock whose keys are to be cached in the kernel keyring.
     let unlockMark = Mutex<UnlockMark?>(nil)
@@ -39,9 +41,8 @@ final class VaultCore: Sendable {
     /// The registered stores that are still alive.
     var stores: [any VaultObserver] { registered.withLock { $0.compactMap(\.store) } }
 
-    /// Creates the core of a vault. With `allowingCorruptKeybag`, ignores an unreadable keybag, because a
-    /// signed command needs no class key. With `decorate`, a test puts its own storage in front of the
-    /// vault's.
+    /// Creates a vault's core. If `allowingCorruptKeybag` is set, ignores an unreadable keybag, because a
+    /// signed command needs no class key. A test uses `decorate` to wrap its own storage around the vault's.
     init(
         home: VaultDirectory, device: DeviceKey, clock: VaultClock, actions: VaultActions,
         allowingCorruptKeybag: Bool = false,
@@ -105,14 +106,14 @@ final class VaultCore: Sendable {
         if cachedKeys.remove(all: true), !hadKeys { events.post(VaultEvent(.closed, reason)) }
     }
 
-    /// Removes every key from memory, and accepts no keys from then on.
+    /// Removes every key from memory and accepts no more keys.
     func destroyKeys() {
         keys.removeAll(wiped: true)
         dropPendingState()
         device.destroyInMemory()
     }
 
-    /// Drops the state that a lock keeps for values stored while locked.
+    /// Discards the state that a lock keeps so that values can be stored while the vault is locked.
     func dropPendingState() {
         tickets.clear()
         ownPending.clear()
@@ -124,7 +125,8 @@ final class VaultCore: Sendable {
         if !expired.classes.isEmpty { lapse(expired.classes, isEverything: expired.isEverything) }
     }
 
-    /// Evicts the keys of classes that are gone from the kernel keyring; if all tracked keys are gone, locks.
+    /// Evicts the keys of `classes`, which are gone from the kernel keyring. If all tracked keys are gone,
+    /// locks the vault.
     private func lapse(_ classes: Set<ProtectionClass>, isEverything: Bool) {
         cachedKeys.removeEntries(of: classes)
         guard isEverything else { return keys.lapse(classes, .kernelKeyExpired) }
@@ -188,12 +190,14 @@ final class VaultCore: Sendable {
         try? drainPendingTokens()
     }
 
-    /// Evaluates the passcode like an unlock, but inserts no key. If no passcode is set, accepts any.
+    /// Evaluates the passcode as an unlock does, but inserts no keys. If no passcode is set, accepts any
+    /// passcode.
     func verify(_ passcode: Passcode?) throws(CofferError) {
         _ = try evaluating(passcode) { (keys, _, _) throws(CofferError) in keys }
     }
 
-    /// Adds the keys that a keybag of an earlier release never had. No item can have been stored under them.
+    /// Adds the class keys that a keybag from an earlier release lacks. No item can have been stored under
+    /// those keys.
     private func complete(
         _ keybag: Keybag, _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?,
         in vault: borrowing Descriptor
@@ -267,8 +271,9 @@ final class VaultCore: Sendable {
         return key
     }
 
-    /// Derives a key from the passcode outside of the vault directory's lock, because the derivation is slow,
-    /// can fail, and does not reveal whether the passcode is right. `derived` is `nil` if no passcode is set.
+    /// Derives a key from the passcode without holding the vault directory's lock, because the derivation is
+    /// slow and can fail. On its own, the derived key does not reveal whether the passcode is right.
+    /// `derived` is `nil` if no passcode is set.
     private func derive(
         _ passcode: Passcode
     ) throws(CofferError) -> (keybag: AuthenticatedRecord<Keybag>.Contents, derived: DerivedPasscode?) {
@@ -327,10 +332,10 @@ final class VaultCore: Sendable {
     }
 
     /// The outcome of a passcode attempt that does not throw. A refused attempt throws, as does a wrong
-    /// passcode with attempts left.
+    /// passcode if attempts are left.
     private enum AttemptOutcome {
         case unlocked([ProtectionClass: ClassKey])
-        /// The passcode was wrong and was the last one allowed: the vault is to be erased.
+        /// No attempts are left: the vault must be erased.
         case limitReached
     }
 
@@ -341,8 +346,8 @@ final class VaultCore: Sendable {
         return try RollbackGuard(device: device, client: home.service)
     }
 
-    /// Runs `body` and throws `corrupt` for a key that does not open: the passcode is right, or none is set,
-    /// so the keybag is damaged.
+    /// Runs `body` and throws `corrupt` if a key cannot be unwrapped: the passcode is right, or none is set,
+    /// so the keybag must be damaged.
     private func asCorrupt<Result>(_ body: () throws(CofferError) -> Result) throws(CofferError) -> Result {
         do throws(CofferError) {
             return try body()

@@ -16,13 +16,13 @@ public struct VaultEvent: Sendable, Hashable {
         /// The revocation was processed, or processing it failed.
         case revocationProcessed = "revocationHandled"
 
-        /// Whether keys were evicted.
+        /// Whether this kind of event evicts keys.
         var evictsKeys: Bool { [.locked, .closed, .wiped].contains(self) }
     }
 
     /// The kind of event.
     public let kind: Kind
-    /// The reason for a ``Kind/locked`` or ``Kind/closed`` event; otherwise `nil`.
+    /// Why the keys were evicted, for a ``Kind/locked`` or ``Kind/closed`` event; otherwise `nil`.
     public let reason: LockReason?
 
     /// The result of the revocation, for a ``Kind/revocationProcessed`` event; otherwise `nil`.

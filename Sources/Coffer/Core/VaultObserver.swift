@@ -1,6 +1,6 @@
-/// A store outside this library that keeps files of a vault open, or holds keys from it.
+/// A store outside this library that keeps a vault's files open or holds keys from the vault.
 public protocol VaultObserver: AnyObject, Sendable {
-    /// Closes open files and drops every key. The vault's keys on the disk are already erased.
+    /// Closes open files and drops every key. The vault calls this after it has erased its keys on disk.
     func vaultDidWipe() async
 }
 

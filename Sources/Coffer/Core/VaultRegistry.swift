@@ -20,10 +20,10 @@ enum VaultRegistry {
         }
     }
 
-    /// The cores of every open vault.
+    /// The cores of all open vaults.
     static var all: [VaultCore] { entries.withLock { $0.values.flatMap { $0.compactMap(\.core) } } }
 
-    /// The cores of one vault.
+    /// Returns the cores of one vault.
     static func of(_ vaultID: VaultID) -> [VaultCore] {
         entries.withLock { $0[vaultID]?.compactMap(\.core) ?? [] }
     }

@@ -1,13 +1,13 @@
 public import CofferBase
 
-/// A promise of a protection class, and how strongly this host backs it.
+/// A promise that a protection class makes, and how strongly this host backs it.
 public struct ClassAssurance: Sendable, Equatable {
     /// How strongly a promise is backed.
     public enum Strength: String, Sendable {
-        /// The keys are not available: an attacker must break the cryptography or guess the passcode.
+        /// The keys are not available, so an attacker must break the cryptography or guess the passcode.
         case cryptographic
-        /// Protects against accidents and curiosity; an attacker with the files or the account can circumvent
-        /// it.
+        /// The protection stops accidents and curiosity, but an attacker with the files or the user's account
+        /// can circumvent it.
         case advisory
         /// The promise is not kept.
         case absent
@@ -19,7 +19,7 @@ public struct ClassAssurance: Sendable, Equatable {
         case passcode
         /// The item cannot be read while the vault is locked.
         case lock
-        /// The item is of no use on another device.
+        /// The item cannot be used on another device.
         case thisDevice
         /// The vault locks when the user leaves the session.
         case lockSources
@@ -29,9 +29,10 @@ public struct ClassAssurance: Sendable, Equatable {
     public let promise: Promise
     /// How strongly this host backs the promise.
     public let strength: Strength
-    /// The reason for the strength.
+    /// Why the promise has this strength on this host.
     public let reason: String
-    /// A step towards a stronger assurance, for the application to put into words; `nil` if there is none.
+    /// A step that would strengthen the assurance, which the application describes to its user; `nil` if
+    /// there is none.
     public let remedy: CofferError.Remedy?
 
     init(

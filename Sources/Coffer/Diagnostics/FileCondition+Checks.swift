@@ -1,7 +1,7 @@
 import CofferBase
 
 extension FileCondition {
-    /// The results for the vault's diagnostics; empty if nothing is wrong.
+    /// The problems to report in the vault's diagnostics; empty if nothing is wrong.
     var protections: [SecurityCheck] {
         var found: [SecurityCheck] = []
         if !missing.isEmpty {
@@ -19,8 +19,8 @@ extension FileCondition {
             found.append(
                 SecurityCheck(
                     "file-index", .missing,
-                    "The index of files does not list \(Self.named(unlisted)): it is damaged or older than "
-                        + "they are, or another program put them there.",
+                    "The file index does not list \(Self.named(unlisted)). The index is damaged or out of "
+                        + "date, or another program added containers.",
                     remedy: .verifyAndReindexFiles))
         }
         return found

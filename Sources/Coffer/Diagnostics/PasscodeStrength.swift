@@ -5,27 +5,30 @@ import CofferVault
 
 /// The time that an attacker with a copy of the whole vault needs to guess its passcode.
 ///
-/// The copy consists of the vault directory and, if the device key is there, of the user's desktop keyring.
-/// No counter limits guessing on a copy.
+/// The copy consists of the vault directory and, if the device key is there, the user's desktop keyring. No
+/// counter limits guessing on a copy.
 public struct PasscodeStrength: Sendable, Equatable {
-    /// A kind of passcode, and the time to try all passcodes of that kind.
+    /// A kind of passcode, and the time it takes to try every passcode of that kind.
     public struct Estimate: Sendable, Equatable {
-        /// A description of the kind.
+        /// A description of this kind of passcode.
         public let passcodes: String
         /// The number of passcodes of this kind.
         public let count: Double
-        /// The seconds to try all of them on one core of this machine; on average, half of that suffices.
+        /// The time in seconds to try them all on one core of this machine; on average, half that time is
+        /// enough.
         public let seconds: Double
     }
 
-    /// The seconds for one guess at this vault's cost, measured now on one core of this machine.
+    /// The time in seconds for one guess at this vault's cost, measured on one core of this machine.
     public let secondsPerGuess: Double
-    /// The requirement of the passcode policy, as text.
+    /// The passcode policy's requirement, as text.
     public let requirement: String
-    /// The estimates for kinds of passcodes that the policy accepts, the weakest first.
+    /// The estimates for the kinds of passcode that the policy accepts, roughly from the weakest to the
+    /// strongest.
     public let estimates: [Estimate]
 
-    /// The kinds of passcodes to report, with the size of the alphabet and the length.
+    /// The kinds of passcode to report, with their alphabet sizes, their lengths and the policies that accept
+    /// them.
     private static let kinds: [(name: String, alphabet: Double, length: Int, characters: [Characters])] = [
         ("all of 4 digits", 10, 4, [.any, .digits]), ("all of 6 digits", 10, 6, [.any, .digits]),
         ("all of 8 digits", 10, 8, [.any, .digits]),
@@ -50,10 +53,11 @@ public struct PasscodeStrength: Sendable, Equatable {
         }
     }
 
-    /// The largest memory to use for the measurement, in KiB; the time for more memory is extrapolated.
+    /// The maximum amount of memory to use for the measurement, in KiB; times for larger amounts are
+    /// extrapolated.
     private static let measured = 256 * 1024
 
-    /// Measures the seconds for one derivation at `cost` on this machine, and returns the better of two
+    /// Measures how many seconds one derivation at `cost` takes on this machine; returns the better of two
     /// results.
     static func measure(_ cost: Argon2id.Cost) throws(CofferError) -> Double {
         let memory = min(cost.memoryKiB, measured)
@@ -73,8 +77,9 @@ public struct PasscodeStrength: Sendable, Equatable {
 }
 
 extension Vault {
-    /// Estimates how long guessing this vault's passcode takes with a copy of its files, from the time of a
-    /// derivation on this machine; `nil` if no passcode is set. Derives two keys, at a limited cost.
+    /// Estimates how long it takes to guess this vault's passcode with a copy of the vault's files, based on
+    /// how long a key derivation takes on this machine; `nil` if no passcode is set. Derives two keys, at a
+    /// limited cost.
     ///
     /// - Throws: `wiped`, `corrupt`, `outOfMemory`.
     public func passcodeStrength() async throws(CofferError) -> PasscodeStrength? {

@@ -4,7 +4,7 @@ import CofferEngine
 import CofferVault
 
 extension Vault {
-    /// The time limit for inspecting the desktop keyring for a report.
+    /// The time limit for inspecting the desktop keyring.
     private static let timeout = Duration.seconds(2)
 
     /// Returns the storage backend to use if the user does not choose one: the Secret Service if it answers
@@ -21,7 +21,7 @@ extension Vault {
     /// Checks that the Secret Service can be used now.
     ///
     /// - Parameters:
-    ///   - location: The directory of the vault, which may not exist yet.
+    ///   - location: The vault's directory, which may not exist yet.
     ///   - interaction: Whether the desktop keyring may prompt the user to unlock it.
     /// - Throws: `noSessionBus`, `noSecretService`, `noDefaultCollection`, `keyringLocked`, `noPrompter`,
     ///   `promptDismissed`, `timedOut`, `interrupted`.
@@ -67,12 +67,12 @@ extension Vault {
         case .found(let collection) where collection.storage == .plainText:
             return SecurityCheck(
                 name, .advisory,
-                "The default collection of the desktop keyring has no password: it is a plain text file. Set "
-                    + "a password for it in the keyring's program.")
+                "The desktop keyring's default collection has no password, so it is a plain-text file. Set a "
+                    + "password in the keyring application.")
         case .found(let collection):
             return SecurityCheck(
                 name, .ok,
-                "A Secret Service answers; its default collection is "
+                "The Secret Service is running, and its default collection is "
                     + "\(collection.isLocked ? "locked" : "unlocked").")
         }
     }
@@ -82,19 +82,20 @@ extension Vault {
         guard backend == .secretService else {
             return SecurityCheck(
                 name, .advisory,
-                "The device key is a file of mode 0600 in the vault directory, so a copy of the directory "
-                    + "contains it. Keep it on an encrypted disk and out of backups that others can read.")
+                "The device key is a file with mode 0600 in the vault directory, so a copy of the directory "
+                    + "contains the key. Keep the directory on an encrypted disk and out of backups that "
+                    + "others can read.")
         }
         if case .found(let collection) = secretServiceState(on: bus), collection.storage == .plainText {
             return SecurityCheck(
                 name, .advisory,
-                "The device key is in the Secret Service, whose collection has no password: a copy of the "
-                    + "vault directory and of the keyring's file contains it. Set a password in the "
-                    + "keyring's program.")
+                "The device key is in the Secret Service, but the collection has no password: anyone with a "
+                    + "copy of the vault directory and the keyring file has the key. Set a password in the "
+                    + "keyring application.")
         }
         return SecurityCheck(
             name, .ok,
             "The device key is in the Secret Service, sealed under a key in the vault directory: an attacker "
-                + "needs both. While the keyring is unlocked, every program of this user can read both.")
+                + "needs both. While the keyring is unlocked, all of this user's programs can read both.")
     }
 }

@@ -2,7 +2,7 @@ public import CofferBase
 
 /// The result of one check of a vault's protection on this host.
 public struct SecurityCheck: Sendable, Equatable {
-    /// The result of a check.
+    /// The outcome of a check.
     public enum Status: String, Sendable {
         /// The protection works.
         case ok
@@ -10,17 +10,17 @@ public struct SecurityCheck: Sendable, Equatable {
         case advisory
         /// The protection is missing or damaged.
         case missing
-        /// The check could not be made; the message contains the reason.
+        /// The check could not be performed; the message states the reason.
         case unknown
     }
 
-    /// A stable name of the check.
+    /// A stable name for the check.
     public let name: String
-    /// The result on this host.
+    /// The outcome on this host.
     public let status: Status
-    /// The reason for the status.
+    /// A message that explains the status.
     public let message: String
-    /// A step that improves the status, for the application to put into words; `nil` if none is known.
+    /// A step that improves the status, which the application describes to its user; `nil` if none is known.
     public let remedy: CofferError.Remedy?
 
     package init(
@@ -32,19 +32,19 @@ public struct SecurityCheck: Sendable, Equatable {
         self.remedy = remedy
     }
 
-    /// The errors that mean damage; other errors only prevent a check.
+    /// The errors that indicate damage; other errors only prevent a check.
     private static let damages: Set<CofferError.Code> = [
         .corrupt, .foreign, .unsupportedVersion, .rolledBack, .absent,
     ]
 
-    /// Returns the result of a check that failed with this error.
+    /// Returns the result for a check that failed with this error.
     static func failed(_ name: String, _ error: CofferError) -> SecurityCheck {
         guard damages.contains(error.code) else { return .notChecked(name, error) }
         let remedy: CofferError.Remedy? = error.remedy ?? (error.code == .absent ? .restoreVault : nil)
         return SecurityCheck(name, .missing, error.message, remedy: remedy)
     }
 
-    /// Returns the result of a check that this error prevented.
+    /// Returns the result for a check that this error prevented.
     package static func notChecked(_ name: String, _ error: CofferError) -> SecurityCheck {
         SecurityCheck(name, .unknown, "This could not be checked. \(error.message)", remedy: error.remedy)
     }

@@ -4,11 +4,11 @@ import CofferEngine
 import CofferVault
 
 extension Vault {
-    /// Returns the assurances of a class for this vault on this host. Works while locked.
+    /// Returns the assurances that a class provides for this vault on this host. Works while locked.
     ///
     /// - Parameters:
     ///   - protection: The class.
-    ///   - triggers: The sources to which a long-lived program would listen.
+    ///   - triggers: The lock triggers to which a long-lived program would listen.
     /// - Returns: One assurance for each promise, in the order of `ClassAssurance.Promise.allCases`.
     /// - Throws: `wiped`, `corrupt`.
     public func assurances(
@@ -18,7 +18,7 @@ extension Vault {
         return try await assurances(of: protection, statuses)
     }
 
-    /// Returns the assurances of every class, based on trigger statuses that the caller already has.
+    /// Returns every class's assurances, based on trigger statuses that the caller already has.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func assurances(
@@ -82,7 +82,8 @@ extension Vault {
         }
         guard keybag.policy.characters != .digits else {
             return ClassAssurance(
-                .passcode, .advisory, "All passcodes of 4 to 8 digits can be tried on a copy of the vault.",
+                .passcode, .advisory,
+                "Anyone with a copy of the vault can try all passcodes of 4 to 8 digits.",
                 remedy: .useLongerPasscode)
         }
         return ClassAssurance(
@@ -93,7 +94,7 @@ extension Vault {
         guard protection.isEvictedOnLock else {
             return ClassAssurance(
                 .lock, .absent,
-                "The class key stays in memory from the first unlock until reboot, by design.",
+                "The class key stays in memory from the first unlock until a reboot, by design.",
                 remedy: .useWhenUnlockedClass)
         }
         guard keybag.passcode != nil else {
@@ -110,7 +111,7 @@ extension Vault {
     {
         guard !protection.isExportable else {
             return ClassAssurance(
-                .thisDevice, .absent, "Items of this class may be exported, by design.",
+                .thisDevice, .absent, "Items in this class may be exported, by design.",
                 remedy: .useThisDeviceOnlyClass)
         }
         let isHeld = device?.status == .ok
@@ -126,20 +127,20 @@ extension Vault {
         let desktop: [LockTriggerStatus.Source] = [.desktopSession, .screenSaver]
         guard protection.isEvictedOnLock else {
             return ClassAssurance(
-                .lockSources, .absent, "Only a reboot, a logout or a wipe removes the key of this class.")
+                .lockSources, .absent, "Only a reboot, a logout or a wipe removes this class's key.")
         }
         guard statuses.contains(where: { desktop.contains($0.source) && $0.isListening }) else {
             let hasTimer = statuses.contains { $0.source == .idleTimer && $0.isListening }
             return ClassAssurance(
                 .lockSources, hasTimer ? .advisory : .absent,
-                "Nothing on this host reports that the screen locks"
+                "Nothing on this host reports when the screen locks"
                     + (hasTimer
-                        ? ": only the inactivity time locks." : ", and there is no inactivity time."),
+                        ? ": only inactivity locks the vault." : ", and there is no inactivity time."),
                 remedy: .lockManually)
         }
         return ClassAssurance(
             .lockSources, .advisory,
-            "Programs that follow the lock triggers lock with the screen. Without one, keys cached in the "
-                + "kernel keyring stay.", remedy: .watchSession)
+            "Programs that follow the lock triggers lock the vault when the screen locks. Without such a "
+                + "program, keys cached in the kernel keyring stay.", remedy: .watchSession)
     }
 }

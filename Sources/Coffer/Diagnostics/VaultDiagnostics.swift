@@ -7,7 +7,8 @@ import SystemPackage
 extension Vault {
     /// Checks the protection that this host offers to any vault.
     ///
-    /// - Parameter sessionBus: The bus with the user's Secret Service; `nil` for the bus of the environment.
+    /// - Parameter sessionBus: The address of the session bus with the user's Secret Service; `nil` for the
+    ///   bus that the environment specifies.
     /// - Returns: One result for each check.
     public static func hostSecurityChecks(sessionBus: String? = nil) -> [SecurityCheck] {
         [
@@ -16,10 +17,10 @@ extension Vault {
         ]
     }
 
-    /// Checks the protection of this vault on this host: runs the host's checks and the vault's own. A check
-    /// that cannot be made is reported as such and does not stop the others.
+    /// Checks how this vault is protected on this host: runs the host's checks and the vault's own. A check
+    /// that cannot be performed is reported as such and does not stop the others.
     ///
-    /// - Throws: `wiped`; `corrupt`, because a vault cannot be checked without its keybag.
+    /// - Throws: `wiped`; `corrupt` if the keybag is damaged, because a vault cannot be checked without it.
     public func securityChecks() async throws(CofferError) -> [SecurityCheck] {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in
@@ -43,7 +44,7 @@ extension Vault {
         }
     }
 
-    /// Returns the results of a check, or a result with the reason why the check failed.
+    /// Returns a check's results, or a result that explains why the check failed.
     static func checked(
         _ name: String, _ check: () throws(CofferError) -> [SecurityCheck]
     ) -> [SecurityCheck] {
@@ -54,30 +55,30 @@ extension Vault {
         }
     }
 
-    /// Reports interrupted additions and removals of files; empty if there are none.
+    /// Reports interrupted file additions and removals; empty if there are none.
     fileprivate static func unfinished(_ remains: FileRemains) -> [SecurityCheck] {
         guard remains.count > 0 else { return [] }
         let operations =
             remains.count == 1
-            ? "1 interrupted addition or removal of a file"
-            : "\(remains.count) interrupted additions or removals of files"
+            ? "1 interrupted file addition or removal"
+            : "\(remains.count) interrupted file additions or removals"
         return [
             SecurityCheck(
                 "unfinished-files", .advisory,
-                "\(operations) left \(remains.bytes) sealed bytes in the vault. The next listing or "
-                    + "change of files removes them.", remedy: .removeUnfinishedFiles)
+                "\(operations) left \(remains.bytes) sealed bytes in the vault. The next "
+                    + "command that lists or changes files removes them.", remedy: .removeUnfinishedFiles)
         ]
     }
 
-    /// Reports entries of other programs among the files; empty if there are none.
+    /// Reports entries that other programs put among the files; empty if there are none.
     fileprivate static func others(_ remains: FileRemains) -> [SecurityCheck] {
         guard let first = remains.others.first else { return [] }
         let more = remains.others.count > 1 ? " and \(remains.others.count - 1) more" : ""
         return [
             SecurityCheck(
                 "foreign-entries", .advisory,
-                "vault/files/\(first)\(more) is not a file of Coffer's: another program put it there. Coffer "
-                    + "ignores it. Inspect it and remove it.")
+                "Another program created vault/files/\(first)\(more). Coffer ignores such entries: inspect "
+                    + "them and remove them.")
         ]
     }
 
@@ -105,11 +106,12 @@ extension Vault {
         guard keybag.policy.characters != .digits else {
             return SecurityCheck(
                 "passcode", .advisory,
-                "A passcode of 4 to 8 digits under \(cost): with a copy of the vault, all of them can "
-                    + "be tried. Use a longer passcode.")
+                "The passcode has 4 to 8 digits and is protected by \(cost): anyone with a copy of the vault "
+                    + "can try all such passcodes. Use a longer passcode.")
         }
         return SecurityCheck(
-            "passcode", .ok, "A passcode under \(cost). Its length determines how long guessing takes.")
+            "passcode", .ok,
+            "The passcode is protected by \(cost). Its length determines how long it takes to guess.")
     }
 
     private static func attempts(_ keybag: Keybag, _ backend: KeyringBackend) -> SecurityCheck {
@@ -131,7 +133,7 @@ extension Vault {
             return SecurityCheck(
                 "attempts", .ok,
                 "The tenth wrong passcode erases the vault. An older copy of the vault is refused, because "
-                    + "the Secret Service has the counter. An attacker who copies both can guess without "
+                    + "the Secret Service keeps the counter. An attacker who copies both can guess without "
                     + "limit.")
         }
         return SecurityCheck(
@@ -141,7 +143,7 @@ extension Vault {
         )
     }
 
-    /// Reports damage to the record of commands; empty if the record is intact or does not exist.
+    /// Reports damage to the command record; empty if the record is intact or does not exist.
     fileprivate static func orders(_ damage: CofferError?) -> [SecurityCheck] {
         guard let damage else { return [] }
         // Removing the record also removes the counters of seen commands, so only damage justifies that.
@@ -155,19 +157,20 @@ extension Vault {
         return [
             SecurityCheck(
                 "orders", .missing,
-                "The record of orders cannot be read: no signed order is accepted and the dead-man's switch "
-                    + "is off. \(damage.message)", remedy: remedy)
+                "The command record cannot be read, so no signed command is accepted and the dead-man's "
+                    + "switch is off. \(damage.message)", remedy: remedy)
         ]
     }
 
-    /// Reports unfinished commands, which each opening of the vault tries to finish; empty if there are none.
+    /// Reports unfinished commands, which Coffer tries to finish each time the vault is opened; empty if
+    /// there are none.
     fileprivate static func unfinishedOrders(_ count: Int) -> [SecurityCheck] {
         guard count > 0 else { return [] }
         return [
             SecurityCheck(
                 "unfinished-orders", .missing,
-                (count == 1 ? "A signed order to erase was" : "\(count) signed orders to erase were")
-                    + " accepted and cannot be finished; every opening of the vault tries again.",
+                (count == 1 ? "A signed command to erase was" : "\(count) signed commands to erase were")
+                    + " accepted but not finished; Coffer tries again each time the vault is opened.",
                 remedy: .wipeAgain)
         ]
     }
@@ -176,7 +179,8 @@ extension Vault {
         let now = try MachineFingerprint.current()
         if keybag.hostBinding == MachineFingerprint.unknown || now == MachineFingerprint.unknown {
             return SecurityCheck(
-                "this-device", .advisory, "This machine has no machine-id(5) that identifies it.")
+                "this-device", .advisory,
+                "This machine has no machine ID that identifies it: see machine-id(5).")
         }
         guard keybag.hostBinding == now else {
             return SecurityCheck(
@@ -195,7 +199,7 @@ extension Vault {
         case .removable:
             return SecurityCheck("disk", .advisory, "The vault is on a removable medium\(name).")
         case .memory:
-            return SecurityCheck("disk", .advisory, "The vault is in memory\(name): a reboot removes it.")
+            return SecurityCheck("disk", .advisory, "The vault is in memory\(name): a reboot erases it.")
         case .fixed, .unknown: break
         }
         switch storage.isEncrypted {
@@ -211,12 +215,13 @@ extension Vault {
         }
     }
 
-    /// This concerns data that is encrypted under these schemes elsewhere; the vault's data is not.
+    /// Warns about data that is encrypted under the documented schemes elsewhere; the vault's own data does
+    /// not use them.
     private static var documentedSchemes: SecurityCheck {
         SecurityCheck(
             "documented-schemes", .advisory,
-            "Guessing a key of the documented schemes costs one SHA-256 computation for each passcode: "
-                + "trying all passcodes of 4 to 8 digits takes seconds. Such a key is as secret as its UUID.",
+            "With the documented schemes, each passcode guess costs one SHA-256 computation, so trying all "
+                + "passcodes of 4 to 8 digits takes seconds. A key is therefore only as secret as its UUID.",
             remedy: .limitDocumentedSchemes)
     }
 
@@ -227,8 +232,8 @@ extension Vault {
         }
         return SecurityCheck(
             "swap", .advisory,
-            "Swap is active: view copies and file contents in memory may be written to it. Encrypt it "
-                + "or use zram."
+            "Swap is active, so view copies and file contents in memory may be written to it. Encrypt the "
+                + "swap space or use zram."
         )
     }
 
@@ -239,7 +244,7 @@ extension Vault {
         }
         guard ViewCopyDirectory.hasSharedMemory else {
             return SecurityCheck(
-                "view-copies", .missing, "There is no directory in memory: files cannot be viewed.")
+                "view-copies", .missing, "No in-memory file system is available: files cannot be viewed.")
         }
         return SecurityCheck(
             "view-copies", .ok, "View copies are in a private directory under /dev/shm, in memory.")
@@ -252,7 +257,7 @@ extension Vault {
         }
         return SecurityCheck(
             "locked-memory", .advisory,
-            "Only \(limit) bytes may be locked in memory: keys may be written to swap. Raise the limit "
+            "Only \(limit) bytes may be locked in memory, so keys may be written to swap. Raise the limit "
                 + "(ulimit -l)."
         )
     }
@@ -261,15 +266,15 @@ extension Vault {
         guard KernelKeyring.isAvailable else {
             return SecurityCheck(
                 "kernel-keyring", .missing,
-                "The kernel keyring is missing or forbidden here: every command asks for the passcode.")
+                "The kernel keyring is not available here, so every command asks for the passcode.")
         }
         return SecurityCheck(
-            "kernel-keyring", .ok, "An unlock lasts for later commands, in the kernel keyring.")
+            "kernel-keyring", .ok, "The kernel keyring keeps the vault unlocked for later commands.")
     }
 }
 
 extension VaultCore {
-    /// Reports problems with the files, the tokens stored while locked, and the commands.
+    /// Reports problems with the files, the tokens stored while locked, and the signed commands.
     fileprivate func storeSecurityChecks() -> [SecurityCheck] {
         let files = FileStore(core: self)
         return Vault.checked("unfinished-files") { () throws(CofferError) in

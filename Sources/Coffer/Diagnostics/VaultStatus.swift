@@ -5,9 +5,9 @@ import CofferVault
 import Synchronization
 import SystemPackage
 
-/// The status of a vault, available without unlocking it.
+/// A vault's status, which can be read without unlocking the vault.
 public struct VaultStatus: Sendable, Equatable {
-    /// The state of a vault.
+    /// A vault's state.
     public enum State: String, Sendable {
         /// There is no vault.
         case uninitialised
@@ -23,7 +23,7 @@ public struct VaultStatus: Sendable, Equatable {
     public let state: State
     /// The vault's identity; `nil` if there is no vault.
     public var vaultID: VaultID?
-    /// The storage backend of the device key and the tokens; `nil` if there is no vault.
+    /// The storage backend for the device key and the tokens; `nil` if there is no vault.
     public var keyring: KeyringBackend?
     /// Whether a passcode is set.
     public var hasPasscode = false
@@ -32,28 +32,29 @@ public struct VaultStatus: Sendable, Equatable {
     public var attemptsLeft: Int?
     /// Whether the tenth wrong passcode in a row erases the vault; `false` without a passcode.
     public var erasesAfterTenFailures = false
-    /// The minutes without use until the vault locks, rounded up; `nil` if inactivity does not lock it.
+    /// The number of minutes of inactivity before the vault locks, rounded up; `nil` if inactivity does not
+    /// lock it.
     public var inactivityMinutes: Int?
-    /// The time until the keys in the kernel keyring are gone, if no program uses them meanwhile; `nil` if
-    /// there are none, if they stay until a reboot, and without a passcode.
+    /// The time until the kernel keyring drops the keys, if no program uses them in the meantime; `nil` if it
+    /// has no keys, if they stay until a reboot, or if no passcode is set.
     public var timeLeft: Duration?
     /// The number of tokens.
     public var tokens = 0
     /// The number of files.
     public var files = 0
-    /// The number of interrupted additions and removals of files that left data in the vault.
+    /// The number of interrupted file additions and removals that left data in the vault.
     public var unfinishedFiles = 0
-    /// The number of bytes that interrupted additions and removals left. The next command that lists or
-    /// changes files removes them.
+    /// The number of bytes that interrupted file additions and removals left in the vault. The next command
+    /// that lists or changes files removes them.
     public var unfinishedBytes: Int64 = 0
     /// The files whose containers another program deleted.
     public var missingFiles: [FileID] = []
-    /// The containers of this vault that are missing from the index of files although the index is not
-    /// damaged.
+    /// The files whose containers are in this vault but that the file index does not list, although it is
+    /// undamaged.
     public var unlistedFiles: [FileID] = []
-    /// Whether the index of files is damaged; ``FileStore/reindex()`` rebuilds it.
+    /// Whether the file index is damaged; ``FileStore/reindex()`` rebuilds it.
     public var isFileIndexDamaged = false
-    /// Whether the record of the files' keys is damaged; without that record no file opens.
+    /// Whether the file key record is damaged; without that record, no file can be opened.
     public var isFileKeysRecordDamaged = false
     /// The number of tokens that were stored while the vault was locked and are pending until an unlock.
     public var pendingTokens = 0
@@ -85,7 +86,7 @@ extension Vault {
         return try await vault.status()
     }
 
-    /// Returns the status of this vault.
+    /// Returns this vault's status.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func status() async throws(CofferError) -> VaultStatus {
@@ -122,19 +123,19 @@ extension Vault {
         return status
     }
 
-    /// Caches the class keys in the kernel keyring, where later processes of this user find them.
+    /// Caches the class keys in the kernel keyring, where this user's later processes find them.
     ///
     /// Each class has its own inactivity time, which only use of that class restarts. Keys restored from the
     /// kernel keyring with an exact end time are not cached beyond that time.
     ///
-    /// This call does not notice a lock by another process between ``unlock(with:)`` and the call.
+    /// This call does not notice if another process locks the vault between ``unlock(with:)`` and the call;
     /// ``unlock(with:cachingFor:)`` does.
     ///
     /// - Parameter duration: The exact time for which the keys are cached; `nil` for the vault's inactivity
     ///   time after each use.
     /// - Throws: `locked`, also if a lock comes in the meantime or if `duration` exceeds the time that the
     ///   keys may still stay in memory; `wiped`; `unsupported` or `permissionDenied` if there is no kernel
-    ///   keyring; `noSpace` if the kernel keyring accepts no more keys of this user.
+    ///   keyring; `noSpace` if the kernel keyring accepts no more keys from this user.
     public func cacheKeysInKernel(for duration: Duration? = nil) async throws(CofferError) {
         let core = core
         try await BlockingExecutor.run { _ throws(CofferError) in
@@ -142,8 +143,8 @@ extension Vault {
         }
     }
 
-    /// Unlocks as ``unlock(with:)`` does, and caches the keys as ``cacheKeysInKernel(for:)`` does. If any
-    /// process of this user locks the vault between the two steps, the lock takes effect and no key is
+    /// Unlocks as ``unlock(with:)`` does, and caches the keys as ``cacheKeysInKernel(for:)`` does. If any of
+    /// this user's processes locks the vault between the two steps, the lock takes effect and no key is
     /// cached.
     ///
     /// - Parameters:
@@ -152,7 +153,7 @@ extension Vault {
     ///     after each use.
     /// - Throws: As ``unlock(with:)`` and ``cacheKeysInKernel(for:)``; `locked` if a lock came in the
     ///   meantime, and `noSpace` before the passcode is evaluated if the kernel keyring accepts no more keys
-    ///   of this user.
+    ///   from this user.
     public func unlock(
         with passcode: Passcode?, cachingFor duration: Duration?
     ) async throws(CofferError) {
@@ -167,9 +168,9 @@ extension Vault {
     }
 
     /// Announces that the next ``cacheKeysInKernel(for:)`` caches keys that are unlocked after this call.
-    /// That call then notices a lock, by any process of this user, that comes in between.
+    /// That call then notices if any of this user's processes locks the vault in between.
     ///
-    /// - Throws: `noSpace` if the kernel keyring accepts no more keys of this user.
+    /// - Throws: `noSpace` if the kernel keyring accepts no more keys from this user.
     package func announceHolding() async throws(CofferError) {
         let core = core
         try await BlockingExecutor.run { _ throws(CofferError) in
@@ -178,12 +179,12 @@ extension Vault {
         }
     }
 
-    /// Withdraws the announcement of ``announceHolding()``, so that its mark does not stay in the kernel
-    /// keyring.
+    /// Withdraws the announcement that ``announceHolding()`` made, so that its mark does not stay in the
+    /// kernel keyring.
     package func withdrawHolding() { core.unlockMark.withLock { $0 = nil } }
 
-    /// Returns whether ``cacheKeysInKernel(for:)`` can cache the keys of every class for `duration` from the
-    /// keys in memory.
+    /// Returns whether ``cacheKeysInKernel(for:)`` can cache every class's key for `duration` from the keys
+    /// in memory.
     package func canCacheKeys(for duration: Duration?) -> Bool {
         core.keys.isUnlocked && !core.keys.isPartial && core.mayHold(for: duration)
     }
@@ -192,8 +193,8 @@ extension Vault {
     /// vault now has any keys that a lock would evict.
     ///
     /// Restores only keys that belong to this vault's keybag. A key with an exact end time is also evicted
-    /// from this process at that time. A keybag of an earlier release that no unlock has completed cannot
-    /// identify keys, so no key is restored.
+    /// from this process at that time. A keybag from an earlier release cannot identify keys until an unlock
+    /// has completed it, so no key is restored before then.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func restoreCachedKeys() async throws(CofferError) -> Bool {
@@ -212,8 +213,8 @@ extension Vault {
 }
 
 extension VaultCore {
-    /// Caches the keys. If a lock comes in the meantime, the keys that the lock evicts are not cached
-    /// afterwards.
+    /// Caches the keys. If a lock comes in the meantime, the keys that the lock evicts do not stay in the
+    /// cache.
     fileprivate func cacheKeysInKernel(seconds: Int?) throws(CofferError) {
         let locks = keys.locks
         let announced = unlockMark.withLock { $0.take() }
@@ -221,7 +222,7 @@ extension VaultCore {
         guard mayHold(for: seconds.map { .seconds($0) }) else {
             throw CofferError(
                 .locked,
-                "The keys are cached until an exact time: unlock with the passcode to cache them longer.")
+                "The keys are cached only until an exact time: unlock with the passcode to extend that time.")
         }
         let mark: UnlockMark? =
             if let announced { announced } else { try UnlockMark.place(for: device.vaultID) }

@@ -3,11 +3,11 @@ import CofferVault
 
 extension FileStore {
     /// Returns a check that stops long work when its task is cancelled or a class key that it used is
-    /// evicted. Call this before taking a key, so that the check notices a lock in between.
+    /// evicted. Call this method before you take a key, so that the check detects a lock between the two.
     ///
     /// - Parameters:
-    ///   - cancellation: The task's cancellation.
-    ///   - mark: The start of the work; `nil` if the work starts now.
+    ///   - cancellation: Reports whether the task was cancelled.
+    ///   - mark: The key mark from the start of the work; `nil` if the work starts now.
     ///   - protection: The only class that the work uses; `nil` for every class used since its start.
     /// - Returns: A closure that throws once the work must stop.
     /// - Throws: Nothing. The returned closure throws `cancelled`, `locked` and `wiped`.

@@ -1,18 +1,19 @@
 import CofferBase
 import CofferEngine
 
-/// The damage to a file store as a whole, as far as it is visible without unlocking.
+/// The damage to a file store that can be detected without unlocking the vault.
 struct FileCondition: Sendable {
     var missing: [FileID] = []
     var unlisted: [FileID] = []
-    /// The reason the index is unreliable.
+    /// Why the index is unreliable; `nil` if no damage was found.
     var indexDamage: CofferError?
-    /// The reason the file keyset record cannot be read. That record also states whether there is an index.
+    /// Why the file keyset record, which also states whether there is an index, cannot be read; `nil` if it
+    /// can be read.
     var keysDamage: CofferError?
 }
 
 extension FileStore {
-    /// The codes of errors that indicate damage to the index or to the record that states whether there is an
+    /// The error codes that indicate damage to the index or to the record that states whether there is an
     /// index. Other errors, such as a lack of memory, do not indicate damage.
     private static let damages: Set<CofferError.Code> = [
         .corrupt, .foreign, .unsupportedVersion, .refused, .permissionDenied, .absent,

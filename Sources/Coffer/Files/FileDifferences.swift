@@ -5,13 +5,13 @@ import CofferEngine
 struct FileDifferences: Sendable, Equatable {
     /// Files in the index whose containers another program deleted.
     var missing: [FileID] = []
-    /// Containers of this vault that the index neither lists nor records as removed.
+    /// This vault's containers that the index neither lists nor records as removed.
     var unlisted: [FileID] = []
 }
 
 extension FileStore {
-    /// Compares a list of containers with an index that was read after the list. Takes no lock. Excludes
-    /// differences that come from a change in progress.
+    /// Compares a list of containers with an index that was read after the list. Does not take a lock.
+    /// Ignores differences that a change in progress causes.
     func differences(
         _ present: Set<FileID>, _ contents: FileIndexContents
     ) throws(CofferError) -> FileDifferences {
@@ -46,7 +46,7 @@ extension FileStore {
         return kept
     }
 
-    /// Returns whether the container exists, even while it is being added or removed.
+    /// Returns whether the container exists, even if it is being added or removed and has its temporary name.
     private static func isHere(
         _ id: FileID, _ directory: borrowing Descriptor
     ) throws(CofferError) -> Bool {
@@ -86,7 +86,7 @@ extension FileStore {
         guard !contents.isDamaged, try confirmed(suspected) == suspected else { return none }
         return CofferError(
             .missing,
-            "The container of \(id) is no longer in the vault directory: another program deleted it.",
+            "The container of file \(id) is missing: another program deleted it from the vault directory.",
             remedy: .restoreOrRemoveFile)
     }
 }

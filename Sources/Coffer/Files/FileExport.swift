@@ -9,14 +9,14 @@ extension FileStore {
     /// Coffer does not protect that file.
     ///
     /// - Parameters:
-    ///   - id: The file.
+    ///   - id: The file's identifier.
     ///   - path: The destination.
-    ///   - replacing: Replace an existing file at `path`, at once and completely. Its former content may stay
-    ///     readable on the medium.
+    ///   - replacing: Whether to replace an existing file at `path` atomically. Its previous content may
+    ///     remain readable on the medium.
     ///   - context: The context that was bound to the file when it was added.
     ///   - progress: Called from time to time on worker threads.
-    /// - Throws: `alreadyExists`; `refused` if something other than a file should be replaced; `absent`,
-    ///   `locked`, `wiped`, `corrupt`, `noSpace`, `cancelled`.
+    /// - Throws: `alreadyExists`; `refused` if `path` exists and is not a regular file; `absent`, `locked`,
+    ///   `wiped`, `corrupt`, `noSpace`, `cancelled`.
     public func export(
         _ id: FileID, to path: FilePath, replacing: Bool = false, context: [UInt8] = [],
         progress: (@Sendable (FileProgress) -> Void)? = nil

@@ -3,7 +3,7 @@ import CofferEngine
 public import FoundationEssentials
 import SystemPackage
 
-/// The identifier of a stored file: a random UUID, which is also the container's name on disk.
+/// A stored file's identifier: a random UUID, which is also part of the container's name on disk.
 public struct FileID: Sendable, Hashable, CustomStringConvertible {
     /// The UUID.
     public let uuid: UUID
@@ -73,6 +73,6 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Sequence where Element == FileID {
-    /// Returns the ids in the order of their descriptions.
+    /// Returns the ids sorted by their descriptions.
     func sorted() -> [FileID] { sorted { $0.description < $1.description } }
 }

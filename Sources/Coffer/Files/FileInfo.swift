@@ -10,7 +10,7 @@ public struct FileInfo: Sendable, Equatable {
     public let name: FilePath.Component
     /// The plaintext's length in bytes.
     public let length: Int64
-    /// The date of the last modification of the original.
+    /// The date when the original was last modified.
     public let modified: Date
     /// The protection class, which decides when the file can be read.
     public let protection: ProtectionClass
@@ -24,7 +24,7 @@ public struct FileInfo: Sendable, Equatable {
     ///   - id: The file's identifier.
     ///   - name: The original name.
     ///   - length: The plaintext's length in bytes.
-    ///   - modified: The date of the last modification of the original.
+    ///   - modified: The date when the original was last modified.
     ///   - protection: The protection class.
     ///   - state: Whether the file's container exists.
     public init(

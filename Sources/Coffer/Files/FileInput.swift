@@ -4,21 +4,22 @@ import CofferVault
 public import SystemPackage
 
 extension FileStore {
-    /// Seals everything that can be read from an open descriptor up to its end: from a pipe, a socket,
+    /// Seals everything that can be read from an open descriptor until the input ends: from a pipe, a socket,
     /// standard input, or a file from its current position on. No plaintext is written anywhere, and the
     /// memory needed does not depend on the length.
     ///
-    /// A program that fails while it writes to a pipe looks like one that has written everything.
+    /// This method cannot distinguish a program that fails while it writes to a pipe from one that has
+    /// written everything.
     ///
     /// - Parameters:
-    ///   - descriptor: The number of the source. It stays open, and its position moves.
+    ///   - descriptor: The number of the descriptor to read. It stays open, and its position advances.
     ///   - name: The name to store.
-    ///   - protection: When the file can be read.
-    ///   - outerCipher: The cipher of the outer layer.
+    ///   - protection: The protection class, which decides when the file can be read.
+    ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes that are bound into the inner layer. Reading the file requires the same
     ///     bytes. They are not stored.
-    ///   - allowingExternalMedia: Accept a vault that is now on a removable medium or a network file system,
-    ///     although it was not created for that.
+    ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
+    ///     file system, although it was not created for that.
     /// - Returns: The id of the stored file.
     /// - Throws: `locked`, `wiped`; `invalidInput` for a descriptor that is not open, or a name or a context
     ///   that is too long; `refused` for a directory, and for a vault on an external medium; `noSpace`,
@@ -37,7 +38,7 @@ extension FileStore {
             let input = try Descriptor.duplicating(descriptor)
             let status = try input.status()
             guard status.kind != .directory else {
-                throw CofferError(.refused, "The descriptor is a directory, which has no content.")
+                throw CofferError(.refused, "The descriptor refers to a directory, which cannot be stored.")
             }
             let modified =
                 status.kind == .regular ? status.modified : core.clock.wallClock().nanoseconds
@@ -47,7 +48,7 @@ extension FileStore {
         }
     }
 
-    /// How long to wait for a silent pipe before looking whether to stop, in milliseconds.
+    /// The time in milliseconds to wait for input before checking whether to stop.
     private static let patience: Int32 = 100
 
     /// Reads until `buffer` is full or the input ends; returns the number of bytes.
@@ -67,7 +68,7 @@ extension FileStore {
         return count
     }
 
-    /// What a new file has beside its content.
+    /// The properties of a new file other than its content.
     struct NewFile: Sendable {
         let name: FilePath.Component
         let protection: ProtectionClass
@@ -95,13 +96,13 @@ extension FileStore {
         return id
     }
 
-    /// Returns the bytes of a name that can be stored, and checks a context, before anything is read.
+    /// Checks a name and a context before anything is read, and returns the name's bytes.
     static func checked(_ name: FilePath.Component, _ context: [UInt8]) throws(CofferError) -> [UInt8] {
         guard name.kind == .regular, name.bytes.count <= InnerHeader.maxNameLength else {
             throw CofferError(
                 .invalidInput,
-                "A file name must be at most \(InnerHeader.maxNameLength) bytes long. Two names cannot be "
-                    + "used: . and \"..\".")
+                "A file name must be at most \(InnerHeader.maxNameLength) bytes long and must not be \".\" "
+                    + "or \"..\".")
         }
         guard context.count <= maxContextLength else {
             throw CofferError(

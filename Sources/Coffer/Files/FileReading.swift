@@ -2,18 +2,18 @@ public import CofferBase
 import CofferEngine
 
 extension FileStore {
-    /// Calls `body` with the bytes of `range` chunk by chunk, in order. No file is created.
+    /// Calls `body` with the bytes in `range` chunk by chunk, in order. No file is created.
     ///
     /// Each chunk is authenticated before `body` receives it. If an error is thrown, discard the earlier
     /// chunks.
     ///
     /// - Parameters:
-    ///   - id: The file.
+    ///   - id: The file's identifier.
     ///   - range: Offsets into the plaintext, clamped to its length; `nil` for all of it.
     ///   - context: The context that was bound to the file when it was added.
     ///   - body: Called with about 1 MiB at a time. It may throw errors of any type.
-    /// - Throws: `invalidInput` for a range that begins below 0; `absent`, `locked`, `wiped`, `corrupt`,
-    ///   `cancelled`, and whatever `body` throws.
+    /// - Throws: `invalidInput` for a range that begins before 0; `absent`, `locked`, `wiped`, `corrupt`,
+    ///   `cancelled`, and any error that `body` throws.
     public func readChunks<Failure: Error>(
         of id: FileID, range: Range<Int64>? = nil, context: [UInt8] = [],
         _ body: @escaping @Sendable (Span<UInt8>) throws(Failure) -> Void
@@ -35,16 +35,16 @@ extension FileStore {
         }
     }
 
-    /// Calls `body` once with the bytes of `range`, in memory that is cleared afterwards. No file is created.
+    /// Calls `body` once with the bytes in `range`, in memory that is cleared afterwards. No file is created.
     ///
     /// - Parameters:
-    ///   - id: The file.
+    ///   - id: The file's identifier.
     ///   - range: Offsets into the plaintext, clamped to its length; `nil` for all of it.
     ///   - context: The context that was bound to the file when it was added.
     ///   - body: Receives the bytes. It may throw errors of any type.
     /// - Returns: The result of `body`.
-    /// - Throws: `invalidInput` for a range that begins below 0; `absent`, `locked`, `wiped`, `corrupt`,
-    ///   `outOfMemory`, `cancelled`, and whatever `body` throws.
+    /// - Throws: `invalidInput` for a range that begins before 0; `absent`, `locked`, `wiped`, `corrupt`,
+    ///   `outOfMemory`, `cancelled`, and any error that `body` throws.
     public func withDecryptedBytes<Result: Sendable, Failure: Error>(
         of id: FileID, range: Range<Int64>? = nil, context: [UInt8] = [],
         _ body: @escaping @Sendable (Span<UInt8>) throws(Failure) -> Result

@@ -2,18 +2,17 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// The unfinished files in the store's directory that interrupted commands left and that no process is
+/// The unfinished files that interrupted operations left in the store's directory and that no process is
 /// working on.
 struct FileRemains: Equatable {
     var count = 0
     var bytes: Int64 = 0
-    /// Entries that have the name of an unfinished file but are something else: another program put them
-    /// there.
+    /// Entries that have an unfinished file's name but are something else, which another program put there.
     var others: [FilePath] = []
 }
 
 extension FileStore {
-    /// Returns the remains in the directory. Changes nothing.
+    /// Returns the abandoned unfinished files in the directory. Changes nothing.
     func remains() throws(CofferError) -> FileRemains {
         let directory = try openDirectory()
         var remains = FileRemains()
@@ -60,7 +59,8 @@ extension FileStore {
         return names
     }
 
-    /// Removes the remains if that is possible now. Leaves files that other processes are adding unchanged.
+    /// Removes the abandoned unfinished files if that is possible now. Does not touch files that other
+    /// processes are adding.
     func removeRemains() {
         do throws(CofferError) {
             try core.home.withExclusiveVault { (vault) throws(CofferError) in

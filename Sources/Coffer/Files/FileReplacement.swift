@@ -3,11 +3,11 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// Replaces the content of an existing file. The new container is written beside the old one and takes its
-/// place by one exchange of names. Immediately before the exchange, the index is changed to list the new
-/// content. If a crash comes between these two steps, the new container is complete and listed, so the next
-/// cleanup moves it to the file's name. The old container is removed last, and its wrapped keys are
-/// overwritten first.
+/// Replaces the content of an existing file. The new container is written next to the old one and takes its
+/// place when the two names are exchanged in one step. Immediately before the exchange, the index is changed
+/// to list the new content. Finally, the old container's wrapped keys are overwritten, and that container is
+/// removed. If a crash occurs after the index was changed but before the names are exchanged, the new
+/// container is complete and listed, so the next cleanup moves it to the file's name.
 extension FileStore {
     /// Replaces the content that `old` read with the content of `source`.
     ///
@@ -71,14 +71,15 @@ extension FileStore {
         _ = try? Self.removeContainer(id.temporaryName, in: directory)
     }
 
-    /// Throws `conflict` unless the container of this header still has the file's name. Call under the vault
-    /// directory's lock.
+    /// Throws `conflict` unless the container with this header still has the file's name. Call while holding
+    /// the vault directory's lock.
     func requireCurrent(
         _ header: InnerHeader, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
         guard try commitment(of: header.id.fileName, header.id, directory, in: vault) == header.commitment
         else {
-            throw CofferError(.conflict, "The file was changed or removed in the vault in the meantime.")
+            throw CofferError(
+                .conflict, "The file was changed or removed in the vault in the meantime: try again.")
         }
     }
 
@@ -101,8 +102,8 @@ extension FileStore {
 
     /// Completes or undoes work that a crash or a failure interrupted. If the index already lists the
     /// unfinished file as the new content of an existing file, moves it to its final name. Otherwise removes
-    /// the unfinished file; if no container has the final name, also removes the index entry. Call under the
-    /// vault directory's lock, when no process is working on the unfinished file.
+    /// the unfinished file; if no container has the final name, also removes the index entry. Call while
+    /// holding the vault directory's lock, when no process is working on the unfinished file.
     func recoverInterrupted(
         _ id: FileID, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {

@@ -3,12 +3,13 @@ import CofferEngine
 import CofferVault
 
 extension FileStore {
-    /// Rewraps the keys of one file under the current keys. Takes the same short time for a file of any size.
+    /// Rewraps one file's keys under the current keys. This takes only a short time, whatever the file's
+    /// size.
     ///
     /// - Parameters:
-    ///   - id: The file.
-    ///   - context: The context that was bound to the file when it was added. Without it, only the outer
-    ///     layer of a file that is bound to a context is rewrapped.
+    ///   - id: The file's identifier.
+    ///   - context: The context that was bound to the file when it was added. If it is empty although the
+    ///     file is bound to a context, only the outer layer is rewrapped.
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`, `noSpace`, `readOnly`.
     public func rewrap(_ id: FileID, context: [UInt8] = []) async throws(CofferError) {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
@@ -22,18 +23,20 @@ extension FileStore {
     /// the old ones. Afterwards, none of the remaining keys opens a copy of a container that was made before
     /// the rotation, including a copy of a removed file.
     ///
-    /// Each file takes a short time whatever its size. Files stay readable throughout, and files can be added
-    /// meanwhile. The work can be interrupted at any point; the next call continues where this one stopped.
+    /// Each file takes only a short time, whatever its size. Files stay readable throughout, and files can be
+    /// added meanwhile. The work can be interrupted at any point; the next call continues where this one
+    /// stopped.
     ///
     /// A copy of the vault's own records that was made before the rotation still holds the old keys, as may
-    /// old blocks of flash memory and of copy-on-write file systems. Files added by a release without
-    /// replaceable keys are moved to replaceable ones; copies of those files that were made before the
+    /// old blocks on flash memory and copy-on-write file systems. Files added by a release without
+    /// replaceable keys are rewrapped under replaceable ones; copies of those files that were made before the
     /// rotation can still be opened.
     ///
     /// - Parameter progress: Called after each file.
-    /// - Returns: A report of the work.
-    /// - Throws: `locked` unless every class is unlocked; `busy` if files are still being added after a wait,
-    ///   in which case the old keys stay until the next call; `wiped`, `noSpace`, `readOnly`, `cancelled`.
+    /// - Returns: A report on the rotation.
+    /// - Throws: `locked` unless every class is unlocked; `busy` if files are still being added after this
+    ///   method has waited, in which case the old keys stay until the next call; `wiped`, `noSpace`,
+    ///   `readOnly`, `cancelled`.
     public func rotateKeys(
         progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CofferError) -> KeyRotationReport {
@@ -62,7 +65,8 @@ extension FileStore {
         }
     }
 
-    /// Rewraps one container under the vault directory's lock; returns `nil` if it does not exist.
+    /// Rewraps one container's keys while holding the vault directory's lock; returns `nil` if the container
+    /// does not exist.
     private func rewrap(
         _ id: FileID, context: [UInt8], always: Bool
     ) throws(CofferError) -> ContainerRewrap.Outcome? {
@@ -83,7 +87,7 @@ extension FileStore {
         }
     }
 
-    /// Creates new current keys, unless a rotation is in progress.
+    /// Creates new current keys, unless a rotation is already in progress.
     private func beginRotation() throws(CofferError) {
         try core.home.withExclusiveVault { (vault) throws(CofferError) in
             let record = FileKeysetRecord(device: core.device)

@@ -1,8 +1,8 @@
-/// The state of the container of a file that the index lists.
+/// The state of an indexed file's container.
 public enum FileState: String, Sendable {
     /// The container exists.
     case stored
-    /// Another program deleted the container. Reading the file is an error, and removing the file clears its
+    /// Another program deleted the container. Reading the file throws an error, and removing it clears its
     /// index entry.
     case missing
 }

@@ -70,7 +70,9 @@ extension FileStore {
             let status = try directory.status()
             guard status.isOwn, status.permissions & 0o022 == 0 else {
                 throw CofferError(
-                    .refused, "\(directory.path) is not a directory that only this user can write to.")
+                    .refused,
+                    "\(directory.path) must be a directory that belongs to this user and that only this "
+                        + "user can write to.")
             }
             return directory
         }
@@ -122,7 +124,7 @@ extension FileStore {
         }
     }
 
-    /// Creates the file, empty and locked, under its temporary name, and returns it with the keys for it.
+    /// Creates an empty, locked container under its temporary name, and returns it with the keys for it.
     func beginWrite(
         _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey,
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
@@ -138,7 +140,7 @@ extension FileStore {
             return PendingContainer(file: file, outer: outer, inner: inner)
         } catch {
             guard error.code == .alreadyExists else { throw error }
-            throw CofferError(.busy, "Another process is replacing the content of \(id).")
+            throw CofferError(.busy, "Another process is replacing the content of \(id): try again later.")
         }
     }
 
@@ -149,8 +151,8 @@ extension FileStore {
         let inner: FileKEK
     }
 
-    /// Removes a complete or unfinished container. Overwrites its wrapped keys first, because a freed block
-    /// keeps its content.
+    /// Removes a complete or unfinished container. Overwrites its wrapped keys first, because freed blocks
+    /// keep their content.
     static func removeContainer(
         _ name: FilePath, in directory: borrowing Descriptor
     ) throws(CofferError) {
@@ -169,7 +171,7 @@ extension FileStore {
     }
 
     /// Overwrites the header in place with random bytes. This destroys the wrapped keys, so that none of the
-    /// remaining keys opens the container.
+    /// remaining keys can open the container.
     static func destroyHeader(of file: borrowing Descriptor) throws(CofferError) {
         var header = [UInt8](repeating: 0, count: Int(ContainerLayout.headerSize))
         var span = header.mutableSpan
@@ -190,7 +192,7 @@ extension FileStore {
 }
 
 extension ContainerReader {
-    /// Returns the description of the file, which has this name.
+    /// Returns the file's description, with the given name.
     func info(named bytes: [UInt8]) throws(CofferError) -> FileInfo {
         guard let name = FilePath.Component(bytes: bytes) else {
             throw CofferError(
@@ -206,7 +208,7 @@ extension FilePath.Component {
     /// The name's bytes as stored on disk.
     var bytes: [UInt8] { FileNameBytes.of(self) }
 
-    /// Creates a name from bytes; `nil` for bytes that cannot be a directory entry.
+    /// Creates a name from bytes; `nil` for bytes that cannot be the name of a directory entry.
     init?(bytes: [UInt8]) {
         guard let component = FileNameBytes.component(bytes), component.kind == .regular else { return nil }
         self = component

@@ -7,18 +7,18 @@ public import SystemPackage
 extension FileStore {
     /// Seals bytes from memory. No plaintext is written anywhere.
     ///
-    /// The array is not cleared afterwards. Pass a `Span` of memory that you clear yourself if that matters.
+    /// The array is not cleared afterwards. If that matters, pass a `Span` of memory that you clear yourself.
     ///
     /// - Parameters:
     ///   - bytes: The content.
     ///   - name: The name to store.
-    ///   - protection: When the file can be read.
-    ///   - outerCipher: The cipher of the outer layer.
+    ///   - protection: The protection class, which decides when the file can be read.
+    ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes that are bound into the inner layer. Reading the file requires the same
     ///     bytes. They are not stored.
     ///   - modified: The date to store; `nil` for now.
-    ///   - allowingExternalMedia: Accept a vault that is now on a removable medium or a network file system,
-    ///     although it was not created for that.
+    ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
+    ///     file system, although it was not created for that.
     /// - Returns: The id of the stored file.
     /// - Throws: `locked`, `wiped`; `invalidInput` for a name or a context that is too long; `refused` for a
     ///   vault on an external medium; `noSpace`, `readOnly`, `cancelled`.
@@ -39,13 +39,13 @@ extension FileStore {
     /// - Parameters:
     ///   - data: The content.
     ///   - name: The name to store.
-    ///   - protection: When the file can be read.
-    ///   - outerCipher: The cipher of the outer layer.
+    ///   - protection: The protection class, which decides when the file can be read.
+    ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes that are bound into the inner layer. Reading the file requires the same
     ///     bytes. They are not stored.
     ///   - modified: The date to store; `nil` for now.
-    ///   - allowingExternalMedia: Accept a vault that is now on a removable medium or a network file system,
-    ///     although it was not created for that.
+    ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
+    ///     file system, although it was not created for that.
     /// - Returns: The id of the stored file.
     /// - Throws: `locked`, `wiped`; `invalidInput` for a name or a context that is too long; `refused` for a
     ///   vault on an external medium; `noSpace`, `readOnly`, `cancelled`.
@@ -67,13 +67,13 @@ extension FileStore {
     /// - Parameters:
     ///   - bytes: The content.
     ///   - name: The name to store.
-    ///   - protection: When the file can be read.
-    ///   - outerCipher: The cipher of the outer layer.
+    ///   - protection: The protection class, which decides when the file can be read.
+    ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes that are bound into the inner layer. Reading the file requires the same
     ///     bytes. They are not stored.
     ///   - modified: The date to store; `nil` for now.
-    ///   - allowingExternalMedia: Accept a vault that is now on a removable medium or a network file system,
-    ///     although it was not created for that.
+    ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
+    ///     file system, although it was not created for that.
     /// - Returns: The id of the stored file.
     /// - Throws: `locked`, `wiped`; `invalidInput` for a name or a context that is too long; `refused` for a
     ///   vault on an external medium; `outOfMemory`, `noSpace`, `readOnly`, `cancelled`.
@@ -105,7 +105,7 @@ extension FileStore {
     }
 }
 
-/// Content in memory, in a form that another thread can read.
+/// In-memory content in a form that another thread can read.
 private enum BytesInMemory: Sendable {
     case array([UInt8])
     case buffer(AlignedBuffer, count: Int)
@@ -124,7 +124,7 @@ private enum BytesInMemory: Sendable {
         }
     }
 
-    /// Copies the bytes from `offset` on, as many as there are and fit; returns how many.
+    /// Copies as many bytes from `offset` on as exist and fit into `target`; returns their number.
     func copy(from offset: Int, into target: inout MutableSpan<UInt8>) -> Int {
         let range = offset..<min(count, offset + target.count)
         switch self {

@@ -3,21 +3,23 @@ public import CofferVault
 public import FoundationEssentials
 public import SystemPackage
 
-/// Paths as text and as file URLs.
+/// Methods that take paths as text or as file URLs.
 extension FileStore {
-    /// Seals a copy of the file at a path, given as text.
+    /// Seals a copy of the file at a path given as text.
     ///
     /// - Parameters:
-    ///   - path: A regular file. Its name and date are stored, sealed.
-    ///   - name: The name to store; `nil` for that of the path.
-    ///   - protection: When the file can be read.
-    ///   - outerCipher: The cipher of the outer layer.
+    ///   - path: A regular file. Its name and date are sealed with its content.
+    ///   - name: The name to store; `nil` for the path's last component.
+    ///   - protection: The protection class, which decides when the file can be read.
+    ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes that are bound into the inner layer.
-    ///   - removingOriginal: Remove the file at `path` once the sealed copy is safely on disk.
-    ///   - allowingExternalMedia: Accept a vault that is now on a removable medium or a network file system.
+    ///   - removingOriginal: Whether to remove the file at `path` once the sealed copy is safely on disk.
+    ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
+    ///     file system.
     ///   - progress: Called from time to time on worker threads.
     /// - Returns: The id of the stored file.
-    /// - Throws: `invalidInput` for a path with a NUL; otherwise as for a `FilePath`.
+    /// - Throws: `invalidInput` for a path that contains a NUL; otherwise the errors of the method that takes
+    ///   a `FilePath`.
     public func add(
         contentsOf path: String, name: FilePath.Component? = nil,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -34,17 +36,18 @@ extension FileStore {
     /// Seals a copy of the file at a file URL.
     ///
     /// - Parameters:
-    ///   - url: A regular file. Its name and date are stored, sealed.
-    ///   - name: The name to store; `nil` for that of the path.
-    ///   - protection: When the file can be read.
-    ///   - outerCipher: The cipher of the outer layer.
+    ///   - url: A regular file. Its name and date are sealed with its content.
+    ///   - name: The name to store; `nil` for the path's last component.
+    ///   - protection: The protection class, which decides when the file can be read.
+    ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes that are bound into the inner layer.
-    ///   - removingOriginal: Remove the file at `url` once the sealed copy is safely on disk.
-    ///   - allowingExternalMedia: Accept a vault that is now on a removable medium or a network file system.
+    ///   - removingOriginal: Whether to remove the file at `url` once the sealed copy is safely on disk.
+    ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
+    ///     file system.
     ///   - progress: Called from time to time on worker threads.
     /// - Returns: The id of the stored file.
-    /// - Throws: `invalidInput` for a URL that is not a file URL of this machine; otherwise as for a
-    ///   `FilePath`.
+    /// - Throws: `invalidInput` for a URL that is not a file URL on this machine; otherwise the errors of the
+    ///   method that takes a `FilePath`.
     public func add(
         contentsOf url: URL, name: FilePath.Component? = nil,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -58,16 +61,16 @@ extension FileStore {
             allowingExternalMedia: allowingExternalMedia, progress: progress)
     }
 
-    /// Writes the decrypted content to a new file at a path, given as text. Coffer does not protect that
-    /// file.
+    /// Writes the decrypted content to a new file at a path given as text. Coffer does not protect that file.
     ///
     /// - Parameters:
-    ///   - id: The file.
+    ///   - id: The file's identifier.
     ///   - path: The destination.
-    ///   - replacing: Replace an existing file.
+    ///   - replacing: Whether to replace an existing file.
     ///   - context: The context that was bound to the file when it was added.
     ///   - progress: Called from time to time on worker threads.
-    /// - Throws: `invalidInput` for a path with a NUL; otherwise as for a `FilePath`.
+    /// - Throws: `invalidInput` for a path that contains a NUL; otherwise the errors of the method that takes
+    ///   a `FilePath`.
     public func export(
         _ id: FileID, to path: String, replacing: Bool = false, context: [UInt8] = [],
         progress: (@Sendable (FileProgress) -> Void)? = nil
@@ -79,13 +82,13 @@ extension FileStore {
     /// Writes the decrypted content to a new file at a file URL. Coffer does not protect that file.
     ///
     /// - Parameters:
-    ///   - id: The file.
+    ///   - id: The file's identifier.
     ///   - url: The destination.
-    ///   - replacing: Replace an existing file.
+    ///   - replacing: Whether to replace an existing file.
     ///   - context: The context that was bound to the file when it was added.
     ///   - progress: Called from time to time on worker threads.
-    /// - Throws: `invalidInput` for a URL that is not a file URL of this machine; otherwise as for a
-    ///   `FilePath`.
+    /// - Throws: `invalidInput` for a URL that is not a file URL on this machine; otherwise the errors of the
+    ///   method that takes a `FilePath`.
     public func export(
         _ id: FileID, to url: URL, replacing: Bool = false, context: [UInt8] = [],
         progress: (@Sendable (FileProgress) -> Void)? = nil

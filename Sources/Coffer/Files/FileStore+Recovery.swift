@@ -5,8 +5,8 @@ import Synchronization
 
 extension FileStore {
     /// Rebuilds the index from the existing containers, either because it is damaged or to add containers
-    /// that it does not list. From then on, every container of this vault in the store's directory is a valid
-    /// file, including a copy that another program put back.
+    /// that it does not list. From then on, each of this vault's containers in the store's directory counts
+    /// as a valid file, including a copy that another program put back.
     ///
     /// - Returns: The containers that cannot be read and are not in the index.
     /// - Throws: `locked` unless every class is unlocked; `wiped`, `noSpace`, `readOnly`.
@@ -20,8 +20,8 @@ extension FileStore {
         }
     }
 
-    /// Writes a new index of all containers and records that the store has an index; returns the containers
-    /// that cannot be read.
+    /// Writes a new index that lists all readable containers, and records that the store has an index.
+    /// Returns the containers that cannot be read.
     private func makeIndex(
         _ contents: FileKeysetRecord.Contents, in vault: borrowing Descriptor
     ) throws(CofferError) -> [FileID] {
@@ -53,8 +53,8 @@ extension FileStore {
         return unreadable
     }
 
-    /// Adds a file to the index before its container appears. If the store has no index, creates it, or adds
-    /// nothing if a class is locked.
+    /// Adds a file to the index before its container appears. If the store has no index, creates one first;
+    /// if that is impossible because a class is locked, adds nothing.
     func insert(
         _ header: InnerHeader, _ protection: ProtectionClass, in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -86,7 +86,7 @@ extension FileStore {
             }
             throw CofferError(
                 .corrupt,
-                "The container of \(header.id) is not in the index: the index is damaged or older, or "
+                "The container of \(header.id) is not in the index: the index is damaged or outdated, or "
                     + "another program put the container there.", remedy: .verifyAndReindexFiles)
         }
         guard entry.commitment == header.commitment, entry.generation == header.contentGeneration,
@@ -100,7 +100,7 @@ extension FileStore {
         }
     }
 
-    /// Calls ``cleanUp(_:in:)`` at most once a minute, because listing the directory takes time in proportion
+    /// Calls ``cleanUp(_:in:)`` at most once a minute, because listing the directory takes time proportional
     /// to the number of files.
     func cleanUpIfDue(
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
@@ -111,8 +111,8 @@ extension FileStore {
         cleanedUp.withLock { $0 = now }
     }
 
-    /// Completes or undoes work that a crash interrupted: see ``recoverInterrupted(_:_:in:)``. Call under the
-    /// vault directory's lock.
+    /// Completes or undoes work that a crash interrupted: see ``recoverInterrupted(_:_:in:)``. Call while
+    /// holding the vault directory's lock.
     func cleanUp(
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {

@@ -3,15 +3,15 @@ import CofferEngine
 import CofferVault
 public import SystemPackage
 
-/// A name is in the index and in the container. The index decides, so that a name changes at one moment: when
-/// its entry is added, after the container has the new name. The container's name counts only where there is
-/// no index, and when the index is rebuilt.
+/// A file's name is stored in the index and in the container. The index is authoritative, so a name changes
+/// at one moment: when the new index entry is added, after the new name was written to the container. The
+/// name in the container is used only if there is no index, or when the index is rebuilt.
 extension FileStore {
-    /// Gives a file another name. Takes the same short time for a file of any size. After a crash, the file
-    /// has either name everywhere. Other files may have the same name.
+    /// Renames a file. This takes only a short time, whatever the file's size. After a crash, the file has
+    /// either the old name or the new one. Other files may have the same name.
     ///
     /// - Parameters:
-    ///   - id: The file.
+    ///   - id: The file's identifier.
     ///   - name: The new name.
     ///   - context: The context that was bound to the file when it was added.
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `invalidInput` for a name that is too long;
@@ -49,7 +49,8 @@ extension FileStore {
         }
     }
 
-    /// Returns what renames containers of a class, under the vault directory's lock.
+    /// Returns a value that renames containers of the given class. Call while holding the vault directory's
+    /// lock.
     func containerRename(
         _ protection: ProtectionClass, _ context: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) -> ContainerRename {

@@ -3,11 +3,11 @@ import CofferEngine
 import CofferVault
 
 extension FileStore {
-    /// Opens every chunk of every file and compares the containers with the index. Does not change any stored
-    /// file.
+    /// Opens every chunk of every file and compares the containers with the index. For a file that is bound
+    /// to a context, checks only the header. Does not change any stored file.
     ///
     /// - Parameter progress: Called after each file.
-    /// - Returns: The findings.
+    /// - Returns: A report of the findings.
     /// - Throws: `locked` unless every class is unlocked; `wiped`, `cancelled`; `corrupt` if the index itself
     ///   is damaged: see ``reindex()``.
     public func verifyAll(
@@ -30,8 +30,8 @@ extension FileStore {
         }
     }
 
-    /// Returns the containers and the index entries at one point in time; the entries are `nil` if there is
-    /// no index yet.
+    /// Returns the containers and the index entries as of one point in time; the entries are `nil` if there
+    /// is no index yet.
     private func compare() throws(CofferError) -> (Set<FileID>, [FileID: FileIndex.Entry]?) {
         try core.home.withExclusiveVault { (vault) throws(CofferError) in
             let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])

@@ -8,7 +8,7 @@ public import SystemPackage
 
 /// The files of one vault, each doubly encrypted in its own container: see <doc:FileFormat>.
 ///
-/// Sealing, verifying and exporting a file use bounded memory, whatever the size of the file, and up to eight
+/// Sealing, verifying and exporting a file use bounded memory, whatever the file's size, and up to eight
 /// threads. Cancelling the task stops the work after the chunks in progress and leaves nothing behind.
 public final class FileStore: Sendable {
     let core: VaultCore
@@ -29,24 +29,24 @@ public final class FileStore: Sendable {
     /// Seals a copy of the file at `path`. The original stays unless the caller asks to remove it.
     ///
     /// - Parameters:
-    ///   - path: A regular file. Its name and date are stored, sealed.
+    ///   - path: A regular file. Its name and date are sealed with its content.
     ///   - name: The name to store instead of the file's own.
-    ///   - protection: When the file can be read.
-    ///   - outerCipher: The cipher of the outer layer.
+    ///   - protection: The protection class, which decides when the file can be read.
+    ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes that are bound into the inner layer, such as a tenant or the id of the
     ///     record that the file belongs to. Reading the file requires the same bytes. They are not stored.
     ///   - removingOriginal: Whether to remove the file at `path` once the sealed copy is safely on disk. The
-    ///     file is kept if it was changed since it was sealed or is open for writing, and a file in the
-    ///     vault's own directory is refused. The blocks of the removed file may stay readable on the medium.
+    ///     file is kept if it has changed since it was sealed or is open for writing; a file in the vault's
+    ///     own directory is refused. The blocks of the removed file may stay readable on the medium.
     ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
     ///     file system, although it was not created for that.
     ///   - progress: Called from time to time on worker threads.
     /// - Returns: The id of the stored file.
     /// - Throws: `locked`, `wiped`; `invalidInput` for a path that does not name a file, or a name or a
     ///   context that is too long; `refused` for anything other than a regular file, and for a vault on an
-    ///   external medium; `conflict` if the file changes while it is read, or if the original should be
-    ///   removed but was changed since or is open for writing. In the latter case it stays beside its sealed
-    ///   copy, whose id is in the message. `noSpace`, `readOnly`, `cancelled`.
+    ///   external medium; `conflict` if the file changes while it is read, or if the original was to be
+    ///   removed but has changed since it was sealed or is open for writing. In the latter case, the original
+    ///   is kept, and the message contains the sealed copy's id. `noSpace`, `readOnly`, `cancelled`.
     public func add(
         contentsOf path: FilePath, name: FilePath.Component? = nil,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -87,7 +87,7 @@ public final class FileStore: Sendable {
         }
     }
 
-    /// Returns the description of every file, ordered by the bytes of the names. The descriptions come from
+    /// Returns the description of every file, sorted by the bytes of the names. The descriptions come from
     /// the index, so no container is opened unless the store has no index yet. A file whose container another
     /// program deleted is listed as ``FileState/missing``.
     ///
@@ -156,7 +156,7 @@ public final class FileStore: Sendable {
         }
     }
 
-    /// Returns the descriptions of all files of a store that has no index yet.
+    /// Returns the descriptions of all files in a store that has no index yet.
     private func listContainers(
         _ cancellation: BlockingExecutor.Cancellation
     ) throws(CofferError) -> [FileInfo] {
@@ -194,16 +194,17 @@ public final class FileStore: Sendable {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in try ids().count }
     }
 
-    /// Whether there is a container with that id, whatever the index lists. Works while locked.
+    /// Returns whether there is a container with that id, even if the index does not list it. Works while
+    /// locked.
     package func hasContainer(_ id: FileID) async throws(CofferError) -> Bool {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try openDirectory().status(of: id.fileName) != nil
         }
     }
 
-    /// Removes a file; returns whether it existed. The file's key is destroyed with it, so what stays on the
-    /// medium cannot be opened while the vault's keys stay secret. If the container is missing, this clears
-    /// the index entry.
+    /// Removes a file; returns whether it existed. The file's key is destroyed with it, so data that remains
+    /// on the medium cannot be decrypted as long as the vault's keys stay secret. If the container is
+    /// missing, this clears the index entry.
     ///
     /// - Throws: `wiped`, `busy`, `readOnly`; `corrupt` if the container is missing and the index is damaged.
     @discardableResult
@@ -232,7 +233,7 @@ public final class FileStore: Sendable {
         return true
     }
 
-    /// Removes a container and its index entry, under the vault directory's lock.
+    /// Removes a container and its index entry. Call while holding the vault directory's lock.
     static func destroy(
         _ id: FileID, of device: DeviceKey, _ index: FileIndex, _ directory: borrowing Descriptor,
         in vault: borrowing Descriptor

@@ -1,8 +1,8 @@
-/// The result of checking every file of a store.
+/// The result of checking every file in a store.
 public struct IntegrityReport: Sendable, Equatable {
-    /// The number of files whose every byte is authentic.
+    /// The number of files in which every byte is authentic.
     public internal(set) var authentic = 0
-    /// Files of which only the header was checked, because checking the content requires the context that is
+    /// Files for which only the header was checked, because checking the content requires the context that is
     /// bound to them.
     public internal(set) var contextNeeded: [FileID] = []
     /// Containers that are damaged, belong to another vault, or do not have the content that the index lists.

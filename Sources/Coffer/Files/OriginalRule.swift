@@ -3,9 +3,9 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// The rule that a file of a vault directory is not sealed in its own vault and then removed.
+/// Prevents a file in a vault directory from being sealed in its own vault and then removed.
 enum OriginalRule {
-    /// The identity of a file or directory, whatever names it has.
+    /// Identifies a file or directory, whatever names it has.
     private struct Identity: Hashable {
         let device: UInt64
         let inode: UInt64
@@ -13,8 +13,8 @@ enum OriginalRule {
         init(_ status: FileStatus) { (device, inode) = (status.device, status.inode) }
     }
 
-    /// Throws `refused` if `source`, opened by `path`, lies in `home` or in the vault directory around it,
-    /// whichever names, links or mounts the path goes through.
+    /// Throws `refused` if `source`, opened by `path`, is in the vault directory `home` or in the vault
+    /// directory that contains it, whatever names, links or mounts the path goes through.
     static func check(
         _ path: FilePath, _ source: borrowing Descriptor, outside home: VaultDirectory
     ) throws(CofferError) {
@@ -25,7 +25,7 @@ enum OriginalRule {
         guard !own.contains(Identity(status)), try !isBelow(own, path) else {
             throw CofferError(
                 .refused,
-                "\(path) is in the vault's own directory and is not removed.", remedy: .keepOriginal)
+                "\(path) is in the vault's own directory, so it cannot be removed.", remedy: .keepOriginal)
         }
     }
 

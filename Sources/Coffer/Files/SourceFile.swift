@@ -2,8 +2,8 @@ import CofferBase
 import CofferEngine
 package import SystemPackage
 
-/// The original file of a sealed copy, for removal after sealing. The file is removed only if it has not
-/// changed since it was sealed and is not open for writing.
+/// An original file that is removed after a copy of it was sealed, but only if the file has not changed since
+/// then and is not open for writing.
 package struct SourceFile: ~Copyable {
     private let path: FilePath
     private let directory: Descriptor
@@ -22,7 +22,7 @@ package struct SourceFile: ~Copyable {
         let name = FilePath(root: nil, [component])
         let first = try source.status()
         guard try directory.status(of: name)?.isSameFile(as: first) == true else {
-            throw CofferError(.refused, "\(path) is a link: the file behind it is not removed through it.")
+            throw CofferError(.refused, "\(path) is a link, so the original cannot be removed through it.")
         }
         // A second change within the same tick of the file system's clock would be invisible.
         if !first.isSettled { Clock.sleep(for: .milliseconds(110)) }
@@ -37,17 +37,17 @@ package struct SourceFile: ~Copyable {
         self.status = status
     }
 
-    /// Removes the file unless it was changed or replaced since it was sealed, or another process may still
-    /// write to it.
+    /// Removes the file unless it has been changed or replaced since it was sealed, or another process may
+    /// still write to it.
     ///
-    /// If the kernel grants leases, processes that open the file for writing wait from before the comparison
-    /// until the file is removed; processes that try later no longer find the name. The file is renamed first
-    /// and examined again, so that a file that took its name in between is not removed instead.
+    /// If the kernel grants leases, processes that open the file for writing are blocked from before the
+    /// comparison until the file is removed; processes that try later no longer find the name. The file is
+    /// renamed first and examined again, so that a file that took its name in between is not removed instead.
     consuming func remove(_ source: borrowing Descriptor) throws(CofferError) {
         let lease = source.leaseAgainstWriters()
         defer { source.releaseLease() }
         guard lease != .hasWriters else {
-            throw CofferError(.conflict, "\(path) is open for writing; it was not removed.")
+            throw CofferError(.conflict, "\(path) is open for writing, so it was not removed.")
         }
         guard try source.status() == status, try directory.status(of: name) == status else { throw changed }
         let aside = try asideName()
@@ -81,11 +81,11 @@ package struct SourceFile: ~Copyable {
             remedy: error.remedy, systemError: error.systemError)
     }
 
-    /// The part that follows the file's own name in the name of a file that was moved aside.
+    /// The text between the original name and the random suffix in the name of a file that was moved aside.
     private static let mark = Array(".removing-".utf8)
     private static let randomSize = 16
 
-    /// Returns originals that an interrupted removal left beside `path`, unencrypted and under another name.
+    /// Returns originals that an interrupted removal left next to `path`, unencrypted and under other names.
     package static func remains(beside path: FilePath) -> [FilePath] {
         let parent = path.removingLastComponent()
         guard let directory = try? Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory]),
@@ -102,7 +102,8 @@ package struct SourceFile: ~Copyable {
             .conflict, "\(path) has been changed or replaced since it was sealed, so it was not removed.")
     }
 
-    /// Returns a name in the same directory that a person recognises if a crash leaves the file under it.
+    /// Returns a name in the same directory that a person can recognize if a crash leaves the file under that
+    /// name.
     private func asideName() throws(CofferError) -> FilePath {
         let random = try Descriptor.temporaryName().string.utf8.suffix(Self.randomSize)
         let bytes: [UInt8] = FileNameBytes.of(name).prefix(200) + Self.mark + random
@@ -120,7 +121,7 @@ package struct SourceFile: ~Copyable {
             return error
         } catch {
             return CofferError(
-                .conflict, "\(path) was replaced since it was sealed; the original is now \(aside).")
+                .conflict, "\(path) has been replaced since it was sealed; the original is now \(aside).")
         }
     }
 }

@@ -5,8 +5,8 @@ import Synchronization
 /// A stored file, open for random access. Each read opens only the chunks that hold the requested bytes, and
 /// reuses the ciphers and buffers of earlier reads.
 ///
-/// The reader works until the key of the file's class is evicted, such as by a lock; after that, every read
-/// throws `locked`.
+/// The reader works until the file's class key is evicted, for example by a lock; after that, every read
+/// throws `locked` or, if the vault was wiped, `wiped`.
 ///
 /// ```swift
 /// let reader = try await vault.files.reader(for: id)
@@ -16,7 +16,7 @@ import Synchronization
 public final class StoredFileReader: Sendable {
     private let reader: ContainerReader
     private let check: @Sendable () throws(CofferError) -> Void
-    /// The ciphers and buffers of the last read. A concurrent read creates its own.
+    /// The ciphers and buffers from the last read. A concurrent read creates its own.
     private let idle = Mutex<ContainerReader.Worker?>(nil)
 
     init(_ reader: ContainerReader, check: @escaping @Sendable () throws(CofferError) -> Void) {
@@ -24,15 +24,15 @@ public final class StoredFileReader: Sendable {
         self.check = check
     }
 
-    /// The length in bytes.
+    /// The file's length in bytes.
     public var length: Int64 { reader.layout.length }
 
     /// The content from beginning to end, chunk by chunk.
     public var chunks: StoredFileChunks { StoredFileChunks(reader: self, range: 0..<length) }
 
-    /// Returns the bytes of `range`, clamped to the file's length, chunk by chunk.
+    /// Returns the bytes in `range`, clamped to the file's length, chunk by chunk.
     ///
-    /// - Throws: `invalidInput` for a range that begins below 0.
+    /// - Throws: `invalidInput` for a range that begins before 0.
     public func chunks(in range: Range<Int64>) throws(CofferError) -> StoredFileChunks {
         StoredFileChunks(reader: self, range: try FileStore.clamp(range, to: length))
     }

@@ -3,7 +3,8 @@ import CofferDBus
 import CofferEngine
 import Synchronization
 
-/// Locks when the user's desktop reports that the screen saver is active or the default collection is locked.
+/// Locks the vault when the user's desktop reports that the screen saver is active or that the default Secret
+/// Service collection is locked.
 final class DesktopLockMonitor: Sendable {
     private let listener = Mutex<BusListener?>(nil)
     private let deadline: Duration
@@ -16,9 +17,9 @@ final class DesktopLockMonitor: Sendable {
 
     /// Starts listening; returns the status of each trigger.
     func start(_ sources: LockTriggers) -> [LockTriggerStatus] {
-        guard BusListener.isBuilt else { return Self.none("This build does not listen to buses.") }
+        guard BusListener.isBuilt else { return Self.none("This build does not support D-Bus.") }
         guard let address = sources.sessionBus else {
-            return Self.none("There is no session bus to report that the screen locks.")
+            return Self.none("No session bus is available, so this process cannot detect screen locks.")
         }
         do throws(CofferError) {
             let started = try BusListener.start(
@@ -39,12 +40,12 @@ final class DesktopLockMonitor: Sendable {
             LockTriggerStatus(
                 .screenSaver, true,
                 saver.map { "\($0) reports when it becomes active." }
-                    ?? "No screen saver is on the session bus now; one that starts later is noticed."),
+                    ?? "No screen saver is on the session bus now; one that starts later will be detected."),
             LockTriggerStatus(
                 .collection, true,
                 hasSecrets
                     ? "The Secret Service reports when the user's collection is locked."
-                    : "No Secret Service is on the session bus now; one that starts later is noticed."),
+                    : "No Secret Service is on the session bus now; one that starts later will be detected."),
         ]
     }
 
@@ -70,7 +71,8 @@ final class DesktopLockMonitor: Sendable {
             [.text(LockSignal.collection), .text("Locked")], deadline: deadline)?.flag == true
     }
 
-    /// Whether the collection at `path` has the alias `default`. Also `true` if the service does not answer.
+    /// Returns whether the collection at `path` has the alias `default`. Also `true` if the service does not
+    /// answer.
     private func isDefault(_ path: String) -> Bool {
         let listener = listener.withLock { $0 }
         let named = listener?.call(

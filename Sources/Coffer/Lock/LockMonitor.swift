@@ -3,7 +3,7 @@ import CofferEngine
 import CofferVault
 import Synchronization
 
-/// A monitor of the lock triggers outside of this process: buses, and the timeout of keys in the kernel
+/// Monitors the lock triggers outside this process: signals on buses, and the expiry of keys in the kernel
 /// keyring.
 final class LockMonitor: Sendable {
     private let system: LogindLockMonitor
@@ -18,7 +18,7 @@ final class LockMonitor: Sendable {
     ///
     /// - Parameters:
     ///   - sources: The buses to listen to.
-    ///   - inactivity: Seconds without use until the vault locks; `nil` for never.
+    ///   - inactivity: The time in seconds without use after which the vault locks; `nil` for never.
     ///   - act: Called for each signal.
     ///   - checkKernelKeys: Called at short intervals; returns `false` once the vault object no longer
     ///     exists.
@@ -57,13 +57,13 @@ final class LockMonitor: Sendable {
         [
             LockTriggerStatus(
                 .idleTimer, inactivity != nil,
-                inactivity.map { "The vault locks after \($0) seconds without use, including time asleep." }
-                    ?? "The vault has no inactivity time: without other triggers only a reboot locks it."),
+                inactivity.map { "The vault locks after \($0) seconds without use, including sleep." }
+                    ?? "The vault has no inactivity time: without other triggers, only a reboot locks it."),
             LockTriggerStatus(
                 .kernelKeyring, hasKeyring,
                 hasKeyring
-                    ? "Keys cached in the kernel keyring expire at its timeout, whatever this process does."
-                    : "There is no kernel keyring, so no key outlives its process."),
+                    ? "Keys in the kernel keyring expire after a timeout, even if this process hangs."
+                    : "There is no kernel keyring, so keys do not outlive their process."),
         ]
     }
 }

@@ -2,7 +2,7 @@
 public enum LockReason: String, Sendable, CaseIterable {
     /// `lock()` or `close()` was called.
     case requested = "asked"
-    /// The inactivity time passed without use.
+    /// The vault's inactivity time passed without use.
     case inactivity = "idle"
     /// The kernel keyring dropped the keys that were cached there: they expired, or another process removed
     /// them.
@@ -11,7 +11,7 @@ public enum LockReason: String, Sendable, CaseIterable {
     case reboot
     /// logind asked the desktop session to lock.
     case screenLock
-    /// logind reports that the desktop session is locked.
+    /// logind reported that the desktop session was locked.
     case lockedHint
     /// The screen saver became active.
     case screenSaver
@@ -21,11 +21,11 @@ public enum LockReason: String, Sendable, CaseIterable {
     case shutdown
     /// The desktop session is ending.
     case sessionEnd
-    /// The user's collection of the Secret Service was locked.
+    /// The user's Secret Service collection was locked.
     case collectionLock
     /// A bus that this process listened to is gone, so its lock signals can no longer be received.
     case busLost
-    /// The dead-man's switch: no heartbeat came for too long.
+    /// The dead-man's switch was triggered: no heartbeat arrived in time.
     case contactTimeout = "noContact"
     /// A grant was revoked.
     case revoked

@@ -2,15 +2,15 @@ import CofferBase
 import CofferDBus
 import CofferEngine
 
-/// The meaning of a bus signal for a vault.
+/// What a bus signal means for a vault.
 enum LockSignal: Equatable {
     case lock(LockReason)
-    /// Every key is evicted, as at a logout.
+    /// Evict every key, as a logout does.
     case close(LockReason)
     case awake
-    /// A collection of the Secret Service reports that it is locked.
+    /// A Secret Service collection reports that it is locked.
     case collectionLocked(path: String)
-    /// A collection changed; the signal does not say how.
+    /// A collection changed in a way that the signal does not specify.
     case collectionChanged(path: String)
 
     static let login = "org.freedesktop.login1"
@@ -22,7 +22,7 @@ enum LockSignal: Equatable {
     static let secretsPath = "/org/freedesktop/secrets"
     static let secretService = "org.freedesktop.Secret.Service"
     static let collection = "org.freedesktop.Secret.Collection"
-    /// The interfaces of screen savers, which differ between desktops.
+    /// The screen saver interfaces, which differ between desktops.
     static let screenSavers = [
         "org.freedesktop.ScreenSaver", "org.gnome.ScreenSaver", "org.cinnamon.ScreenSaver",
         "org.mate.ScreenSaver", "org.xfce.ScreenSaver",
@@ -42,8 +42,8 @@ enum LockSignal: Equatable {
             BusRule(sender: secrets, interface: secretService, name: "CollectionChanged"),
         ]
 
-    /// Interprets `signal` for a process in the desktop session `session`, an object path of logind; `nil` if
-    /// the signal has no meaning for a vault.
+    /// Interprets `signal` for a process in the desktop session with the logind object path `session`; `nil`
+    /// if the signal has no meaning for a vault.
     init?(_ signal: BusSignal, session: String?) {
         let content = signal.content
         func isOwn(_ path: String?) -> Bool { path.flatMap { session?.hasSameBytes(as: $0) } ?? false }

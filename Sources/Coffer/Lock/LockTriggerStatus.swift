@@ -6,13 +6,13 @@ public struct LockTriggerStatus: Sendable, Equatable {
         case idleTimer
         /// The timeout of keys in the kernel keyring.
         case kernelKeyring
-        /// logind's Lock and LockedHint, and the end of the desktop session.
+        /// logind's Lock signal and LockedHint property, and the end of the desktop session.
         case desktopSession
-        /// logind's PrepareForSleep, under a delay inhibitor, and PrepareForShutdown.
+        /// logind's PrepareForSleep signal, with a delay inhibitor, and its PrepareForShutdown signal.
         case sleep
-        /// ActiveChanged of a screen saver.
+        /// A screen saver's ActiveChanged signal.
         case screenSaver
-        /// The Locked property of the user's default collection.
+        /// The Locked property of the user's default Secret Service collection.
         case collection
     }
 
@@ -20,7 +20,7 @@ public struct LockTriggerStatus: Sendable, Equatable {
     public let source: Source
     /// Whether the trigger is active.
     public let isListening: Bool
-    /// An explanation of how the trigger works, or why it is not active.
+    /// An explanation of how the trigger works or why it is not active.
     public let message: String
 
     init(_ source: Source, _ isListening: Bool, _ message: String) {

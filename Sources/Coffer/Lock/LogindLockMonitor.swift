@@ -3,10 +3,10 @@ import CofferDBus
 import CofferEngine
 import Synchronization
 
-/// Locks when logind reports that the desktop session locks or ends, or that the machine sleeps or shuts
-/// down.
+/// Locks the vault when logind reports that the desktop session is locked or ends, or that the machine is
+/// about to sleep or shut down.
 final class LogindLockMonitor: Sendable {
-    /// An inhibitor of logind, which delays the machine's sleep while this object is alive.
+    /// A logind inhibitor, which delays the machine's sleep while this object is alive.
     private final class Inhibitor: Sendable {
         let descriptor: Descriptor
         init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
@@ -29,10 +29,10 @@ final class LogindLockMonitor: Sendable {
 
     /// Starts listening; returns the status of each trigger.
     func start(_ sources: LockTriggers, inhibiting: Bool) -> [LockTriggerStatus] {
-        guard BusListener.isBuilt else { return Self.none("This build does not listen to buses.") }
+        guard BusListener.isBuilt else { return Self.none("This build does not support D-Bus.") }
         guard let address = sources.systemBus else {
             return Self.none(
-                "There is no system bus to report that the screen locks or the machine sleeps.")
+                "No system bus is available, so this process cannot detect screen locks or sleep.")
         }
         do throws(CofferError) {
             let started = try BusListener.start(
@@ -41,7 +41,7 @@ final class LogindLockMonitor: Sendable {
                 onEnd: { [weak self] in self?.act(.lock(.busLost)) })
             listener.withLock { $0 = started }
             guard started.isOwned(LockSignal.login, deadline: deadline) else {
-                return Self.none("There is no logind on the system bus.")
+                return Self.none("logind is not on the system bus.")
             }
             let session = desktopSession(sources.desktopSession, started)
             state.withLock { $0.session = session }
@@ -58,13 +58,13 @@ final class LogindLockMonitor: Sendable {
             LockTriggerStatus(
                 .desktopSession, session != nil,
                 session == nil
-                    ? "logind knows no desktop session of this process: set XDG_SESSION_ID."
+                    ? "logind does not know this process's desktop session: set XDG_SESSION_ID."
                     : "logind reports when the desktop session locks or ends."),
             LockTriggerStatus(
                 .sleep, true,
                 isDelayed
-                    ? "logind delays sleep until the keys are gone."
-                    : "logind reports when the machine sleeps, but does not wait: keys may be in memory."),
+                    ? "logind delays sleep until the keys have been evicted."
+                    : "logind reports sleep but does not wait, so keys may still be in memory."),
         ]
     }
 
@@ -72,8 +72,8 @@ final class LogindLockMonitor: Sendable {
         [LockTriggerStatus(.desktopSession, false, message), LockTriggerStatus(.sleep, false, message)]
     }
 
-    /// Returns the object path of a desktop session: the session with this identifier, otherwise the session
-    /// of this process, otherwise the session that logind reports as the user's display.
+    /// Returns a desktop session's object path: the session with this identifier, otherwise this process's
+    /// session, otherwise the session that logind reports as the user's display.
     private func desktopSession(_ identifier: String?, _ listener: BusListener) -> String? {
         func manager(_ method: String, _ argument: BusArgument) -> String? {
             listener.call(
@@ -103,7 +103,7 @@ final class LogindLockMonitor: Sendable {
         guard let listener = listener.withLock({ $0 }) else { return }
         let descriptor = listener.descriptor(
             from: LockSignal.login, LockSignal.loginPath, LockSignal.loginManager, "Inhibit",
-            [.text("sleep"), .text("Coffer"), .text("Keys are dropped first."), .text("delay")],
+            [.text("sleep"), .text("Coffer"), .text("Keys are evicted first."), .text("delay")],
             deadline: deadline)
         guard let descriptor else { return }
         let inhibitor = Inhibitor(descriptor)

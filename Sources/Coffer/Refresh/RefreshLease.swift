@@ -3,8 +3,8 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// The right to refresh one token: a lock on an empty file that belongs to this token and is named by its
-/// keyed hash. The kernel releases the lock when its owner dies.
+/// The exclusive right to refresh one token: a lock on an empty file whose name is the keyed hash of the
+/// token's name. The kernel releases the lock when the process that holds it dies.
 ///
 /// Each lease opens the file separately, so that the lock excludes other tasks and threads as well as other
 /// processes.
@@ -19,7 +19,7 @@ final class RefreshLease: Sendable {
         self.name = name
     }
 
-    /// Waits for the lease without blocking a thread; throws `timedOut` after `deadline`.
+    /// Waits for the lease without blocking a thread; throws `timedOut` if `deadline` passes first.
     static func acquire(
         _ token: [UInt8], home: VaultDirectory, deadline: Duration
     ) async throws(CofferError) -> RefreshLease {
@@ -34,7 +34,8 @@ final class RefreshLease: Sendable {
                 continue
             }
             guard Clock.sinceBoot < end else {
-                throw CofferError(.timedOut, "Another refresh of this token did not finish in time.")
+                throw CofferError(
+                    .timedOut, "Another refresh of this token did not finish in time: try again later.")
             }
             do {
                 try await Task.sleep(for: pause, clock: .continuous)
@@ -45,7 +46,8 @@ final class RefreshLease: Sendable {
         }
     }
 
-    /// Removes the file, which ends the lease: a lock on a file that no longer has this name is not a lease.
+    /// Ends the lease by removing the file: a lock on a file that no longer has its name does not count as a
+    /// lease.
     func release() async {
         _ = try? await BlockingExecutor.run { [self] _ throws(CofferError) in try directory.remove(name) }
     }
@@ -62,7 +64,7 @@ final class RefreshLease: Sendable {
         }
     }
 
-    /// Whether the file still has its name: the previous owner may have removed it.
+    /// Returns whether the file still has its name: the previous owner may have removed it.
     private func isCurrent() throws(CofferError) -> Bool {
         try directory.status(of: name)?.isSameFile(as: file.status()) ?? false
     }

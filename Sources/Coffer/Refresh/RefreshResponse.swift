@@ -3,7 +3,7 @@ public import FoundationEssentials
 
 /// The result of an exchange: the token that replaces the previous one.
 public struct RefreshResponse: Sendable {
-    /// The new value.
+    /// The new token.
     public let token: Token
     /// When the token stops being valid; `nil` for never.
     public let expires: Date?
@@ -15,7 +15,7 @@ public struct RefreshResponse: Sendable {
     /// Creates a response.
     ///
     /// - Parameters:
-    ///   - token: The new value.
+    ///   - token: The new token.
     ///   - expires: When the token stops being valid; `nil` for never.
     ///   - scopes: The token's OAuth scopes; `nil` keeps those of the previous token.
     ///   - attributes: The caller's own attributes; `nil` keeps those of the previous token.

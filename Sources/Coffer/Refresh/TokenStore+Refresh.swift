@@ -8,9 +8,9 @@ extension TokenStore {
     /// others wait for its result.
     ///
     /// Servers that rotate refresh tokens treat a second use of the same token as theft. The right to refresh
-    /// is a lease that the kernel releases when its owner dies; then the next caller runs `exchange`. The old
-    /// token stays until the new one is stored and read back, and an error from `exchange` changes nothing.
-    /// The token's class does not change.
+    /// is a lease that the kernel releases when the process that holds it dies; the next caller then runs
+    /// `exchange`. The old token stays until the new one is stored and read back, and an error from
+    /// `exchange` changes nothing. The token's class does not change.
     ///
     /// ```swift
     /// let fresh = try await vault.tokens.refresh(id) { current, _ in
@@ -18,23 +18,23 @@ extension TokenStore {
     /// }
     /// ```
     ///
-    /// At the deadline, or when the calling task is cancelled, the task of `exchange` is cancelled and
-    /// awaited. If `exchange` still returns a token, that token is stored. If a process dies after the server
-    /// has issued a token and before the token is stored, that token is lost.
+    /// At the deadline, or when the calling task is cancelled, this method cancels the task that runs
+    /// `exchange` and waits for it to end. If `exchange` still returns a token, that token is stored. If the
+    /// process dies after the server has issued a token but before the token is stored, that token is lost.
     ///
-    /// A closure that receives `invalid_grant` from the server throws `tokenRevoked`: the issuer revoked the
-    /// token, and `policy` decides what happens next. By default, everything that belongs to the token's
-    /// account is erased, and nothing of other accounts: ``RevocationScope/account``.
+    /// If the closure receives `invalid_grant` from the server, it should throw `tokenRevoked`: the issuer
+    /// revoked the token, and `policy` decides what happens next. By default, everything that belongs to the
+    /// token's account is erased, but nothing that belongs to other accounts: ``RevocationScope/account``.
     ///
     /// - Parameters:
     ///   - id: The token's name.
     ///   - deadline: How long to wait for another caller's refresh, and then how long `exchange` may take.
-    ///   - policy: The response to a revoked token.
+    ///   - policy: How to respond if the token was revoked.
     ///   - exchange: Obtains the new token from the current one.
-    /// - Returns: The token that is now stored; `nil` if there is no token of that name.
-    /// - Throws: `timedOut`, `cancelled`; `conflict` if the token was replaced or removed by other means
-    ///   meanwhile, in which case that change is kept; `locked`, `wiped`, `busy`, `noSpace`; any error that
-    ///   `exchange` throws; `tokenRevoked` is thrown after the policy was applied.
+    /// - Returns: The token that is now stored; `nil` if there is no token with that name.
+    /// - Throws: `timedOut`, `cancelled`; `conflict` if the token was replaced or removed by other means in
+    ///   the meantime, in which case that change is kept; `locked`, `wiped`, `busy`, `noSpace`; any error
+    ///   that `exchange` throws; `tokenRevoked` is thrown after the policy has been applied.
     public func refresh<Failure: Error>(
         _ id: TokenID, deadline: Duration = .seconds(60),
         onRevocation policy: RevocationPolicy = .wipe(.account),
@@ -69,13 +69,13 @@ extension TokenStore {
         }
     }
 
-    /// Throws `conflict` if the token was replaced meanwhile: the issuer refused the old value, which is not
-    /// a revocation.
+    /// Throws `conflict` if the token was replaced in the meantime: the issuer then refused only the old
+    /// token, which is not a revocation.
     private func checkStillStored(_ info: TokenInfo) async throws(CofferError) {
         let now = try await self.info(for: info.id)?.version
         guard now == info.version else {
             throw CofferError(
-                .conflict, "The token was replaced while its issuer refused the old one.",
+                .conflict, "The issuer refused the old token, but it has since been replaced: try again.",
                 currentVersion: now)
         }
     }
@@ -88,7 +88,8 @@ extension TokenStore {
         }
     }
 
-    /// Refreshes the token under the lease, unless another caller has replaced `version` since.
+    /// Refreshes the token, unless another caller has replaced `version` in the meantime. The caller must
+    /// hold the lease.
     private func performRefresh(
         _ id: TokenID, since version: UInt64?, deadline: Duration,
         _ exchange:
@@ -109,13 +110,13 @@ extension TokenStore {
         let new = try await store(response, over: current.info, for: id)
         guard let stored = try await stored(id) else { return nil }
         guard stored.info.version != new || stored.token.secret.isEqual(to: response.token.secret) else {
-            throw CofferError(.corrupt, "The new token does not read back as it was stored.")
+            throw CofferError(.corrupt, "The stored token differs from the new token that was written.")
         }
         return RefreshResult(token: stored.token, info: stored.info, didRefresh: stored.info.version == new)
     }
 
-    /// Stores the new token. If the vault was locked meanwhile, the token is pending until the next unlock,
-    /// and the error reports that: the server may have revoked the old token.
+    /// Stores the new token. If the vault was locked in the meantime, stores the token as pending until the
+    /// next unlock, because the server may have revoked the old one, and throws `locked`.
     private func store(
         _ response: RefreshResponse, over info: TokenInfo, for id: TokenID
     ) async throws(CofferError) -> UInt64 {
@@ -148,7 +149,7 @@ private struct RefreshDeadline {
 
     init(_ duration: Duration) { self.duration = duration }
 
-    /// Runs `work` in a separate task and waits until it returns, even after it was cancelled.
+    /// Runs `work` in a separate task and waits until it returns, even after cancellation.
     func bound<Value: Sendable>(
         _ work: @escaping @Sendable () async throws(CofferError) -> Value
     ) async throws(CofferError) -> Value {

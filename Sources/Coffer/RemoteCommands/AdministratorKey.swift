@@ -1,10 +1,10 @@
 public import CofferBase
 import CofferCrypto
 
-/// The public Ed25519 key of an administrator who may send signed commands to a vault, such as one to wipe
-/// it.
+/// An administrator's public Ed25519 key, with which a vault verifies the administrator's signed commands,
+/// such as a command to wipe it.
 public struct AdministratorKey: Sendable, Hashable, CustomStringConvertible {
-    /// The 32 bytes of the public key.
+    /// The public key's 32 bytes.
     public let bytes: [UInt8]
 
     /// Creates a key from its bytes.
@@ -20,16 +20,16 @@ public struct AdministratorKey: Sendable, Hashable, CustomStringConvertible {
 
     /// Creates a key from 64 hexadecimal digits.
     ///
-    /// - Throws: `invalidInput` for anything else.
+    /// - Throws: `invalidInput` for any other text.
     public init(hex text: String) throws(CofferError) {
         guard let bytes = HexText.decode(text), bytes.count == Ed25519.keySize else {
             throw CofferError(
-                .invalidInput, "A public key must be \(2 * Ed25519.keySize) hexadecimal digits.")
+                .invalidInput, "A public key must consist of \(2 * Ed25519.keySize) hexadecimal digits.")
         }
         self.bytes = bytes
     }
 
-    /// Derives the public key from a private key, which is a seed of 32 bytes.
+    /// Derives the public key from a private key, which is a 32-byte seed.
     ///
     /// - Throws: `invalidInput` for a seed of another size.
     public init(of seed: borrowing SymmetricKey) throws(CofferError) {

@@ -3,17 +3,17 @@ import CofferCrypto
 import CofferVault
 import FoundationEssentials
 
-/// The encoding of a command without its signature; numbers are big-endian. Every command has exactly one
-/// encoding.
+/// Encodes and decodes a command without its signature. Numbers are big-endian, and every command has exactly
+/// one encoding.
 ///
-/// Magic (8), version (2), action (1), scope (1), kind of target (1), 3 zero bytes, target (16), counter (8),
+/// Magic (8), version (2), action (1), scope (1), target kind (1), 3 zero bytes, target (16), counter (8),
 /// issued (8), expires (8), signer (32), length (2) and subject, length (2) and reason. The signature (64)
 /// follows.
 enum CommandEncoding {
     static let version: UInt16 = 1
     static let maxNameLength = 256
     static let maxReasonLength = 1024
-    /// The size of the fields before the subject.
+    /// The size of the fields before the subject, in bytes.
     static let headerSize = 88
     static let maxByteCount = headerSize + 2 + maxNameLength + 2 + maxReasonLength + Ed25519.signatureSize
     /// The last second of the year 9999.
@@ -67,8 +67,8 @@ enum CommandEncoding {
         }
     }
 
-    /// Decodes the output of ``encode(_:signer:)``, and nothing else. The caller has checked the magic and
-    /// the version.
+    /// Decodes the output of ``encode(_:signer:)``, and nothing else. The caller must already have checked
+    /// the magic and the version.
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> (
         order: RemoteCommand, signer: AdministratorKey
     ) {
@@ -132,7 +132,7 @@ enum CommandEncoding {
         text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 
-    /// Returns whole seconds since 1970; `nil` if a command cannot contain the date.
+    /// Returns a date in whole seconds since 1970; `nil` if a command cannot contain the date.
     static func seconds(_ date: Date) -> UInt64? {
         let seconds = date.timeIntervalSince1970.rounded(.down)
         guard seconds >= 0, seconds <= Double(lastSecond) else { return nil }

@@ -1,7 +1,7 @@
 import CofferBase
 
-/// The reason why a vault does not accept a command. A refusal concerns the command itself. Any other error
-/// is a failure, which says nothing about the command, so the command is tried again.
+/// A vault's refusal to accept a command, with the reason. A refusal concerns the command itself. Any other
+/// error is a failure, which says nothing about the command, so the command is tried again.
 struct CommandRefusal: Error {
     let reason: CofferError
 
@@ -11,7 +11,7 @@ struct CommandRefusal: Error {
 }
 
 extension Result where Failure == CommandRefusal {
-    /// Returns the success, or throws the refusal's reason.
+    /// Returns the success value, or throws the refusal's reason.
     func orThrow() throws(CofferError) -> Success {
         switch self {
         case .success(let success): return success

@@ -1,12 +1,12 @@
 package import CofferBase
 package import FoundationEssentials
 
-/// The check of whether a vault accepts a command, based on the vault's pinned keys, its identity, the
-/// counters it has seen and the time.
+/// Checks whether a vault accepts a command, based on the vault's pinned keys, its identity, the counters it
+/// has seen and the time.
 package struct CommandVerifier {
     let keys: [AdministratorKey]
     let vaultID: UUID
-    /// `nil` if the machine has no identity.
+    /// The machine's identity; `nil` if it has none.
     let deviceID: DeviceID?
     /// The counter of the last accepted command, heartbeats excluded; 0 if there is none.
     let lastCommand: UInt64
@@ -27,13 +27,13 @@ package struct CommandVerifier {
         self.now = now
     }
 
-    /// Verifies a command like ``verificationResult(of:)``, but throws a refusal's reason.
+    /// Verifies a command like ``verificationResult(of:)``, but throws the reason for a refusal.
     package func verify(_ order: SignedCommand) throws(CofferError) -> VerifiedCommand {
         try verificationResult(of: order).orThrow()
     }
 
-    /// Checks a command in a fixed sequence. Returns the verified command, or a refusal with the code of the
-    /// first check that fails.
+    /// Runs the checks on a command in a fixed sequence. Returns the verified command, or a refusal with the
+    /// error code of the first check that failed.
     func verificationResult(
         of order: SignedCommand
     ) throws(CofferError) -> Result<VerifiedCommand, CommandRefusal> {
@@ -50,27 +50,29 @@ package struct CommandVerifier {
     ) throws(CommandRefusal) -> VerifiedCommand {
         let claimed = order.content
         guard keys.contains(order.claimedSigner) else {
-            throw CommandRefusal(.orderUnknownKey, "The order is signed with a key that is not pinned here.")
+            throw CommandRefusal(
+                .orderUnknownKey, "The command is signed with a key that is not pinned here.")
         }
         guard isSigned else {
-            throw CommandRefusal(.orderBadSignature, "The order's signature is not that of the key it names.")
+            throw CommandRefusal(.orderBadSignature, "The signature does not match the command's key.")
         }
         guard matches(claimed.target) else {
-            throw CommandRefusal(.orderForeign, "The order is for another vault or another device.")
+            throw CommandRefusal(.orderForeign, "The command is for another vault or another device.")
         }
         guard RemoteCommand.counters.contains(claimed.counter) else {
-            throw CommandRefusal(.orderCounterOutOfRange, "No order may have the counter \(claimed.counter).")
+            throw CommandRefusal(
+                .orderCounterOutOfRange, "No command may have the counter \(claimed.counter).")
         }
         let last = claimed.action == .heartbeat ? lastHeartbeat : lastCommand
         guard claimed.counter > last else {
             throw CommandRefusal(
-                .orderReplayed, "The order's counter is \(claimed.counter), but \(last) was accepted before.")
+                .orderReplayed, "The counter is \(claimed.counter), but \(last) was already accepted.")
         }
         guard let issued = CommandEncoding.seconds(claimed.issued), issued <= now else {
-            throw CommandRefusal(.orderNotYetValid, "The order is not valid yet by this machine's clock.")
+            throw CommandRefusal(.orderNotYetValid, "By this machine's clock, the command is not valid yet.")
         }
         guard let expires = CommandEncoding.seconds(claimed.expires), now < expires else {
-            throw CommandRefusal(.orderExpired, "The order is no longer valid.")
+            throw CommandRefusal(.orderExpired, "The command has expired.")
         }
         return VerifiedCommand(order)
     }

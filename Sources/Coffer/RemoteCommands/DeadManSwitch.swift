@@ -2,11 +2,11 @@ public import CofferBase
 
 /// A dead-man's switch: the action to take if no signed heartbeat arrives for a certain time.
 ///
-/// Time counts while the machine runs or sleeps, by CLOCK_BOOTTIME and across boots. The counted time is
-/// never more than the time that passed, even if several machines check the vault in turn. It includes
-/// neither the time that the machine was off nor the end of a boot after the last check of the vault: see
-/// ``Vault/checkHeartbeat()``. If the boot cannot be identified, for example without /proc, nothing is
-/// erased; instead, every key is evicted.
+/// Time is counted with CLOCK_BOOTTIME while the machine runs or sleeps, and across boots. The counted time
+/// is never more than the time that has passed, even if several machines check the vault in turn. It includes
+/// neither the time that the machine was off nor the time between a boot's last check of the vault and its
+/// end: see ``Vault/checkHeartbeat()``. If the boot cannot be identified, for example without /proc, nothing
+/// is erased; instead, every key is evicted.
 public struct DeadManSwitch: Sendable, Hashable {
     /// The action to take once the limit has passed without a heartbeat.
     public enum Action: String, Sendable, CaseIterable {
@@ -18,18 +18,18 @@ public struct DeadManSwitch: Sendable, Hashable {
 
     /// The action to take once the limit has passed without a heartbeat.
     public let action: Action
-    /// The time after the last heartbeat at which the action is taken, in whole seconds.
+    /// How long after the last heartbeat the action is taken, in whole seconds.
     public let limit: Duration
 
     /// Creates a switch.
     ///
     /// - Parameters:
     ///   - action: The action to take once the limit has passed without a heartbeat.
-    ///   - limit: The time after the last heartbeat, one hour to ten years.
-    /// - Throws: `invalidInput` for another limit.
+    ///   - limit: How long after the last heartbeat to take the action, from one hour to ten years.
+    /// - Throws: `invalidInput` if the limit is out of range.
     public init(_ action: Action, after limit: Duration) throws(CofferError) {
         guard Self.limits.contains(limit.components.seconds) else {
-            throw CofferError(.invalidInput, "The time without contact must be one hour to ten years.")
+            throw CofferError(.invalidInput, "The time limit must be between one hour and ten years.")
         }
         self.action = action
         self.limit = .seconds(limit.components.seconds)

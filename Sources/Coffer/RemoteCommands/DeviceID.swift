@@ -3,14 +3,14 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// The identity of a machine, for commands to every vault on it: 16 bytes of an application-specific HMAC of
-/// the machine id, as machine-id(5) asks for.
+/// A machine's identity, for commands to every vault on the machine: 16 bytes of an application-specific HMAC
+/// of the machine id, as machine-id(5) recommends.
 ///
 /// Machines that were cloned without a new machine id have the same identity.
 public struct DeviceID: Sendable, Hashable, CustomStringConvertible {
     static let size = 16
 
-    /// The 16 bytes of the identity.
+    /// The identity's 16 bytes.
     public let bytes: [UInt8]
 
     /// Creates an identity from its bytes.
@@ -26,10 +26,11 @@ public struct DeviceID: Sendable, Hashable, CustomStringConvertible {
 
     /// Creates an identity from 32 hexadecimal digits.
     ///
-    /// - Throws: `invalidInput` for anything else.
+    /// - Throws: `invalidInput` for any other text.
     public init(hex text: String) throws(CofferError) {
         guard let bytes = HexText.decode(text), bytes.count == Self.size else {
-            throw CofferError(.invalidInput, "A device id must be \(2 * Self.size) hexadecimal digits.")
+            throw CofferError(
+                .invalidInput, "A device id must consist of \(2 * Self.size) hexadecimal digits.")
         }
         self.bytes = bytes
     }

@@ -1,16 +1,17 @@
 import CofferBase
 import CofferVault
 
-/// The running time of the machine since the last heartbeat, as far as it was observed. This is never more
-/// than the time that passed, whichever machines the vault was on and in whatever sequence.
+/// Counts the time since the last heartbeat that passed while a machine with the vault was running, as far as
+/// it was observed. The counted time is never more than the time that has really passed, regardless of how
+/// many machines the vault was on and in what sequence.
 ///
-/// Each boot is compared only with its own last check, so two machines that check in turn count no time
-/// twice. A boot without an earlier check may have begun long before the last check on another machine, so
-/// its time is limited to the time that the wall clock shows since that check. The same applies to a boot
-/// whose clock went back, for example if a machine resumes from a snapshot while its clone runs: its checks
-/// may come from either. The wall clock has no other use here.
+/// Each boot is compared only with its own last check, so no time is counted twice when two machines check in
+/// turn. A boot without an earlier check may have begun long before the last check on another machine, so its
+/// time is limited to the time since that check according to the wall clock. The same applies to a boot whose
+/// clock went back, for example if a machine resumes from a snapshot while its clone runs: its checks may
+/// come from either. The wall clock has no other use here.
 struct HeartbeatClock: Equatable {
-    /// The state of one boot at its last check.
+    /// A boot's state at its last check.
     private struct Boot: Equatable {
         let identifier: [UInt8]
         /// The time since boot.
@@ -23,10 +24,10 @@ struct HeartbeatClock: Equatable {
     }
 
     private(set) var elapsed = Duration.zero
-    /// The checked boots, that of the last check first; never empty. A boot whose clock went back has one
-    /// entry for each time from which it resumed.
+    /// The boots in which a check was made, starting with that of the last check; never empty. A boot whose
+    /// clock went back has one entry for each time from which it resumed.
     private var boots: [Boot]
-    /// The latest wall time of any check; `nil` in a record of an earlier release.
+    /// The latest wall time of any check; `nil` in a record from an earlier release.
     private var wall: Duration?
 
     private static let maxBootCount = 9
@@ -38,7 +39,7 @@ struct HeartbeatClock: Equatable {
         wall = clock.wallClock()
     }
 
-    /// Restarts the clock at zero. Keeps the latest wall time, even if the wall clock was ahead once.
+    /// Restarts the clock at zero. Keeps the latest wall time, even if the wall clock was once ahead.
     mutating func restart(_ clock: VaultClock) {
         let wall = wall
         self = HeartbeatClock(clock)
@@ -66,8 +67,8 @@ struct HeartbeatClock: Equatable {
         return elapsed + max(.zero, min(running, sinceLastTick(clock)))
     }
 
-    /// Returns the time since the last check by the wall clock; zero if the clock was set back or no wall
-    /// time is recorded.
+    /// Returns the time since the last check according to the wall clock; zero if the clock was set back or
+    /// no wall time is recorded.
     private func sinceLastTick(_ clock: VaultClock) -> Duration {
         wall.map { max(.zero, clock.wallClock() - $0) } ?? .zero
     }
@@ -108,7 +109,7 @@ struct HeartbeatClock: Equatable {
         boots = [Boot(identifier: try reader.lengthPrefixed(), lastTick: lastTick, elapsed: elapsed)]
     }
 
-    /// Encodes the fields that records of earlier releases do not have.
+    /// Encodes the fields that records from earlier releases do not have.
     func encodeRest(to writer: inout BinaryWriter) {
         writer.append([wall == nil ? 0 : 1])
         writer.append(UInt64(clamping: wall?.nanoseconds ?? 0))

@@ -3,18 +3,18 @@ import CofferCrypto
 import CofferVault
 import FoundationEssentials
 
-/// A command to erase that was accepted but not carried out yet, with the vault for which it was accepted. It
-/// erases that vault, and nothing that was created later.
+/// A command to erase that was accepted but has not been carried out yet, with the vault for which it was
+/// accepted. It erases that vault, and nothing that was created later.
 struct PendingCommand: Equatable {
-    /// SHA-256 of all bytes of the command, in hexadecimal.
+    /// The SHA-256 digest of all the command's bytes, in hexadecimal.
     let digest: String
     let scope: WipeScope
-    /// The reason for the receipt; at most 255 bytes, the maximum in a tombstone.
+    /// The reason to state in the receipt; at most 255 bytes, which is the maximum in a tombstone.
     let reason: String
-    /// Seconds since 1970.
+    /// The expiry time, in seconds since 1970.
     let expires: UInt64
-    /// The vault for which the command was accepted; `nil` if its id was not known, and for a command that an
-    /// earlier release accepted.
+    /// The vault for which the command was accepted; `nil` if its id was not known or if an earlier release
+    /// accepted the command.
     let vaultID: VaultID?
 
     private static let digestSize = 32
@@ -27,7 +27,7 @@ struct PendingCommand: Equatable {
         self.vaultID = vaultID == .unknown ? nil : vaultID
     }
 
-    /// Returns whether this is the command with this digest.
+    /// Returns whether this command has the given digest.
     func isOf(_ digest: String) -> Bool { self.digest.hasSameBytes(as: digest) }
 
     // MARK: In the record

@@ -3,7 +3,7 @@ extension RemoteCommand {
     public enum Action: Sendable, Hashable {
         /// Erase the scope.
         case wipe(WipeScope)
-        /// Record a heartbeat of the administrator, and nothing else: see ``DeadManSwitch``.
+        /// Record a heartbeat from the administrator, and nothing else: see ``DeadManSwitch``.
         case heartbeat
         /// Trust another key from now on.
         case pin(AdministratorKey)

@@ -3,7 +3,7 @@ extension RemoteCommand {
     public enum Outcome: Sendable, Equatable {
         /// The wipe is complete.
         case wiped(WipeReceipt)
-        /// The heartbeat was recorded; the time of the dead-man's switch starts again.
+        /// The heartbeat was recorded; the dead-man's switch starts counting again.
         case heartbeatRecorded
         /// A key was pinned.
         case keyPinned(AdministratorKey)

@@ -5,7 +5,7 @@ extension RemoteCommand {
     public enum Target: Sendable, Hashable {
         /// One vault.
         case vault(UUID)
-        /// Every vault on one machine that has the signer's key pinned.
+        /// Every vault on one machine in which the signer's key is pinned.
         case device(DeviceID)
     }
 }

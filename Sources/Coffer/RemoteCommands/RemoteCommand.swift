@@ -2,7 +2,7 @@ public import CofferBase
 public import CofferCrypto
 public import FoundationEssentials
 
-/// An unsigned command of an administrator: the recipient, the validity, the action and the reason.
+/// An unsigned command from an administrator: its recipient, validity period, action and reason.
 ///
 /// ```swift
 /// let command = RemoteCommand(
@@ -17,14 +17,14 @@ public struct RemoteCommand: Sendable, Hashable {
     public let action: RemoteCommand.Action
     /// The recipient.
     public let target: RemoteCommand.Target
-    /// The command's counter, which must be greater than that of any command the vault has accepted.
-    /// Heartbeats have a separate counter.
+    /// The command's counter, which must be greater than the counter of any command that the vault has
+    /// accepted. Heartbeats have a separate counter.
     public let counter: UInt64
-    /// The time of issue, in whole seconds. The command is not valid before this time.
+    /// The time at which the command is issued, in whole seconds. The command is not valid before this time.
     public let issued: Date
-    /// The time from which the command is no longer valid, in whole seconds.
+    /// The time at which the command expires, in whole seconds.
     public let expires: Date
-    /// The reason for the receipt; up to 1024 bytes of UTF-8 without control characters.
+    /// The reason to state in the receipt; up to 1024 bytes of UTF-8 without control characters.
     public let reason: String
 
     /// Creates a command from its parts.
@@ -32,10 +32,11 @@ public struct RemoteCommand: Sendable, Hashable {
     /// - Parameters:
     ///   - action: The action.
     ///   - target: The recipient.
-    ///   - counter: 1 to 2^64 - 2, greater than in every earlier command, such as the time in milliseconds.
-    ///   - issued: The time of issue.
-    ///   - expires: The time from which the command is no longer valid.
-    ///   - reason: The reason for the receipt.
+    ///   - counter: The counter: 1 to 2^64 - 2, and greater than in every earlier command, such as the
+    ///     current time in milliseconds.
+    ///   - issued: The time at which the command is issued.
+    ///   - expires: The time at which the command expires.
+    ///   - reason: The reason to state in the receipt.
     public init(
         _ action: RemoteCommand.Action, for target: RemoteCommand.Target, counter: UInt64, issued: Date,
         expires: Date,
@@ -49,9 +50,9 @@ public struct RemoteCommand: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// Encodes and signs the command: see the documentation of the formats.
+    /// Encodes and signs the command: see the format documentation.
     ///
-    /// - Parameter seed: The private key, 32 bytes.
+    /// - Parameter seed: The 32-byte private key.
     /// - Returns: The signed command, at most ``SignedCommand/maxByteCount`` bytes.
     /// - Throws: `invalidInput` for an invalid counter, time, user name or reason, or a seed of another size.
     public func signed(by seed: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
@@ -60,31 +61,31 @@ public struct RemoteCommand: Sendable, Hashable {
         return body + (try Ed25519.sign(body.span, seed: seed))
     }
 
-    /// Checks the fields that the recipient checks as well.
+    /// Checks the fields that the recipient also checks.
     private func check() throws(CofferError) {
         guard Self.counters.contains(counter) else {
             throw CofferError(
-                .invalidInput, "The counter of an order must be 1 to \(Self.counters.upperBound).")
+                .invalidInput, "A command's counter must be 1 to \(Self.counters.upperBound).")
         }
         guard let issued = CommandEncoding.seconds(issued), let expires = CommandEncoding.seconds(expires),
             issued < expires
         else {
             throw CofferError(
                 .invalidInput,
-                "An order must be issued after 1970, and expire later and before the year 10000.")
+                "A command must be issued after 1970, and expire later and before the year 10000.")
         }
         guard CommandEncoding.isReason(reason) else {
             throw CofferError(
-                .invalidInput, "A reason must be at most 1024 bytes long, without control characters.")
+                .invalidInput, "A reason must have at most 1024 bytes and no control characters.")
         }
         guard case .wipe(.user(let name)) = action else { return }
         guard CommandEncoding.isName(name) else {
             throw CofferError(
-                .invalidInput, "The name of a user must be 1 to 256 bytes long, without control characters.")
+                .invalidInput, "A user name must have 1 to 256 bytes and no control characters.")
         }
     }
 
-    /// The valid counters. 0 means that no command was accepted yet; no command could follow the greatest
-    /// value.
+    /// The valid counters. 0 means that no command has been accepted yet; no command could follow the
+    /// greatest value.
     static let counters: ClosedRange<UInt64> = 1...UInt64.max - 1
 }

@@ -5,16 +5,16 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// A vault's record of commands: pinned keys, counters seen, pending commands, and the dead-man's switch. The
+/// A vault's command record: pinned keys, counters seen, pending commands, and the dead-man's switch. The
 /// record has two slots that are updated in place and authenticated under the device key.
 ///
-/// A vault has this record from the first pinned key on. Counters belong to the vault, not to a key, so
-/// removing a key and pinning it again does not make an old command valid.
+/// The first change, usually pinning a key, creates the record. Counters belong to the vault, not to a key,
+/// so removing a key and pinning it again does not make an old command valid.
 ///
-/// Payload: counter of the last command (8) and heartbeat (8), newest time of issue seen (8, seconds), action
-/// of the switch (1: 0 off, 1 lock, 2 wipe), 7 zero bytes, its limit (8, seconds), running time since the
-/// last heartbeat (8, nanoseconds), time since boot at the last check (8, nanoseconds), length (4) and boot
-/// identifier, number of keys (2), each: key (32), time of pinning (8, seconds), length (4) and label; length
+/// Payload: counter of the last command (8) and heartbeat (8), newest issue time seen (8, seconds), switch
+/// action (1: 0 off, 1 lock, 2 wipe), 7 zero bytes, its limit (8, seconds), running time since the last
+/// heartbeat (8, nanoseconds), time since boot at the last check (8, nanoseconds), length (4) and boot
+/// identifier, number of keys (2), each: key (32), pinning time (8, seconds), length (4) and label; length
 /// (4) and the command that an earlier release was carrying out, or nothing. The following fields are absent
 /// in earlier releases: whether there is a wall time (1), the latest wall time of any check (8, nanoseconds
 /// since 1970), number of other boots (1), each: running time since the last heartbeat (8) and time since
@@ -26,21 +26,22 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         displayName: "record of orders")
     static let maxKeyCount = 16
     static let maxLabelLength = 64
-    /// The space for pending commands in a slot: two commands with the longest names and reasons, or a dozen.
+    /// The maximum size of all pending commands in a slot, in bytes: enough for two commands with the longest
+    /// names and reasons, or for about a dozen short ones.
     private static let maxPendingByteCount = 1536
     private static let maxPendingCount = 64
-    /// The errors that mean that the record stays unreadable.
+    /// The errors that show that the record is permanently unreadable.
     static let lastingDamage: Set<CofferError.Code> = [
         .corrupt, .foreign, .unsupportedVersion, .refused, .permissionDenied,
     ]
 
     var lastCommand: UInt64 = 0
     var lastHeartbeat: UInt64 = 0
-    /// The newest time of issue of an accepted command, in seconds. Verification never assumes an earlier
-    /// time.
+    /// The newest issue time of an accepted command, in seconds since 1970. Verification never assumes an
+    /// earlier time.
     var newestIssue: UInt64 = 0
     var keys: [PinnedKey] = []
-    /// The accepted commands to erase that are not carried out yet, the oldest first.
+    /// The accepted commands to erase that have not been carried out yet, oldest first.
     var pending: [PendingCommand] = []
     /// `nil` if the switch is off.
     var deadManSwitch: DeadManSwitch?
@@ -55,7 +56,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
             throw CofferError(.alreadyExists, "That key is already pinned.")
         }
         guard keys.count < Self.maxKeyCount else {
-            throw CofferError(.refused, "\(Self.maxKeyCount) keys are pinned: remove one first.")
+            throw CofferError(.refused, "\(Self.maxKeyCount) keys are already pinned: remove one first.")
         }
         keys.append(PinnedKey(key: key, pinned: Date(timeIntervalSince1970: Double(now)), label: label))
     }
@@ -75,12 +76,12 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
             lastCommand: lastCommand, lastHeartbeat: lastHeartbeat, now: max(now, newestIssue))
     }
 
-    /// Throws `busy` if the vault cannot accept more commands now. That is not a refusal: the command is
-    /// tried again. A heartbeat is always accepted. While a command to erase everything is pending, the vault
-    /// accepts no other command.
+    /// Throws `busy` if the vault cannot accept more commands now. This is not a refusal, so the command can
+    /// be tried again. A heartbeat is always accepted. While a command to erase everything is pending, the
+    /// vault accepts no other command.
     func requireRoom(for action: RemoteCommand.Action, _ order: PendingCommand?) throws(CofferError) {
         guard action == .heartbeat || !pending.contains(where: { $0.scope == .all }) else {
-            throw CofferError(.busy, "Another order is being carried out: open the vault again.")
+            throw CofferError(.busy, "A command to erase the vault is not finished: open the vault again.")
         }
         guard let order else { return }
         var writer = BinaryWriter()
@@ -88,12 +89,12 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         // A command to erase everything replaces all pending commands.
         guard order.scope == .all || writer.bytes.count <= Self.maxPendingByteCount else {
             throw CofferError(
-                .busy, "Earlier orders cannot be finished, and there is no room for another.")
+                .busy, "Earlier commands are not finished, and there is no room for another: try later.")
         }
     }
 
     /// Records that a command was accepted. A command to erase becomes pending; any other command takes
-    /// effect at once.
+    /// effect immediately.
     mutating func accept(
         _ order: VerifiedCommand, _ waiting: PendingCommand?, clock: VaultClock
     ) throws(CommandRefusal) {
@@ -124,18 +125,18 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         case .pin(let key): try pin(key, label: "", at: issued)
         case .unpin(let key):
             guard keys.count > 1 || keys.first?.key != key else {
-                throw CofferError(.refused, "An order cannot remove the last key.")
+                throw CofferError(.refused, "A command cannot remove the last key.")
             }
             try unpin(key)
         case .wipe, .heartbeat: break
         }
     }
 
-    /// Returns the pending command with this digest.
+    /// Returns the pending command with this digest; `nil` if there is none.
     func pending(_ digest: String) -> PendingCommand? { pending.first { $0.isOf(digest) } }
 
-    /// Removes the pending commands to erase tokens from the record of a vault whose tokens were erased. The
-    /// caller holds the vault directory's lock. A damaged record stays unchanged.
+    /// Removes the pending commands to erase tokens from a vault's record after its tokens were erased. The
+    /// caller must hold the vault directory's lock. A damaged record stays unchanged.
     static func markTokenCommandsCompleted(
         of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -153,7 +154,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         try record.update(stored, to: payload, device: device, in: vault)
     }
 
-    /// Returns whether the dead-man's switch is on and its time without a heartbeat is over.
+    /// Returns whether the dead-man's switch is on and its time limit without a heartbeat has passed.
     func isOverdue(_ clock: VaultClock) -> Bool {
         guard let deadManSwitch else { return false }
         return heartbeat.passed(clock) >= deadManSwitch.limit
@@ -211,7 +212,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         try decodePending(from: &reader)
     }
 
-    /// Decodes the last fields. A record of an earlier release contains one whole command here, and nothing
+    /// Decodes the last fields. A record from an earlier release contains one whole command here, and nothing
     /// after it.
     private mutating func decodePending(from reader: inout BinaryReader) throws(CofferError) {
         let order = try reader.lengthPrefixed(limit: SignedCommand.maxByteCount)

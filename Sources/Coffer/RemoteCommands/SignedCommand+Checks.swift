@@ -2,10 +2,10 @@ public import CofferBase
 import CofferCrypto
 public import FoundationEssentials
 
-/// Checks that an administrator can make without the vault that a command is for.
+/// Checks that an administrator can perform without access to the vault for which a command is intended.
 extension SignedCommand {
-    /// Checks the signature, the range of the counter and the validity period. Checks neither the recipient
-    /// nor whether the command was accepted before.
+    /// Checks the signature, the counter's range and the validity period. Checks neither the recipient nor
+    /// whether the command was accepted before.
     ///
     /// - Parameters:
     ///   - keys: The keys that may have signed the command.
@@ -29,7 +29,7 @@ extension SignedCommand {
         _ = try rules.verify(self)
     }
 
-    /// Checks whether a JSON receipt is that of this command.
+    /// Checks whether a JSON receipt is for this command.
     ///
     /// The receipt must contain the command's digest, and the command must be one to wipe with the same
     /// scope. If the command is for one vault, and not for a user's namespace in it, the receipt must also
@@ -38,12 +38,12 @@ extension SignedCommand {
     /// A receipt is not authenticated, because the keys that could authenticate it are destroyed. The receipt
     /// is only as trustworthy as its source.
     ///
-    /// - Parameter receipt: `receipt.json` of the vault directory, or the output of `coffer wipe --json`.
-    /// - Returns: Whether the receipt is that of this command.
+    /// - Parameter receipt: `receipt.json` from the vault directory, or the output of `coffer wipe --json`.
+    /// - Returns: Whether the receipt is for this command.
     /// - Throws: `invalidInput` if these bytes are not a receipt.
     public func isNamed(inReceipt receipt: [UInt8]) throws(CofferError) -> Bool {
         guard let named = try? JSONDecoder().decode(Named.self, from: Data(receipt)) else {
-            throw CofferError(.invalidInput, "These bytes are not a receipt of a wipe.")
+            throw CofferError(.invalidInput, "These bytes are not a wipe receipt.")
         }
         guard case .wipe(let scope) = content.action, named.orderDigest == digest, named.scope == scope.name
         else { return false }

@@ -14,27 +14,28 @@ public struct SignedCommand: Sendable, Hashable {
     public let content: RemoteCommand
     /// The key that the command names as its signer.
     public let claimedSigner: AdministratorKey
-    /// SHA-256 of all bytes, in hexadecimal; a receipt identifies the command by it.
+    /// The SHA-256 digest of all bytes, in hexadecimal, by which a receipt identifies the command.
     public let digest: String
-    /// All bytes of the command.
+    /// All of the command's bytes.
     let bytes: [UInt8]
 
     /// Reads a command.
     ///
-    /// - Parameter bytes: All bytes, with the signature.
+    /// - Parameter bytes: All of the command's bytes, including the signature.
     /// - Returns: The command, unverified.
     /// - Throws: `orderTooLong`, `orderUnsupportedVersion`, `orderMalformed`.
     public static func read(_ bytes: [UInt8]) throws(CofferError) -> SignedCommand {
         guard bytes.count <= maxByteCount else {
             throw CofferError(
-                .orderTooLong, "An order must be at most \(maxByteCount) bytes long, not \(bytes.count).")
+                .orderTooLong, "A command must be at most \(maxByteCount) bytes long, not \(bytes.count).")
         }
         guard bytes.starts(with: Array(FileMagic.order.utf8)), bytes.count > CommandEncoding.headerSize else {
             throw malformed
         }
         let version = bytes.span.bigEndian(UInt16.self, at: 8)
         guard version <= CommandEncoding.version else {
-            throw CofferError(.orderUnsupportedVersion, "The order was made by a newer release.")
+            throw CofferError(
+                .orderUnsupportedVersion, "A newer release created the command: use that release.")
         }
         guard version == CommandEncoding.version, bytes.count > Ed25519.signatureSize else { throw malformed }
         do throws(CofferError) {
@@ -49,14 +50,15 @@ public struct SignedCommand: Sendable, Hashable {
         }
     }
 
-    /// The errors for bytes that are not a command. Other errors of ``read(_:)`` say nothing about the bytes.
+    /// The errors for bytes that are not a command. Other errors from ``read(_:)`` say nothing about the
+    /// bytes.
     static let refusals: Set<CofferError.Code> = [.orderTooLong, .orderUnsupportedVersion, .orderMalformed]
 
     private static var malformed: CofferError {
-        CofferError(.orderMalformed, "These bytes are not an order, or the order is damaged.")
+        CofferError(.orderMalformed, "These bytes are not a signed command, or the command is damaged.")
     }
 
-    /// Returns whether the signature over all preceding bytes is that of the claimed signer.
+    /// Returns whether the signature over all preceding bytes is the claimed signer's.
     func hasValidSignature() throws(CofferError) -> Bool {
         let end = bytes.count - Ed25519.signatureSize
         return try Ed25519.isValid(

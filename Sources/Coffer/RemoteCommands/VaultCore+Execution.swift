@@ -5,7 +5,7 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// Execution of accepted commands, and the work with which every opening of a vault begins.
+/// Carries out accepted commands, and does the work with which every opening of a vault begins.
 extension VaultCore {
     /// Verifies a command again, under the lock, accepts its counter and carries it out.
     func execute(_ order: VerifiedCommand) throws(CofferError) -> RemoteCommand.Outcome {
@@ -30,9 +30,9 @@ extension VaultCore {
         return try finish(pending, reason: order.content.reason)
     }
 
-    private static let replay = CommandRefusal(.orderReplayed, "The order was carried out before.")
+    private static let replay = CommandRefusal(.orderReplayed, "The command was already carried out.")
 
-    /// Erases the target of an accepted command; returns a refusal as a replay if that was already done.
+    /// Erases what an accepted command targets; if that was already done, returns a refusal as a replay.
     func finish(
         _ order: PendingCommand, reason: String
     ) throws(CofferError) -> Result<RemoteCommand.Outcome, CommandRefusal> {
@@ -45,7 +45,7 @@ extension VaultCore {
         }
     }
 
-    /// Erases the target of an accepted command, and nothing else; the receipt contains the command's digest.
+    /// Erases what an accepted command targets, and nothing else; the receipt contains the command's digest.
     /// May be repeated after a crash at any point.
     private func erase(_ order: PendingCommand, reason: String) throws(CofferError) -> WipeReceipt {
         var eraser = VaultEraser(home: home, clock: clock, orderDigest: order.digest)
@@ -55,13 +55,13 @@ extension VaultCore {
                 && !Self.hasReceipt(of: order, in: home)
         }
         let receipt = try eraser.wipe(
-            order.scope, reason: reason.isEmpty ? "a signed order" : reason, by: self)
+            order.scope, reason: reason.isEmpty ? "a signed command" : reason, by: self)
         // If this cannot be recorded now, the next opening detects that the command was carried out.
         if order.scope != .all { try? markCompleted(order) }
         return receipt
     }
 
-    /// Returns whether an error of ``erase(_:reason:)`` shows that the command was already carried out: the
+    /// Returns whether an error from ``erase(_:reason:)`` shows that the command was already carried out: the
     /// tokens were erased, or the namespace that the command was for no longer exists.
     private func isDone(_ order: PendingCommand, by error: CofferError) throws(CofferError) -> Bool {
         switch order.scope {
@@ -82,7 +82,7 @@ extension VaultCore {
         }
     }
 
-    /// Returns whether the receipt in a vault directory is that of this command.
+    /// Returns whether the receipt in a vault directory is for this command.
     private static func hasReceipt(of order: PendingCommand, in home: VaultDirectory) -> Bool {
         guard let file = try? home.directory.open(VaultEraser.receiptName, .read),
             let bytes = try? file.readAll(limit: 1 << 24),
@@ -116,7 +116,7 @@ extension VaultCore {
         return !Self.hasReceipt(of: order, in: inside)
     }
 
-    /// Does the work with which every opening of a vault, and each later check, begins: carries out commands
+    /// Does the work with which every opening of a vault and every later check begins: carries out commands
     /// that a crash interrupted, and checks the dead-man's switch. A command that cannot be finished blocks
     /// nothing else; each check tries it again.
     ///

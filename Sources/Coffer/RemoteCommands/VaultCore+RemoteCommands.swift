@@ -3,12 +3,12 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Verification and recording of commands as they arrive.
+/// Verifies and records commands as they arrive.
 ///
 /// A command's counter, together with the part of the vault to erase, is on the disk before anything is
 /// erased. After a crash between the two, the next opening of the vault carries the command out.
 extension VaultCore {
-    /// Returns the record of commands; `nil` if the vault has none. Reads without the vault directory's lock,
+    /// Returns the command record; `nil` if the vault has none. Reads without the vault directory's lock,
     /// because one slot is always intact.
     func readRemoteCommandRecord() throws(CofferError) -> RemoteCommandRecord? {
         let vault = try home.openVault()
@@ -17,7 +17,7 @@ extension VaultCore {
         }
     }
 
-    /// Returns the error if the record of commands is permanently unreadable; otherwise `nil`.
+    /// Returns the error if the command record is permanently unreadable; otherwise `nil`.
     func orderRecordDamage() throws(CofferError) -> CofferError? {
         do throws(CofferError) {
             _ = try readRemoteCommandRecord()
@@ -68,7 +68,7 @@ extension VaultCore {
         try RemoteCommandRecord.record.update(old, to: record, device: device, in: vault)
     }
 
-    /// Seconds since 1970 by the machine's clock; 0 for a time before 1970.
+    /// The current time in seconds since 1970, according to the vault's clock; 0 before 1970.
     var wallSeconds: UInt64 { UInt64(clamping: clock.wallClock().components.seconds) }
 
     /// Verifies a command without changing anything.
@@ -118,11 +118,11 @@ extension VaultCore {
         }
     }
 
-    /// Returns the vault that a command of this scope is for, if its id is known. If the user has no vault,
+    /// Returns the vault that a command with this scope is for, if its id is known. If the user has no vault,
     /// returns a refusal, so that no counter is accepted.
     private func target(of scope: WipeScope) throws(CofferError) -> Result<VaultID?, CommandRefusal> {
         guard case .user(let name) = scope else { return .success(device.vaultID) }
-        let absent = CommandRefusal(.absent, "The user in the order has no namespace here.")
+        let absent = CommandRefusal(.absent, "The user that the command names has no namespace here.")
         let inside: WipeTarget
         do throws(CofferError) {
             inside = WipeTarget(try VaultEraser(home: home, clock: clock).namespace(of: name))
@@ -140,7 +140,7 @@ extension VaultCore {
         return .success(inside.ids.first)
     }
 
-    /// Returns whether a command to erase was accepted and is not finished yet.
+    /// Returns whether a command to erase has been accepted but is not finished yet.
     func isPending(_ order: SignedCommand) -> Bool {
         (try? readRemoteCommandRecord())?.pending(order.digest) != nil
     }

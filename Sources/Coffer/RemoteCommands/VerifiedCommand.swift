@@ -5,12 +5,12 @@ public struct VerifiedCommand: Sendable, Hashable {
 
     init(_ unverified: SignedCommand) { self.signed = unverified }
 
-    /// The contents of the command.
+    /// The command's contents.
     public var content: RemoteCommand { signed.content }
 
     /// The key that signed the command.
     public var signer: AdministratorKey { signed.claimedSigner }
 
-    /// SHA-256 of all bytes of the command, in hexadecimal.
+    /// The SHA-256 digest of all the command's bytes, in hexadecimal.
     public var digest: String { signed.digest }
 }

@@ -3,9 +3,9 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Erasure of one account's data.
+/// Erases one account's data.
 extension VaultCore {
-    /// Erases every token of an account, and the namespace with the account's name, even if this vault is
+    /// Erases all of an account's tokens, and the namespace with the account's name, even if this vault is
     /// that namespace. Works while locked, and may be repeated.
     func wipe(_ account: TokenAccount, reason: String) throws(CofferError) -> WipedAccount {
         let tokens = try removeTokens(of: account)
@@ -66,7 +66,7 @@ extension VaultCore {
         }
     }
 
-    /// Returns whether this vault is the namespace of `user`. An invalid user name has no namespace.
+    /// Returns whether this vault is `user`'s namespace. An invalid user name has no namespace.
     private func isNamespace(of user: String, in parentVault: VaultLocation) throws(CofferError) -> Bool {
         guard let state = try VaultDirectory.openDirectory(parentVault).state(),
             let location = try? parentVault.namespace(of: user, in: state.vaultID)

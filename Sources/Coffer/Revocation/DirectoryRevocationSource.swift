@@ -4,7 +4,7 @@ import CofferEngine
 import Synchronization
 public import SystemPackage
 
-/// A source of signed commands that arrive as files in a directory, with names that end in `.order`.
+/// A source for signed commands that arrive as files in a directory, with names that end in `.order`.
 ///
 /// The source only reads the directory, so the directory may belong to the administrator. Every matching file
 /// is read, however many there are. A command is reported until its outcome is final, so a command that
@@ -38,7 +38,7 @@ public final class DirectoryRevocationSource: RevocationSource {
 
     private struct KnownFile {
         let digest: [UInt8]
-        /// The number of the poll that reported the file last.
+        /// The number of the poll that last reported the file.
         var round: Int
     }
 
@@ -55,10 +55,10 @@ public final class DirectoryRevocationSource: RevocationSource {
     /// Always `true`: the file of an unhandled command stays in the directory until someone removes it.
     public var repeatsUnhandled: Bool { true }
 
-    /// Returns the unhandled commands by file name, with the well-formed ones in the sequence of their
-    /// counters.
+    /// Returns the unhandled commands sorted by file name, except that well-formed commands are in the order
+    /// of their counters.
     ///
-    /// - Throws: The error of reading the directory; `absent` if the directory does not exist.
+    /// - Throws: The error that prevents reading the directory, such as `absent` if it does not exist.
     public func poll() async throws(CofferError) -> [Revocation] {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             let box = try Descriptor.open(directory, [.read, .directory])
@@ -77,8 +77,8 @@ public final class DirectoryRevocationSource: RevocationSource {
         memory.withLock { $0.handled.insert(digest) }
     }
 
-    /// Returns the files with matching names: first those never reported, the newest first, then those whose
-    /// last report is oldest.
+    /// Returns the files with matching names: first those never reported, the newest first, then the others,
+    /// least recently reported first.
     private func candidates(in box: borrowing Descriptor) throws(CofferError) -> [Candidate] {
         let ending = Array(".order".utf8)
         let known = memory.withLock { $0.files }

@@ -1,4 +1,4 @@
-/// A set of digests that removes its oldest ones when it is full.
+/// A set of digests that removes its oldest members when it is full.
 struct NewestDigests {
     /// When `new` contains half of the limit, it replaces `old`. No digest is removed individually.
     private var new: Set<[UInt8]> = []

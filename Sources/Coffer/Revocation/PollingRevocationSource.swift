@@ -5,11 +5,11 @@ public struct PollingRevocationSource: RevocationSource {
     private let body: @Sendable () async throws(CofferError) -> [Revocation]
 
     /// Creates a source that calls `body` at each poll.
+    ///
     /// - Parameter body: Returns the revocations since the last call. It may throw errors of any type:
     ///   ``poll()`` rethrows a `CofferError`, and throws `cancelled` for a `CancellationError`. For any other
     ///   error it throws `inputOutput` with the name of the error's type only, because the error's text may
     ///   contain secrets.
-    ///   with the name of the error's type for another, whose own text may hold secrets.
     public init<Failure: Error>(_ body: @escaping @Sendable () async throws(Failure) -> [Revocation]) {
         self.body = { () async throws(CofferError) in
             do {
@@ -32,6 +32,6 @@ public struct PollingRevocationSource: RevocationSource {
 
     /// Returns the closure's result.
     ///
-    /// - Throws: An error of the closure, as a `CofferError`.
+    /// - Throws: The closure's error, converted to a `CofferError`.
     public func poll() async throws(CofferError) -> [Revocation] { try await body() }
 }

@@ -1,4 +1,4 @@
-/// The bytes of a command with their unverified contents, which only determine the sequence of verification.
+/// A received command: its bytes, and its unverified contents, which only determine when it is verified.
 struct ReceivedCommand {
     let bytes: [UInt8]
     /// The decoded command; `nil` for bytes that are not a command.

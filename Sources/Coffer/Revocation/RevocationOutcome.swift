@@ -10,9 +10,9 @@ public enum RevocationOutcome: Sendable {
     case accountWiped(WipedAccount)
     /// The grant was revoked, and the policy evicted every key.
     case locked
-    /// The grant was revoked, and the policy left it to the program.
+    /// The grant was revoked, and the policy left the reaction to the program.
     case kept
-    /// This vault does not accept the command, with the reason. Nothing was changed.
+    /// The vault refused the command for the given reason. Nothing was changed.
     case refused(CofferError)
 
     init(_ result: Result<RemoteCommand.Outcome, CommandRefusal>) {
@@ -22,7 +22,7 @@ public enum RevocationOutcome: Sendable {
         }
     }
 
-    /// The result for the event after processing; `nil` for a refused command, which has none.
+    /// The result to report in the event after processing; `nil` for a refused command.
     var result: RevocationResult? {
         switch self {
         case .carriedOut: .carriedOut
@@ -34,9 +34,9 @@ public enum RevocationOutcome: Sendable {
         }
     }
 
-    /// Whether processing the same revocation later cannot have another outcome. A refusal is not final if
-    /// time, a corrected clock, another pinned key or a new namespace can change it: `orderNotYetValid`,
-    /// `orderExpired`, `orderUnknownKey`, `orderForeign` and `absent`.
+    /// Whether the outcome is final, so that processing the same revocation again cannot change it. A refusal
+    /// is not final if time, a corrected clock, another pinned key or a new namespace can change it:
+    /// `orderNotYetValid`, `orderExpired`, `orderUnknownKey`, `orderForeign` and `absent`.
     public var isFinal: Bool {
         guard case .refused(let error) = self else { return true }
         return ![.orderNotYetValid, .orderExpired, .orderUnknownKey, .orderForeign, .absent].contains(

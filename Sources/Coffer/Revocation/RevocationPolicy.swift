@@ -1,4 +1,4 @@
-/// The action to take if a grant was revoked.
+/// The action to take when a grant is revoked.
 public enum RevocationPolicy: Sendable, Hashable {
     /// Erase the scope; the user must sign in again. If the grant names no account, evict every key instead,
     /// unless the scope is ``RevocationScope/all``.

@@ -1,7 +1,7 @@
 import CofferBase
 
-/// The processing of the commands and grants that arrived together, in a sequence that loses none: first
-/// commands, by their counters, then grants.
+/// Processes the commands and grants that arrived together, in a sequence in which none is lost: first the
+/// commands, in the order of their counters, then the grants.
 struct RevocationRound {
     typealias Result = (revocation: Revocation, result: Swift.Result<RevocationOutcome, CofferError>)
 
@@ -11,7 +11,7 @@ struct RevocationRound {
     /// are for other vaults or were seen before. A command that passes is verified again when it is carried
     /// out.
     private var rules: Swift.Result<CommandVerifier, CofferError>?
-    /// Whether a command failed that commands with a higher counter must not overtake.
+    /// Whether a command has failed that commands with a higher counter must not overtake.
     private var isHeldUp = false
 
     init(_ core: VaultCore, _ policy: RevocationPolicy) {
@@ -49,7 +49,8 @@ struct RevocationRound {
     ) -> Swift.Result<RevocationOutcome, CofferError> {
         if let read = order.read, let refusal = refusal(of: read) { return refusal }
         guard !isHeldUp || !order.waitsItsTurn else {
-            return .failure(CofferError(.busy, "An order with a lower counter is not carried out yet."))
+            return .failure(
+                CofferError(.busy, "A command with a lower counter is not finished: try again later."))
         }
         let result = attempt(.order(order.bytes))
         switch result {
@@ -72,7 +73,7 @@ struct RevocationRound {
         }
     }
 
-    /// Returns the refusal of the first check; `nil` for a command that passes.
+    /// Returns the refusal from the first check; `nil` if the check does not refuse the command.
     private mutating func refusal(
         of order: SignedCommand
     ) -> Swift.Result<RevocationOutcome, CofferError>? {

@@ -7,7 +7,8 @@ public import CofferBase
 /// ``Vault/followRevocations(from:every:onRevocation:_:)``. A source may report the same command again: a
 /// vault accepts each command only once.
 public protocol RevocationSource: Sendable {
-    /// Returns the revocations since the last call, usually none. Implementations should use a time limit.
+    /// Returns the revocations that have arrived since the last call, usually none. Implementations should
+    /// use a time limit.
     func poll() async throws(CofferError) -> [Revocation]
 
     /// Whether the next ``poll()`` again reports revocations that were not passed to ``didHandle(_:)``. If
@@ -24,9 +25,9 @@ public protocol RevocationSource: Sendable {
 }
 
 extension RevocationSource {
-    /// `false`, the default: reported revocations are not reported again.
+    /// By default `false`: reported revocations are not reported again.
     public var repeatsUnhandled: Bool { false }
 
-    /// Does nothing, which is the default.
+    /// Does nothing; this is the default implementation.
     public func didHandle(_ revocation: Revocation) async {}
 }

@@ -1,11 +1,12 @@
-/// An account at a service: all tokens with both names, of any kind. Names are compared byte by byte.
+/// An account at a service, to which all tokens with these two names belong, whatever their kind. Names are
+/// compared byte by byte.
 public struct TokenAccount: Sendable, Hashable {
     /// The service, as ``TokenID/service``.
     public let service: String
     /// The account at the service, as ``TokenID/account``.
     public let account: String
 
-    /// Creates the account `account` at `service`.
+    /// Creates an account from the names of its service and of the account itself.
     public init(service: String, account: String) {
         self.service = service
         self.account = account
@@ -20,7 +21,7 @@ public struct TokenAccount: Sendable, Hashable {
             && one.account.utf8.elementsEqual(other.account.utf8)
     }
 
-    /// Hashes the bytes.
+    /// Hashes the bytes that `==` compares.
     public func hash(into hasher: inout Hasher) {
         for text in [service, account] { hasher.combine(Array(text.utf8)) }
     }

@@ -9,12 +9,12 @@ package import SystemPackage
 package enum DatabaseKeyNaming {
     /// The service under which the keys are stored.
     package static let service = "coffer.soups"
-    /// The directory of the databases inside the vault.
+    /// The directory inside the vault that holds the databases.
     package static let directory: FilePath = "soups"
     /// The suffix of a database's file name.
     package static let suffix = ".db"
 
-    /// Returns the file name of a database.
+    /// Returns a database's file name.
     package static func file(_ scope: String, _ name: String) -> String { "\(scope)-\(name)\(suffix)" }
 
     /// Returns the scope and the name that a database's file name contains; `nil` for any other file.
@@ -26,19 +26,19 @@ package enum DatabaseKeyNaming {
         return (String(decoding: file.utf8[..<dash], as: UTF8.self), String(decoding: rest, as: UTF8.self))
     }
 
-    /// Returns the ID of the token that holds the key of a database.
+    /// Returns the ID of the token that holds a database's key.
     package static func id(_ scope: String, _ name: String) throws(CofferError) -> TokenID {
         try TokenID(service: service, account: "\(scope)/\(name)", kind: .other)
     }
 
-    /// Returns the keyed names of the keys of all existing databases.
+    /// Returns the keyed name of each existing database's key.
     static func names(
         in vault: borrowing Descriptor, device: DeviceKey
     ) throws(CofferError) -> Set<[UInt8]> {
         Set(try files(in: vault, device: device).keys)
     }
 
-    /// Returns the file names of all existing databases, indexed by the keyed names of their keys.
+    /// Returns the file name of each existing database, indexed by the keyed name of the database's key.
     static func files(
         in vault: borrowing Descriptor, device: DeviceKey
     ) throws(CofferError) -> [[UInt8]: String] {

@@ -2,8 +2,8 @@ import CofferBase
 import CofferVault
 import Synchronization
 
-/// The storage of ephemeral tokens: the memory of this process, or the kernel keyring, where later commands
-/// find the tokens. They are sealed like stored tokens, and every lock drops them.
+/// Stores ephemeral tokens in this process's memory or in the kernel keyring, where later commands find them.
+/// The tokens are sealed like stored tokens, and every lock drops them.
 final class EphemeralTokens: ItemStorage {
     private let memory = InMemoryStorage()
     private let kernel: KernelKeyringStorage
@@ -21,15 +21,15 @@ final class EphemeralTokens: ItemStorage {
     /// Keeps ephemeral tokens in the kernel keyring from now on.
     func share() { isShared.store(true, ordering: .sequentiallyConsistent) }
 
-    /// Whether ephemeral tokens are kept in memory and none exists.
+    /// Whether ephemeral tokens are kept in this process's memory and there are none.
     var isEmptyInMemory: Bool {
         !isShared.load(ordering: .sequentiallyConsistent) && memory.isEmpty
     }
 
-    /// Drops the tokens in this process's memory.
+    /// Drops all tokens from this process's memory.
     func clear() { memory.removeAll() }
 
-    /// Drops the tokens of the given classes in this process's memory.
+    /// Drops the tokens in the given classes from this process's memory.
     func clear(_ classes: Set<ProtectionClass>) {
         memory.removeAll { envelope in
             (try? TokenEnvelope.decode(envelope)).map { classes.contains($0.protection) } ?? true

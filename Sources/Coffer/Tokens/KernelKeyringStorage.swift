@@ -3,22 +3,23 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// A token storage in the kernel keyring, for ephemeral tokens that later commands of the same user need to
-/// find. The tokens are sealed like stored ones, are never written to a disk, and disappear at the vault's
-/// timeout, a lock or a reboot.
+/// Stores ephemeral tokens in the kernel keyring, where the same user's later commands find them. The tokens
+/// are sealed like stored ones, are never written to a disk, and disappear at the vault's timeout, a lock or
+/// a reboot.
 ///
-/// Every process of this user can add entries, such as an older envelope of a stored token. So each entry
-/// ends with a tag under the key of its class, and an entry without a valid tag is ignored. The tag cannot be
-/// checked while the class is locked: see ``TokenStore/findEnvelope(_:orLocked:)``.
+/// Any of this user's processes can add entries, such as a stored token's older envelope. Each entry
+/// therefore ends with an authentication tag under its class key, and an entry without a valid tag is
+/// ignored. The tag cannot be checked while the class is locked: see
+/// ``TokenStore/findEnvelope(_:orLocked:)``.
 struct KernelKeyringStorage: ItemStorage {
     private static let tagSize = 32
 
     private let vaultID: VaultID
-    /// Seconds until the kernel drops a ring that this storage creates; `nil` for no timeout.
+    /// The time in seconds until the kernel drops a keyring that this storage creates; `nil` for no timeout.
     private let timeout: Int?
-    /// Returns the boot ID. Entries of another boot are ignored.
+    /// Returns the boot ID. Entries from another boot are ignored.
     private let boot: @Sendable () -> String
-    /// Returns the key of a class; `nil` while the class is locked.
+    /// Returns a class's key; `nil` while the class is locked.
     private let key: @Sendable (ProtectionClass) -> ClassKey?
 
     init(
@@ -35,21 +36,21 @@ struct KernelKeyringStorage: ItemStorage {
 
     private var name: String { Self.name(vaultID) }
 
-    /// Removes every ephemeral token of a vault.
+    /// Removes all of a vault's ephemeral tokens.
     static func remove(vaultID: VaultID) { _ = try? KernelSubkeyring.remove(name(vaultID)) }
 
-    /// Creates the ring if it does not exist, and starts its timeout.
+    /// Creates the keyring if it does not exist, and starts its timeout.
     static func prepare(vaultID: VaultID, timeout: Int?) throws(CofferError) {
         try KernelSubkeyring.make(name(vaultID)).setTimeout(timeout)
     }
 
-    /// Restarts the timeout if the ring exists.
+    /// Restarts the timeout if the keyring exists.
     static func renew(vaultID: VaultID, timeout: Int) {
         try? KernelSubkeyring.find(name(vaultID))?.setTimeout(timeout)
     }
 
-    /// The ring; also `nil` if the kernel has no keyrings or denies access, in which case it can hold no
-    /// entries.
+    /// The keyring; `nil` if there is none, if the kernel does not support keyrings, or if it denies access
+    /// to them.
     private var ring: KernelSubkeyring? { try? KernelSubkeyring.find(name) }
 
     func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]? {
@@ -94,9 +95,9 @@ struct KernelKeyringStorage: ItemStorage {
         return ring
     }
 
-    /// Returns the envelope of an entry; `nil` if the entry does not belong to this vault, name and boot.
-    /// While the class is locked, the tag cannot be checked: returns the envelope, which cannot be opened
-    /// then.
+    /// Returns an entry's envelope; `nil` if the entry does not belong to this vault, name and boot. While
+    /// the class is locked, returns the envelope without checking the tag; the envelope cannot be opened
+    /// until an unlock.
     private func opened(_ entry: [UInt8], _ name: [UInt8]) throws(CofferError) -> [UInt8]? {
         guard entry.count > Self.tagSize else { return nil }
         let envelope = Array(entry.dropLast(Self.tagSize))

@@ -7,7 +7,7 @@ public enum Precondition: Sendable, Hashable {
     /// The stored value has this version.
     case version(UInt64)
 
-    /// Whether a value of this version meets the condition; `nil` stands for no value.
+    /// Whether a value with this version meets the condition; `nil` stands for no value.
     func isMet(by version: UInt64?) -> Bool {
         switch self {
         case .any: true

@@ -2,7 +2,8 @@
 public enum PutResult: Sendable, Hashable {
     /// The value is stored as this version.
     case stored(version: UInt64)
-    /// The token's class is locked: the value is sealed, and pending until an unlock. It has no version yet.
+    /// The token's class is locked, so the value is sealed and remains pending until an unlock. It has no
+    /// version yet.
     case queued
 
     /// The version; `nil` while the value is pending.

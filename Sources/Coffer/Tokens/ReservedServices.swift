@@ -1,18 +1,18 @@
 package import CofferBase
 
 /// The services that are reserved for the library's own secrets, such as database keys. Callers cannot store
-/// tokens there, because the library would take such a token for its own.
+/// tokens there, because the library would mistake such a token for one of its own.
 package enum ReservedServices {
-    /// The prefix of reserved services, compared byte for byte.
+    /// The prefix that reserved services have, compared byte by byte.
     static let prefix = "coffer."
 
     static func contains(_ service: String) -> Bool { service.utf8.starts(with: prefix.utf8) }
 
-    /// Throws `refused` for a token of a reserved service.
+    /// Throws `refused` if the token's service is reserved.
     package static func check(_ id: TokenID) throws(CofferError) {
         guard contains(id.service) else { return }
         throw CofferError(
             .refused,
-            "Services that begin with \"\(prefix)\" are reserved for the library: choose another name.")
+            "Services that begin with \"\(prefix)\" are reserved for the library: choose another one.")
     }
 }

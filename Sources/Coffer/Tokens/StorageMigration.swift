@@ -8,8 +8,8 @@ public struct StorageMigration: Sendable, Equatable {
     public let to: KeyringBackend
     /// The number of tokens that were moved.
     public let tokens: Int
-    /// The number of items left in the old backend because they could not be removed. A device key that is
-    /// left is sealed under a key that no longer exists; tokens stay sealed under their classes' keys. The
-    /// next command on the vault tries to remove the items.
+    /// The number of items left in the old backend because they could not be removed. A remaining device key
+    /// is sealed under a key that no longer exists; remaining tokens are still sealed under their class keys.
+    /// The next command that uses the vault tries to remove the items.
     public let remaining: Int
 }

@@ -4,10 +4,10 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Moves the device key and the tokens of a vault to another backend: copies and verifies them, commits by
-/// one write of the device key file, then deletes the originals. After a crash before the commit, the old
-/// backend is valid; after the commit, the new one. The next command removes what is left in the other
-/// backend: see ``OrphanedSecretItems``.
+/// Moves a vault's device key and tokens to another backend: copies and verifies them, commits with a single
+/// write to the device key file, and then deletes the originals. A crash before the commit leaves the vault
+/// on the old backend; a crash after the commit leaves it on the new one. The next command removes whatever
+/// is left in the other backend: see ``OrphanedSecretItems``.
 struct StorageMigrator {
     let home: VaultDirectory
     let device: DeviceKey
@@ -19,7 +19,8 @@ struct StorageMigrator {
         let file = try DeviceKeyFile.read(in: vault)
         guard file.vaultID == device.vaultID else { throw CofferError.wiped }
         guard file.backend != target else {
-            throw CofferError(.alreadyExists, "The vault's keyring is already \(target.rawValue).")
+            throw CofferError(
+                .alreadyExists, "The vault already uses the storage backend \(target.rawValue).")
         }
         let key = try DeviceKey.deviceKey(of: file, service: home.service)
         switch target {
@@ -66,6 +67,8 @@ struct StorageMigrator {
     }
 
     private static var differs: CofferError {
-        CofferError(.inputOutput, "The copied items differ from the originals; nothing was changed.")
+        CofferError(
+            .inputOutput,
+            "The copies differ from the originals, so the vault still uses the originals: try again.")
     }
 }

@@ -1,8 +1,8 @@
 public import CofferBase
 public import FoundationEssentials
 
-/// The value as an ordinary one. Every result is a copy that is neither guarded nor cleared;
-/// ``Token/exposing(_:)`` gives the bytes without one.
+/// The token's value as ordinary Swift types. Every result is a copy that is neither guarded nor cleared;
+/// ``Token/exposing(_:)`` provides the bytes without copying them.
 extension StoredToken {
     /// A copy of the value as text, neither guarded nor cleared; `nil` if the bytes are not UTF-8.
     public var string: String? { token.exposingString { $0 } }
@@ -10,19 +10,19 @@ extension StoredToken {
     /// A copy of the value, neither guarded nor cleared.
     public var data: Data { Data(token.copyBytes()) }
 
-    /// Decodes a value that was stored as JSON, such as by
+    /// Decodes a value that was stored as JSON, for example by
     /// ``TokenStore/put(encoding:for:class:expires:scopes:attributes:isEphemeral:precondition:)``. The value
     /// and its JSON are neither guarded nor cleared.
     ///
     /// - Parameter type: The type to decode the token as.
-    /// - Returns: The value.
-    /// - Throws: `invalidInput` if the token is not JSON of this type.
+    /// - Returns: The decoded value.
+    /// - Throws: `invalidInput` if the token is not valid JSON for this type.
     public func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws(CofferError) -> Value {
         do {
             return try JSONDecoder().decode(type, from: data)
         } catch {
             // The error of the decoder may contain a part of the value.
-            throw CofferError(.invalidInput, "The token is not JSON of the type \(type).")
+            throw CofferError(.invalidInput, "The token is not valid JSON for the type \(type).")
         }
     }
 }

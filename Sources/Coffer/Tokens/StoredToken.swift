@@ -5,8 +5,7 @@ public struct StoredToken: Sendable {
     /// The description.
     public let info: TokenInfo
 
-    /// Creates a stored token, for an app's own test doubles. A ``TokenStore`` returns the tokens that it
-    /// read.
+    /// Creates a stored token for use in an app's test doubles.
     public init(token: Token, info: TokenInfo) {
         self.token = token
         self.info = info

@@ -2,8 +2,8 @@ public import CofferBase
 public import CofferCrypto
 import CofferEngine
 
-/// A token's bytes in guarded memory, which are cleared when the last reference is released. Printing a token
-/// shows only its length.
+/// A token, whose bytes are in guarded memory and are cleared when the last reference is released. Printing a
+/// token shows only its length.
 ///
 /// An empty token is valid, because a program may have a reason to store one. `coffer token put` refuses it,
 /// because empty standard input is usually a mistake.
@@ -37,7 +37,7 @@ public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
         try self.init(SecretBytes.copying(bytes.span))
     }
 
-    /// Reads an open descriptor to its end, directly into guarded memory, and closes it.
+    /// Reads everything from an open file descriptor directly into guarded memory, and closes the descriptor.
     ///
     /// - Throws: `invalidInput` for more than ``maxByteCount`` bytes.
     public static func read(fromDescriptor number: Int32) throws(CofferError) -> Token {
@@ -59,7 +59,8 @@ public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
     /// are neither guarded nor cleared.
     ///
     /// - Parameter body: Receives the text.
-    /// - Returns: The result of `body`; `nil` if the bytes are not UTF-8, in which case `body` is not called.
+    /// - Returns: The value that `body` returns; `nil` if the bytes are not UTF-8, in which case `body` is
+    ///   not called.
     /// - Throws: The error that `body` throws.
     public func exposingString<Result, Failure: Error>(
         _ body: (String) throws(Failure) -> Result

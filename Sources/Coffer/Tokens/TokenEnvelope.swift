@@ -3,7 +3,7 @@ import CofferCrypto
 import CofferVault
 import FoundationEssentials
 
-/// One token in its stored form. Only its version and its class are readable without the class key.
+/// A token in its stored form. Only the format version and the class are readable without the class key.
 ///
 /// Layout, with sizes in bytes: version 1 (1), zero (1), class (2), wrapped token key (96), then length (4)
 /// and sealed metadata, length (4) and sealed value. Each token has its own random key, wrapped under the
@@ -13,7 +13,7 @@ struct TokenEnvelope {
     static let version: UInt8 = 1
 
     let protection: ProtectionClass
-    /// The wrapped token key, which differs for each version.
+    /// The wrapped token key, which is different for each version of the token.
     let wrappedKey: WrappedKey
     private let metadata: [UInt8]
     private let value: [UInt8]
@@ -33,7 +33,7 @@ struct TokenEnvelope {
             token, info: info, name: name, key: SymmetricKey.random(), under: classKey, vaultID: vaultID)
     }
 
-    /// Seals under a token key that seals nothing else.
+    /// Seals the token under `key`, which must not seal anything else.
     static func seal(
         _ token: Token, info: TokenInfo, name: [UInt8], key: borrowing SymmetricKey,
         under classKey: ClassKey, vaultID: VaultID
@@ -52,8 +52,8 @@ struct TokenEnvelope {
             })
     }
 
-    /// Opens the metadata, and the value if `withValue` is set. Throws `corrupt` for data that does not open,
-    /// because the class key is known to be right.
+    /// Opens the metadata, and the value if `withValue` is set. Throws `corrupt` if the data cannot be
+    /// opened, because the class key is known to be the right one.
     func open(
         name: [UInt8], under classKey: ClassKey, vaultID: VaultID, withValue: Bool
     ) throws(CofferError) -> (info: TokenInfo, token: Token?) {
@@ -74,7 +74,7 @@ struct TokenEnvelope {
         }
     }
 
-    /// Returns the right to replace this version.
+    /// Returns the ticket that proves the right to replace this version.
     func ticket(
         name: [UInt8], under classKey: ClassKey, vaultID: VaultID
     ) throws(CofferError) -> ReplacementTicket {
@@ -98,7 +98,7 @@ struct TokenEnvelope {
         let head = try reader.take(2)
         guard head[0] == version else {
             throw CofferError(
-                .unsupportedVersion, "A token was stored by a newer release, or it is damaged.",
+                .unsupportedVersion, "A newer release stored a token, or the token is damaged.",
                 remedy: .useNewerRelease
             )
         }

@@ -3,14 +3,14 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// Stores the pending tokens in the order of arrival, under the vault directory's lock.
+/// Stores the pending tokens in order of arrival, under the vault directory's lock.
 ///
 /// A pending value was sealed to a public key, so it proves nothing about its sender. If the name has no
 /// stored value, the pending value is stored and marked. It replaces a stored value only with proof that its
 /// sender had read or written that value. A pending value without that proof is set aside until the caller
 /// accepts or rejects it.
 struct TokenFold {
-    /// The value stored under a name.
+    /// The state of the value stored under a name.
     private enum Current {
         case absent
         /// The class of the stored value is locked.
@@ -24,7 +24,7 @@ struct TokenFold {
     private let keys: [ProtectionClass: ClassKey]
     private var changes: [[UInt8]: StorageChange] = [:]
     private var known: [[UInt8]: Current] = [:]
-    /// Names with an older entry that has to wait. Newer entries of such a name wait with it.
+    /// The names that have an older entry that has to wait. Newer entries for such a name wait with it.
     private var held: Set<[UInt8]> = []
     private var stored: [PendingTokenQueue.Entry] = []
 
@@ -61,8 +61,8 @@ struct TokenFold {
         }
     }
 
-    /// Writes the changes. After a crash between the two steps, the next run stores the same values again:
-    /// nothing else stores tokens before this function has finished.
+    /// Writes the changes, then removes the merged entries. After a crash between these steps, the next run
+    /// stores the same values again, because nothing else stores tokens before this function has finished.
     func finish(in vault: borrowing Descriptor) throws(CofferError) {
         guard !stored.isEmpty else { return }
         try core.storage.apply(changes)

@@ -2,19 +2,19 @@ public import CofferBase
 import CofferCrypto
 import CofferVault
 
-/// The name of a token: its service, account and kind. Names compare byte for byte. Names that only look the
-/// same, such as "é" as one and as two code points, are different.
+/// A token's name: its service, account and kind. Names are compared byte by byte, so names that merely look
+/// the same, such as "é" written with one and with two code points, are different.
 public struct TokenID: Sendable, Hashable {
-    /// The service, such as a host name. 1 to 1024 bytes of UTF-8.
+    /// The service, such as a host name: 1 to 1024 bytes of UTF-8.
     public let service: String
-    /// The account at the service. 0 to 1024 bytes of UTF-8.
+    /// The account at the service: 0 to 1024 bytes of UTF-8.
     public let account: String
-    /// The purpose of the token.
+    /// The token's purpose.
     public let kind: TokenKind
 
     /// Creates a token ID.
     ///
-    /// - Throws: `invalidInput` for an empty service or a part that is too long.
+    /// - Throws: `invalidInput` if the service is empty, or if the service or the account is too long.
     public init(service: String, account: String, kind: TokenKind = .access) throws(CofferError) {
         guard (1...1024).contains(service.utf8.count), account.utf8.count <= 1024 else {
             throw CofferError(
@@ -26,7 +26,7 @@ public struct TokenID: Sendable, Hashable {
         self.kind = kind
     }
 
-    /// Whether both IDs have the same bytes. Strings themselves compare by canonical equivalence.
+    /// Whether both IDs have the same bytes. Swift itself compares strings by canonical equivalence.
     public static func == (left: TokenID, right: TokenID) -> Bool {
         left.kind == right.kind && left.service.hasSameBytes(as: right.service)
             && left.account.hasSameBytes(as: right.account)
@@ -40,7 +40,7 @@ public struct TokenID: Sendable, Hashable {
         for byte in account.utf8 { hasher.combine(byte) }
     }
 
-    /// Whether this ID sorts before another: by the bytes of service and account, then by kind.
+    /// Whether this ID sorts before another: by the bytes of the service and the account, then by the kind.
     func precedes(_ other: TokenID) -> Bool {
         guard service.hasSameBytes(as: other.service) else {
             return service.utf8.lexicographicallyPrecedes(other.service.utf8)
@@ -51,7 +51,7 @@ public struct TokenID: Sendable, Hashable {
         return kind.rawValue < other.kind.rawValue
     }
 
-    /// Returns the 32-byte keyed hash that a storage receives instead of the token's name.
+    /// Returns the 32-byte keyed hash that a storage backend receives instead of the token's name.
     func keyedHash(_ key: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
         var writer = BinaryWriter()
         writer.appendText(service)

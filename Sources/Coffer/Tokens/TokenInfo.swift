@@ -2,38 +2,37 @@ import CofferBase
 import CofferVault
 public import FoundationEssentials
 
-/// The description of a stored token, without its value. The description is private rather than secret; on
-/// disk it is sealed like the value.
+/// A stored token's description, which does not include its value. The description is private rather than
+/// secret, but on disk it is sealed like the value.
 public struct TokenInfo: Sendable, Equatable {
     /// The token's name.
     public let id: TokenID
-    /// The version, which increases with each new value, from 1; `nil` while the value is pending.
+    /// The version, which starts at 1 and increases with each new value; `nil` while the value is pending.
     public let version: UInt64?
     /// The protection class, which decides when the token can be read.
     public let protection: ProtectionClass
     /// When this version was stored.
     public let stored: Date
-    /// When the token stops being valid, according to its issuer; `nil` for never. Expired tokens are kept.
+    /// When the token expires, according to its issuer; `nil` if it never expires. Expired tokens are kept.
     public let expires: Date?
     /// The OAuth scopes.
     public let scopes: [String]
     /// The caller's own attributes.
     public let attributes: [String: String]
-    /// Whether the token is ephemeral: kept only in memory, and dropped by the next lock.
+    /// Whether the token is ephemeral: kept only in memory and dropped by the next lock.
     public internal(set) var isEphemeral: Bool
     /// Whether the value was stored while its class was locked and its name had no stored value, so its
     /// sender is unknown. Storing a value while unlocked clears this mark.
     public internal(set) var isStoredWhileLocked: Bool
 
-    /// Creates a description, for an app's own test doubles. A ``TokenStore`` returns the descriptions that
-    /// it read.
+    /// Creates a description for use in an app's test doubles.
     ///
     /// - Parameters:
     ///   - id: The token's name.
     ///   - version: The version; `nil` while the value is pending.
     ///   - protection: The protection class.
     ///   - stored: When this version was stored.
-    ///   - expires: When the token stops being valid; `nil` for never.
+    ///   - expires: When the token expires; `nil` if it never expires.
     ///   - scopes: The OAuth scopes.
     ///   - attributes: The caller's own attributes.
     ///   - isEphemeral: Whether the token is kept only in memory.
@@ -54,14 +53,14 @@ public struct TokenInfo: Sendable, Equatable {
         self.isStoredWhileLocked = isStoredWhileLocked
     }
 
-    /// Whether both descriptions are equal, byte for byte. Strings themselves compare by canonical
+    /// Whether both descriptions are equal, byte by byte. Swift itself compares strings by canonical
     /// equivalence.
     public static func == (left: TokenInfo, right: TokenInfo) -> Bool {
         left.version == right.version && left.stored == right.stored && left.isEphemeral == right.isEphemeral
             && left.isStoredWhileLocked == right.isStoredWhileLocked && left.describesTheSame(as: right)
     }
 
-    /// Whether both descriptions are equal except for version, date of storing and marks.
+    /// Whether both descriptions are equal except for the version, the storage date and the marks.
     func describesTheSame(as other: TokenInfo) -> Bool {
         id == other.id && protection == other.protection && expires == other.expires
             && bytes(scopes) == bytes(other.scopes) && bytes(attributes) == bytes(other.attributes)
@@ -73,13 +72,13 @@ public struct TokenInfo: Sendable, Equatable {
         Dictionary(attributes.map { (Array($0.utf8), Array($1.utf8)) }) { first, _ in first }
     }
 
-    /// The maximum number of scopes, and of attributes.
+    /// The maximum number of scopes, and also the maximum number of attributes.
     package static let maxEntryCount = 1024
-    /// The maximum size of all scopes and attributes together, in bytes of UTF-8.
+    /// The maximum total size of the scopes and attributes, in bytes of UTF-8.
     package static let maxTextLength = 1 << 16
 
     /// Throws `invalidInput` for values that the envelope cannot hold: too many scopes or attributes, or an
-    /// expiry that 64 bits of nanoseconds since 1970 cannot represent.
+    /// expiry date that a 64-bit count of nanoseconds since 1970 cannot represent.
     func checkLimits() throws(CofferError) {
         var bytes = scopes.reduce(0) { $0 + $1.utf8.count }
         for (name, value) in attributes { bytes += name.utf8.count + value.utf8.count }
@@ -88,21 +87,21 @@ public struct TokenInfo: Sendable, Equatable {
         else {
             throw CofferError(
                 .invalidInput,
-                "A token can have at most \(Self.maxEntryCount) scopes and as many attributes, which "
-                    + "together must be at most \(Self.maxTextLength) bytes long.")
+                "A token can have at most \(Self.maxEntryCount) scopes and the same number of attributes, "
+                    + "with a total size of at most \(Self.maxTextLength) bytes.")
         }
         guard expires.map({ abs($0.timeIntervalSince1970) < 9e9 }) ?? true else {
-            throw CofferError(.invalidInput, "The expiry date is too far from 1970.")
+            throw CofferError(.invalidInput, "The expiry date is too far in the past or in the future.")
         }
     }
 
     /// The version as the envelope encodes it: 0 while the value is pending.
     var number: UInt64 { version ?? 0 }
 
-    /// Whether the token is past its expiry.
+    /// Returns whether the token has expired at a given time.
     public func isExpired(at date: Date) -> Bool { expires.map { $0 <= date } ?? false }
 
-    /// Returns a copy with this version number and this mark. The copy is not ephemeral.
+    /// Returns a copy with the given version and mark. The copy is not ephemeral.
     func numbered(_ version: UInt64?, isStoredWhileLocked: Bool) -> TokenInfo {
         TokenInfo(
             id: id, version: version, protection: protection, stored: stored, expires: expires,

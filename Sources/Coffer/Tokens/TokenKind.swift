@@ -1,4 +1,4 @@
-/// The purpose of a token.
+/// A token's purpose.
 public enum TokenKind: UInt8, Sendable, CaseIterable {
     /// An OAuth access token or an API key.
     case access = 1

@@ -3,14 +3,14 @@ import CofferEngine
 
 /// All readable tokens, and the tokens that cannot be read.
 public struct TokenListing: Sendable, Equatable {
-    /// The descriptions of the readable tokens, in the order of ``TokenStore/list()``.
+    /// The descriptions of the readable tokens, in the same order as in ``TokenStore/list()``.
     public let tokens: [TokenInfo]
-    /// The tokens that cannot be read. They stay stored until the caller removes the token of that name.
+    /// The tokens that cannot be read. They stay stored until the caller removes the token with that name.
     public let corrupt: [UnreadableToken]
 }
 
 extension TokenStore {
-    /// Returns the description of every token, without values. A damaged token does not hide the others.
+    /// Returns every token's description, without its value. A damaged token does not hide the others.
     ///
     /// - Throws: `locked` if any token cannot be read now; `wiped`; `corrupt` if the storage itself is
     ///   damaged.

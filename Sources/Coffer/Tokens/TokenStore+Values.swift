@@ -2,12 +2,12 @@ public import CofferBase
 public import CofferVault
 public import FoundationEssentials
 
-/// Tokens as ordinary values, for programs that have the secret in one already.
+/// Stores and reads tokens as ordinary Swift values, for programs that already have a secret in such a value.
 ///
-/// Text, data and values are in memory that is neither guarded nor cleared, and so is every copy that a
-/// program makes of them. A ``Token`` that was read from a descriptor or a terminal never is.
+/// Such values are in memory that is neither guarded nor cleared, and so is every copy that a program makes
+/// of them. A ``Token`` that was read from a descriptor or a terminal is never in such memory.
 extension TokenStore {
-    /// The stored token of a name; `nil` if there is none. As ``get(_:)``.
+    /// The token stored under a name, as ``get(_:)`` returns it; `nil` if there is none.
     ///
     /// ```swift
     /// let key = try await vault.tokens[id]?.string
@@ -19,14 +19,15 @@ extension TokenStore {
         get async throws(CofferError) { try await get(id) }
     }
 
-    /// Stores text under a name, and replaces what is stored there. For a class, an expiry and the rest, use
-    /// `put`.
+    /// Stores text under a name, replacing any value stored there. To set a class, an expiry date or other
+    /// properties, use `put`.
     ///
     /// - Parameters:
     ///   - text: The value, as UTF-8. The string itself is neither guarded nor cleared.
     ///   - id: The token's name.
-    /// - Returns: The new version, or that the value is pending until an unlock.
-    /// - Throws: `invalidInput` for more than ``Token/maxByteCount`` bytes; otherwise as `put`.
+    /// - Returns: The new version, or ``PutResult/queued`` if the value is pending until an unlock.
+    /// - Throws: `invalidInput` for more than ``Token/maxByteCount`` bytes; otherwise the errors that `put`
+    ///   throws.
     @discardableResult
     public func set(_ text: String, for id: TokenID) async throws(CofferError) -> PutResult {
         try await put(text, for: id)
@@ -40,13 +41,14 @@ extension TokenStore {
     ///   - text: The value, as UTF-8. The string itself is neither guarded nor cleared.
     ///   - id: The token's name.
     ///   - protection: When the token can be read.
-    ///   - expires: When the token stops being valid.
-    ///   - scopes: OAuth scopes.
+    ///   - expires: When the token expires; `nil` if it never expires.
+    ///   - scopes: The token's OAuth scopes.
     ///   - attributes: The caller's own attributes.
-    ///   - isEphemeral: Keep the token only in memory.
-    ///   - precondition: Store only if the stored value meets this condition.
-    /// - Returns: The new version, or that the value is pending until an unlock.
-    /// - Throws: `invalidInput` for more than ``Token/maxByteCount`` bytes; otherwise as for a ``Token``.
+    ///   - isEphemeral: Whether to keep the token only in memory.
+    ///   - precondition: The condition that the stored value must meet.
+    /// - Returns: The new version, or ``PutResult/queued`` if the value is pending until an unlock.
+    /// - Throws: `invalidInput` for more than ``Token/maxByteCount`` bytes; otherwise the same errors as for
+    ///   a ``Token``.
     @discardableResult
     public func put(
         _ text: String, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -66,13 +68,14 @@ extension TokenStore {
     ///   - data: The value. The data itself is neither guarded nor cleared.
     ///   - id: The token's name.
     ///   - protection: When the token can be read.
-    ///   - expires: When the token stops being valid.
-    ///   - scopes: OAuth scopes.
+    ///   - expires: When the token expires; `nil` if it never expires.
+    ///   - scopes: The token's OAuth scopes.
     ///   - attributes: The caller's own attributes.
-    ///   - isEphemeral: Keep the token only in memory.
-    ///   - precondition: Store only if the stored value meets this condition.
-    /// - Returns: The new version, or that the value is pending until an unlock.
-    /// - Throws: `invalidInput` for more than ``Token/maxByteCount`` bytes; otherwise as for a ``Token``.
+    ///   - isEphemeral: Whether to keep the token only in memory.
+    ///   - precondition: The condition that the stored value must meet.
+    /// - Returns: The new version, or ``PutResult/queued`` if the value is pending until an unlock.
+    /// - Throws: `invalidInput` for more than ``Token/maxByteCount`` bytes; otherwise the same errors as for
+    ///   a ``Token``.
     @discardableResult
     public func put(
         _ data: Data, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -84,20 +87,21 @@ extension TokenStore {
             attributes: attributes, isEphemeral: isEphemeral, precondition: precondition)
     }
 
-    /// Stores a value of a type of your own as JSON, which ``StoredToken/decoded(as:)`` reads.
+    /// Stores an `Encodable` value as JSON, which ``StoredToken/decoded(as:)`` reads.
     ///
     /// - Parameters:
     ///   - value: The value. It and its JSON are neither guarded nor cleared.
     ///   - id: The token's name.
     ///   - protection: When the token can be read.
-    ///   - expires: When the token stops being valid.
-    ///   - scopes: OAuth scopes.
+    ///   - expires: When the token expires; `nil` if it never expires.
+    ///   - scopes: The token's OAuth scopes.
     ///   - attributes: The caller's own attributes.
-    ///   - isEphemeral: Keep the token only in memory.
-    ///   - precondition: Store only if the stored value meets this condition.
-    /// - Returns: The new version, or that the value is pending until an unlock.
-    /// - Throws: `invalidInput` for a value without a JSON form, such as one with NaN, and for more than
-    ///   ``Token/maxByteCount`` bytes of JSON; otherwise as for a ``Token``.
+    ///   - isEphemeral: Whether to keep the token only in memory.
+    ///   - precondition: The condition that the stored value must meet.
+    /// - Returns: The new version, or ``PutResult/queued`` if the value is pending until an unlock.
+    /// - Throws: `invalidInput` for a value that cannot be encoded as JSON, such as one that contains NaN,
+    ///   and for more than ``Token/maxByteCount`` bytes of JSON; otherwise the same errors as for a
+    ///   ``Token``.
     @discardableResult
     public func put(
         encoding value: some Encodable, for id: TokenID,
@@ -117,7 +121,7 @@ extension TokenStore {
             return try encoder.encode(value)
         } catch {
             // The error of the encoder may contain a part of the value.
-            throw CofferError(.invalidInput, "The value of the token has no JSON form.")
+            throw CofferError(.invalidInput, "The token's value cannot be encoded as JSON.")
         }
     }
 }

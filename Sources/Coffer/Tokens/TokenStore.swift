@@ -4,24 +4,24 @@ import CofferEngine
 import CofferVault
 public import FoundationEssentials
 
-/// The tokens of one vault.
+/// A vault's tokens.
 ///
-/// Every token is sealed under its own key, and that key under the key of its protection class. Names,
-/// accounts and expiries are sealed too. Several processes may use one vault; changes are serialized and none
-/// is lost.
+/// Every token is sealed under its own key, and that key is sealed under its protection class's key. Names,
+/// accounts and expiry dates are sealed too. Several processes may use the same vault: their changes are
+/// serialized, and none is lost.
 public final class TokenStore: Sendable {
     let core: VaultCore
 
     init(core: VaultCore) { self.core = core }
 
-    /// The storage of the envelopes.
+    /// The storage that holds the envelopes.
     var storage: any ItemStorage { core.storage }
 
-    /// Stores a token, replacing an existing token of that name.
+    /// Stores a token, replacing an existing token with that name.
     ///
     /// While its class is locked, the value is sealed to the class's public key and is pending until an
-    /// unlock, in the order of arrival. Until then only this vault object can read the value. If its name has
-    /// no stored value at the unlock, the value is stored and marked (``TokenInfo/isStoredWhileLocked``). It
+    /// unlock, in order of arrival. Until then only this vault object can read the value. If its name has no
+    /// stored value at the unlock, the value is stored and marked (``TokenInfo/isStoredWhileLocked``). It
     /// replaces a stored value only if this vault object has read or written exactly that value and can
     /// therefore prove that the new value continues it. Otherwise the value stays pending, and readers get
     /// the stored value, until you call ``accept(_:fingerprint:)`` or ``reject(_:fingerprint:)``. An
@@ -33,18 +33,18 @@ public final class TokenStore: Sendable {
     ///   - token: The value.
     ///   - id: The token's name.
     ///   - protection: When the token can be read.
-    ///   - expires: When the token stops being valid.
-    ///   - scopes: OAuth scopes.
+    ///   - expires: When the token expires; `nil` if it never expires.
+    ///   - scopes: The token's OAuth scopes.
     ///   - attributes: The caller's own attributes.
     ///   - isEphemeral: Whether to keep the token only in memory, never in the token storage, until the next
     ///     lock or the end of this vault object.
     ///   - precondition: The condition that the stored value must meet.
-    /// - Returns: The new version, one more than the previous one, or that the value is pending until an
-    ///   unlock.
-    /// - Throws: `conflict` with the current version; `invalidInput` for more than 1024 scopes, more than
-    ///   1024 attributes, more than 64 KiB of both together, or an expiry centuries away; `refused` for a
-    ///   service that begins with `coffer.`, which is reserved for the library; `locked`, `wiped`, `busy`,
-    ///   `noSpace`.
+    /// - Returns: The new version, one more than the previous one, or ``PutResult/queued`` if the value is
+    ///   pending until an unlock.
+    /// - Throws: `conflict`, with the current version, if `precondition` is not met; `invalidInput` for more
+    ///   than 1024 scopes, more than 1024 attributes, more than 64 KiB of scopes and attributes together, or
+    ///   an expiry date centuries away; `refused` for a service that begins with `coffer.`, which is reserved
+    ///   for the library; `locked`, `wiped`, `busy`, `noSpace`.
     @discardableResult
     public func put(
         _ token: Token, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -98,10 +98,10 @@ public final class TokenStore: Sendable {
         }
     }
 
-    /// Whether a new value replaces the stored one at once although others are pending under its name.
-    /// Another process can add pending values; the unlock checks them against the value that is stored then.
-    /// The new value must wait if no value is stored, if the stored value's class is locked, or if a value
-    /// that this vault object stored earlier is still pending.
+    /// Whether a new value replaces the stored one immediately although other values are pending under its
+    /// name. Another process can add pending values; the next unlock checks them against the value that is
+    /// stored by then. The new value must wait if no value is stored, if the stored value's class is locked,
+    /// or if a value that this vault object stored earlier is still pending.
     private func overtakesPending(_ name: [UInt8]) throws(CofferError) -> Bool {
         guard try core.ownPendingValue(name) == nil, let found = try findEnvelope(name, orLocked: false)
         else {
@@ -132,8 +132,8 @@ public final class TokenStore: Sendable {
         return version
     }
 
-    /// Caches the ticket to replace this version, for use after a lock. Failing to derive the ticket is not
-    /// an error: without it, the caller has to accept a value that is stored while locked.
+    /// Caches the ticket for replacing this version, which is used after a lock. Failing to derive the ticket
+    /// is not an error, but without it, the caller has to accept a value that is stored while locked.
     private func noteTicket(of envelope: TokenEnvelope, _ name: [UInt8]) {
         guard !core.tickets.has(envelope.wrappedKey, for: name) else { return }
         guard let key = core.keys.all[envelope.protection],
@@ -142,10 +142,10 @@ public final class TokenStore: Sendable {
         core.tickets.keep(ticket, for: name, wrapped: envelope.wrappedKey)
     }
 
-    /// Returns a token and its description; `nil` if there is no token of that name.
+    /// Returns a token and its description; `nil` if there is no token with that name.
     ///
     /// If this vault object stored a value while locked and that value is still pending, returns that value,
-    /// without a version. Keep no reference to the token longer than needed: see ``withToken(for:_:)``.
+    /// without a version. Do not keep a reference to the token longer than needed: see ``withToken(for:_:)``.
     ///
     /// - Throws: `locked`, `wiped`, `corrupt`.
     public func get(_ id: TokenID) async throws(CofferError) -> StoredToken? {
@@ -171,7 +171,7 @@ public final class TokenStore: Sendable {
     /// - Parameters:
     ///   - id: The token's name.
     ///   - body: Receives the token. It may throw errors of any type.
-    /// - Returns: The result of `body`; `nil` if there is no such token.
+    /// - Returns: The value that `body` returns; `nil` if there is no such token.
     /// - Throws: `locked`, `wiped`, `corrupt`, or the error that `body` throws.
     public func withToken<Result, Failure: Error>(
         for id: TokenID, _ body: (_ token: Token, _ info: TokenInfo) throws(Failure) -> Result
@@ -180,7 +180,7 @@ public final class TokenStore: Sendable {
         return try body(found.token, found.info)
     }
 
-    /// Returns the description of one token, without its value; `nil` if there is no token of that name.
+    /// Returns one token's description, without its value; `nil` if there is no token with that name.
     ///
     /// - Throws: `locked`, `wiped`, `corrupt`.
     public func info(for id: TokenID) async throws(CofferError) -> TokenInfo? {
@@ -196,8 +196,8 @@ public final class TokenStore: Sendable {
         }
     }
 
-    /// Returns the class of a token, even while that class is locked; `nil` if the storage has no token of
-    /// that name.
+    /// Returns a token's class, even while that class is locked; `nil` if the storage has no token with that
+    /// name.
     package func protection(of id: TokenID) async throws(CofferError) -> ProtectionClass? {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             guard let bytes = try core.storage.envelope(name(of: id)) else { return nil }
@@ -205,8 +205,8 @@ public final class TokenStore: Sendable {
         }
     }
 
-    /// Returns the description of every token, without values, ordered by the bytes of service and account,
-    /// then by kind.
+    /// Returns every token's description, without its value, sorted by the bytes of the service and the
+    /// account, then by the kind.
     ///
     /// - Throws: `locked` if any token cannot be read now; `corrupt` or `unsupportedVersion` if any is
     ///   unreadable, which ``listing()`` reports separately; `wiped`.
@@ -224,7 +224,7 @@ public final class TokenStore: Sendable {
     ///
     /// - Parameters:
     ///   - id: The token's name.
-    ///   - ifVersion: The version that must be stored now; `nil` for any.
+    ///   - ifVersion: The version that must currently be stored; `nil` for any version.
     /// - Returns: Whether a stored token or a pending value was removed.
     /// - Throws: `conflict`, `locked` (the version can be compared only while unlocked), `wiped`, `busy`.
     @discardableResult
@@ -272,9 +272,9 @@ public final class TokenStore: Sendable {
         }
     }
 
-    /// Returns the token if all of it is cached and no file has changed since. This checks only the status of
-    /// a few files, so the calling thread may do it. After `nil` or an error, read the token on a thread that
-    /// may block.
+    /// Returns the token if it is completely cached and no file has changed since. Checks only the status of
+    /// a few files, so it may run on the calling thread. If it returns `nil` or throws, read the token on a
+    /// thread that may block.
     private func cachedToken(_ id: TokenID) throws(CofferError) -> StoredToken? {
         guard core.ephemeralTokens.isEmptyInMemory, try !core.pendingTokens.exists() else { return nil }
         let name = try name(of: id)
@@ -295,9 +295,9 @@ public final class TokenStore: Sendable {
         let isEphemeral: Bool
     }
 
-    /// Returns the envelope of a name, preferring an ephemeral one. An ephemeral envelope whose class is
-    /// locked counts only if nothing is stored and `locked` is set, because it cannot be distinguished from
-    /// an envelope that another process put into the kernel keyring.
+    /// Returns the envelope stored under a name, preferring an ephemeral one. An ephemeral envelope whose
+    /// class is locked counts only if nothing is stored and `locked` is set, because it cannot be
+    /// distinguished from an envelope that another process put into the kernel keyring.
     func findEnvelope(_ name: [UInt8], orLocked locked: Bool = true) throws(CofferError) -> StoredEnvelope? {
         let bytes = try core.ephemeralTokens.envelope(name)
         let ephemeral = bytes.map { StoredEnvelope(bytes: $0, isEphemeral: true) }
@@ -306,13 +306,13 @@ public final class TokenStore: Sendable {
         return locked ? ephemeral : nil
     }
 
-    /// Whether the key of the envelope's class is available.
+    /// Whether the key for the envelope's class is available.
     func isOpen(_ found: StoredEnvelope) -> Bool {
         (try? TokenEnvelope.decode(found.bytes)).map { core.keys.all[$0.protection] != nil } ?? false
     }
 
-    /// Returns the key of a stored token's class. If the keybag has no key of that class, nothing can have
-    /// been stored in it, so the class field is damaged.
+    /// Returns the key for a stored token's class. If the keybag has no key for that class, no token can have
+    /// been stored in that class; the class field is then damaged, and this throws `corrupt`.
     private func key(of protection: ProtectionClass) throws(CofferError) -> ClassKey {
         do throws(CofferError) {
             return try core.keys.key(protection)
@@ -337,7 +337,7 @@ public final class TokenStore: Sendable {
 }
 
 extension CofferError {
-    /// Returns the error for a condition that the stored version does not meet; `nil` stands for no value.
+    /// Returns the error for a precondition that the stored version does not meet; `nil` stands for no value.
     fileprivate static func conflict(with version: UInt64?) -> CofferError {
         let stored = version.map { "The token has version \($0)" } ?? "There is no token with that name"
         return CofferError(.conflict, stored + ", so nothing was changed.", currentVersion: version)

@@ -3,14 +3,14 @@ public import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// The secrets of the documented schemes: the UUID of a documented key, and the random string of a device key
-/// with its parameters.
+/// Stores the secrets for the documented schemes: a documented key's UUID, and a device key's random string
+/// and parameters.
 ///
 /// The vault stores each secret as a token, so the vault's lock and the protection class apply to it. No
 /// secret leaves the device.
 ///
-/// The vault never replaces a secret that it cannot read with a new one. Creating a secret is a separate
-/// call, which fails if a secret of that name exists.
+/// The vault never replaces an unreadable secret with a new one. Creating a secret is a separate call, which
+/// fails if a secret with that name exists.
 ///
 /// With `import CofferCrypto`:
 ///
@@ -36,7 +36,7 @@ public struct DocumentedSecrets: Sendable {
 
     private static func id(_ sort: String, _ name: String) throws(CofferError) -> TokenID {
         guard (1...512).contains(name.utf8.count) else {
-            throw CofferError(.invalidInput, "The name of a kept secret must be 1 to 512 bytes long.")
+            throw CofferError(.invalidInput, "A stored secret's name must be 1 to 512 bytes long.")
         }
         return try TokenID(service: service, account: "\(sort)/\(name)", kind: .other)
     }
@@ -54,16 +54,16 @@ public struct DocumentedSecrets: Sendable {
         } catch {
             guard error.code == .conflict else { throw error }
             throw CofferError(
-                .alreadyExists, "A kept secret with this name already exists and is not replaced.")
+                .alreadyExists, "A secret with this name already exists: choose another name.")
         }
     }
 
     /// Creates a random UUID and stores it under a name.
     ///
     /// - Parameters:
-    ///   - name: The name of the secret, 1 to 512 bytes.
+    ///   - name: The secret's name, 1 to 512 bytes.
     ///   - protection: When the secret can be read. Exportable classes are refused.
-    /// - Throws: `alreadyExists` if a secret of that name exists; `locked`, `wiped`, `corrupt`, `refused`.
+    /// - Throws: `alreadyExists` if a secret with that name exists; `locked`, `wiped`, `corrupt`, `refused`.
     public func createUUID(
         _ name: String, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws(CofferError) {
@@ -73,9 +73,9 @@ public struct DocumentedSecrets: Sendable {
     /// Calls `body` with the UUID that is stored under a name.
     ///
     /// - Parameters:
-    ///   - name: The name of the secret.
+    ///   - name: The secret's name.
     ///   - body: Receives the UUID. It may throw errors of any type.
-    /// - Returns: The result of `body`; `nil` if no UUID of that name exists.
+    /// - Returns: The value that `body` returns; `nil` if no UUID with that name exists.
     /// - Throws: `locked`, `wiped`, `corrupt`, or the error that `body` throws.
     public func withUUID<Result: ~Copyable, Failure: Error>(
         _ name: String, _ body: (_ uuid: borrowing SecretBytes) throws(Failure) -> Result
@@ -85,17 +85,17 @@ public struct DocumentedSecrets: Sendable {
         return try body(token.secret)
     }
 
-    /// Creates a random string and a salt, and stores them with the parameters of the derivation.
+    /// Creates a random string and a salt, and stores them with the derivation parameters.
     ///
     /// - Parameters:
-    ///   - name: The name of the secret, 1 to 512 bytes.
+    ///   - name: The secret's name, 1 to 512 bytes.
     ///   - digest: The hash function of PBKDF2's HMAC: SHA-1, SHA-256 or SHA-512.
-    ///   - rounds: The number of rounds.
+    ///   - rounds: The number of PBKDF2 rounds.
     ///   - keySize: The AES key's size in bytes, 16 or 32.
     ///   - deviceID: The device identifier to store with the secret, 1 to 1024 bytes. With `nil`, each use
-    ///     takes the identifier of the machine on which the vault is at that time.
+    ///     takes the identifier of the machine that the vault is on at that time.
     ///   - protection: When the secret can be read. Exportable classes are refused.
-    /// - Throws: `alreadyExists` if a secret of that name exists; `invalidInput` for invalid parameters;
+    /// - Throws: `alreadyExists` if a secret with that name exists; `invalidInput` for invalid parameters;
     ///   `unsupported` if the machine has no identifier; `locked`, `wiped`, `corrupt`, `refused`.
     public func createDeviceKey(
         _ name: String, digest: Digest = .sha256, rounds: Int = 600_000, keySize: Int = 32,
@@ -104,8 +104,8 @@ public struct DocumentedSecrets: Sendable {
         guard deviceID.map({ (1...Self.maxDeviceIDLength).contains($0.utf8.count) }) ?? true else {
             throw CofferError(
                 .invalidInput,
-                "A device identifier must be 1 to \(Self.maxDeviceIDLength) bytes long: omit it to use this "
-                    + "machine's.")
+                "A device identifier must be 1 to \(Self.maxDeviceIDLength) bytes long; omit it to use this "
+                    + "machine's identifier.")
         }
         let salt = try SecureRandom.bytes(16)
         _ = try Insecure.PBKDF2CBC.Parameters(digest: digest, salt: salt, rounds: rounds, keySize: keySize)
@@ -118,13 +118,13 @@ public struct DocumentedSecrets: Sendable {
         try await keep(Insecure.PBKDF2CBC.newRandomString(), Self.id("device", name), protection, attributes)
     }
 
-    /// Calls `body` with the secret of the device scheme, which is device identifier ‖ random string, and
-    /// with the parameters for deriving the key: see `Insecure.PBKDF2CBC.key(secret:_:)`.
+    /// Calls `body` with the device scheme's secret, which is device identifier ‖ random string, and with the
+    /// parameters for deriving the key: see `Insecure.PBKDF2CBC.key(secret:_:)`.
     ///
     /// - Parameters:
-    ///   - name: The name of the secret.
+    ///   - name: The secret's name.
     ///   - body: Receives the secret and the parameters. It may throw errors of any type.
-    /// - Returns: The result of `body`; `nil` if no device key of that name exists.
+    /// - Returns: The value that `body` returns; `nil` if no device key with that name exists.
     /// - Throws: `unsupported` if the machine has no identifier; `locked`, `wiped`, `corrupt`, or the error
     ///   that `body` throws.
     public func withDeviceSecret<Result: ~Copyable, Failure: Error>(
@@ -155,7 +155,7 @@ public struct DocumentedSecrets: Sendable {
             let keySize = attributes[Attribute.keySize].flatMap({ Int($0) })
         else {
             throw CofferError(
-                .corrupt, "The parameters of a kept device key are damaged.", remedy: .restoreVault)
+                .corrupt, "A stored device key's parameters are damaged.", remedy: .restoreVault)
         }
         return try Insecure.PBKDF2CBC.Parameters(
             digest: digest, salt: salt, rounds: rounds, keySize: keySize)
@@ -166,7 +166,9 @@ public struct DocumentedSecrets: Sendable {
         case .sha1: "sha1"
         case .sha256: "sha256"
         case .sha512: "sha512"
-        default: throw CofferError(.invalidInput, "The device scheme supports SHA-1, SHA-256 and SHA-512.")
+        default:
+            throw CofferError(
+                .invalidInput, "The device scheme supports only SHA-1, SHA-256 and SHA-512.")
         }
     }
 
@@ -179,6 +181,6 @@ public struct DocumentedSecrets: Sendable {
 }
 
 extension Vault {
-    /// The secrets of the documented schemes that this vault stores.
+    /// The secrets for the documented schemes that this vault stores.
     public var documentedSecrets: DocumentedSecrets { DocumentedSecrets(tokens: tokens) }
 }

@@ -1,18 +1,19 @@
 extension Vault {
-    /// Starts the inactivity time, because the app has moved to the background: its windows are hidden, or
-    /// its user works elsewhere.
+    /// Starts counting the inactivity time when the app moves to the background because its windows are
+    /// hidden or its user works elsewhere.
     ///
-    /// Until ``enterForeground()``, no use of the vault restarts that time, so work in the background does
-    /// not keep it unlocked. Call both from the app's own life cycle, such as when its last window loses the
-    /// focus. Calling this again in the background changes nothing. Without an inactivity time
-    /// (``VaultOptions/inactivity``) it has no effect.
+    /// Until ``enterForeground()`` is called, using the vault does not restart that time, so work in the
+    /// background does not keep the vault unlocked. Call both functions from the app's life cycle, for
+    /// example when its last window loses focus. Calling this function again in the background has no effect,
+    /// and neither does calling it without an inactivity time (``VaultOptions/inactivity``).
     public func enterBackground() { core.keys.enterBackground() }
 
-    /// Ends the time in the background, because the user is back, and restarts the inactivity time.
+    /// Ends the time in the background when the user returns, and restarts the inactivity time.
     ///
     /// If the app was in the background for the inactivity time or longer, the vault is locked when this
-    /// returns, even if the process was stopped or the machine was suspended: the boot-time clock decides,
-    /// which continues during suspension. Call this before the app shows anything secret.
+    /// returns, even if the process was stopped or the machine was suspended, because the boot-time clock,
+    /// which measures that time, keeps running during suspension. Call this before the app shows anything
+    /// secret.
     ///
     /// - Returns: Whether the vault is still unlocked.
     @discardableResult

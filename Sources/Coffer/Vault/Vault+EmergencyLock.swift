@@ -3,8 +3,7 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// A lock that removes a vault's keys from the kernel keyring by their names alone and needs no readable
-/// file.
+/// Locks a vault by removing its keys from the kernel keyring by name alone, without needing a readable file.
 struct EmergencyLock {
     private var removed = 0
     private var failures: [CofferError] = []
@@ -12,13 +11,13 @@ struct EmergencyLock {
 
     /// The prefix of every name that Coffer uses in the kernel keyring. Names are compared byte by byte.
     private static let prefix = Array("coffer:".utf8)
-    /// The suffixes of the names of keys that a lock does not remove.
+    /// The name suffixes of the keys that a lock does not remove.
     private static let kept = ProtectionClass.allCases.filter { !$0.isEvictedOnLock }.map {
         Array($0.name.utf8)
     }
     private static let uuidSize = 36
 
-    /// Locks the vault in a directory, or every vault of this user if the directory's vault cannot be
+    /// Locks the vault in a directory, or all of this user's vaults if the directory's vault cannot be
     /// determined.
     static func run(at location: VaultLocation) throws(CofferError) -> LockReport {
         var lock = EmergencyLock()
@@ -30,7 +29,7 @@ struct EmergencyLock {
                     doubt.code,
                     doubt.code == .notInitialised
                         ? "There is no vault at \(location.path), so every vault of this user is locked. If "
-                            + "it is elsewhere, specify its directory."
+                            + "the vault is elsewhere, specify its directory."
                         : "It cannot be determined which vault is in this directory, so every vault of this "
                             + "user is locked. "
                             + doubt.message,
@@ -44,7 +43,7 @@ struct EmergencyLock {
         return try lock.report(of: hints.candidates.first)
     }
 
-    /// Locks every vault of this user.
+    /// Locks all of this user's vaults.
     static func runEverywhere() throws(CofferError) -> LockReport {
         var lock = EmergencyLock()
         return try lock.lockEverything()
@@ -60,8 +59,8 @@ struct EmergencyLock {
         name.starts(with: prefix + Array("\(vaultID):".utf8)) && !isKept(name)
     }
 
-    /// Returns whether a name is that of a key that outlasts a lock: the prefix, a vault's id, a colon, the
-    /// class.
+    /// Returns whether a name belongs to a key that outlasts a lock. Such a name consists of the prefix, a
+    /// vault's id, a colon and the class.
     private static func isKept(_ name: [UInt8]) -> Bool {
         let start = prefix.count + uuidSize
         guard name.count > start, name[start] == UInt8(ascii: ":") else { return false }
@@ -86,8 +85,8 @@ struct EmergencyLock {
         }
     }
 
-    /// Removes keys by name, as readers find them. This includes keys in keyrings nested in the user keyring,
-    /// and keys without view permission.
+    /// Removes keys by looking them up by name, as readers do. This includes keys in keyrings nested in the
+    /// user keyring, and keys without view permission.
     private mutating func removeByName(_ vaultID: VaultID) {
         if KernelKeyCache.remove(vaultID: vaultID, all: false) { removed += 1 }
         for protection in ProtectionClass.allCases where protection.isEvictedOnLock {
@@ -96,7 +95,8 @@ struct EmergencyLock {
         }
     }
 
-    /// Finishes an interrupted wipe and removes view copies whose owner has died, as opening the vault does.
+    /// Finishes an interrupted wipe and removes view copies whose process has ended, as opening the vault
+    /// does.
     private mutating func cleanUp(_ location: VaultLocation, _ hints: VaultHints) {
         do throws(CofferError) {
             if hints.isUnfinished { try VaultEraser.finishInterrupted(at: location, clock: .system) }
@@ -114,22 +114,23 @@ struct EmergencyLock {
             let reason = failures.last.map { " \($0.message)" } ?? ""
             throw CofferError(
                 .permissionDenied,
-                "Still in the kernel keyring: \(names.joined(separator: ", ")).\(reason)",
+                "These keys are still in the kernel keyring: \(names.joined(separator: ", ")).\(reason)",
                 remedy: failures.last?.remedy, systemError: failures.last?.systemError, entries: names)
         }
         return LockReport(vaultID: vaultID, removed: removed, failures: failures)
     }
 }
 
-/// The candidates for the vault in a directory, from every file that contains a vault's id. Use them only to
-/// remove keys: an attacker who can write to the directory can make it name any vault.
+/// The vaults that a directory may contain, according to every file in it that contains a vault's id. Use
+/// them only to remove keys: an attacker who can write to the directory can make it name any vault.
 private struct VaultHints {
-    /// Every vault that something in the directory names, the most reliable first.
+    /// Every vault whose id is in the directory, the most reliable first.
     private(set) var candidates: [VaultID] = []
-    /// The reason why the directory's vault may not be among the candidates; `nil` if it is.
+    /// The error that makes it uncertain whether the candidates include the directory's vault; `nil` if they
+    /// do.
     private(set) var doubt: CofferError?
     private(set) var isWiped = false
-    /// Whether a wipe, of everything or of the tokens, was interrupted.
+    /// Whether a wipe of everything or of the tokens was interrupted.
     private(set) var isUnfinished = false
 
     init(at location: VaultLocation) {
@@ -158,37 +159,37 @@ private struct VaultHints {
             guard isWiped, target.named.isEmpty else { throw error }
         }
         guard target.named.count < 2 else {
-            throw CofferError(.foreign, "The directory contains files of several vaults.")
+            throw CofferError(.foreign, "The directory contains files from several vaults.")
         }
     }
 }
 
 extension Vault {
     /// Locks the vault in a directory without opening it: removes its keys and ephemeral tokens from the
-    /// kernel keyring, and locks every `Vault` object of this process for it. Keys of the two
+    /// kernel keyring, and locks every `Vault` object for it in this process. The keys for the two
     /// `afterFirstUnlock` classes stay, as with every lock.
     ///
     /// This needs no bus, no passcode and no intact file. If the directory's vault cannot be determined,
-    /// because the directory is missing, damaged or not this user's alone, every vault of this user is locked
-    /// and ``LockReport/failures`` contains the reason. Locking too many vaults loses no data.
+    /// because the directory is missing, damaged or not private to this user, all of this user's vaults are
+    /// locked and ``LockReport/failures`` contains the reason. Locking too many vaults loses no data.
     ///
     /// - Parameter location: The vault's directory.
     /// - Returns: The number of removed keys, and the errors that occurred.
-    /// - Throws: `permissionDenied` if the kernel still has a key, with the names of the remaining keys in
-    ///   `entries`.
+    /// - Throws: `permissionDenied` if the kernel keyring still has a key, with the names of the remaining
+    ///   keys in `entries`.
     @discardableResult
     public static func lock(at location: VaultLocation) async throws(CofferError) -> LockReport {
         try await BlockingExecutor.run { _ throws(CofferError) in try EmergencyLock.run(at: location) }
     }
 
-    /// Locks every vault of this user as ``lock(at:)`` locks one. Needs no vault directory.
+    /// Locks all of this user's vaults, as ``lock(at:)`` locks one. Needs no vault directory.
     ///
-    /// Removes everything in the user keyring whose name begins with `coffer:`, except keys of the two
+    /// Removes everything in the user keyring whose name begins with `coffer:`, except the keys for the two
     /// `afterFirstUnlock` classes.
     ///
     /// - Returns: The number of removed keys, and the errors that occurred.
-    /// - Throws: `permissionDenied` if the kernel still has a key, with the names of the remaining keys in
-    ///   `entries`.
+    /// - Throws: `permissionDenied` if the kernel keyring still has a key, with the names of the remaining
+    ///   keys in `entries`.
     @discardableResult
     public static func lockAll() async throws(CofferError) -> LockReport {
         try await BlockingExecutor.run { _ throws(CofferError) in try EmergencyLock.runEverywhere() }

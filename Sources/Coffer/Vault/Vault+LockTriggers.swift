@@ -4,16 +4,16 @@ import CofferVault
 import Synchronization
 
 extension Vault {
-    /// Starts listening to the lock triggers of this host: logind, screen savers, the Secret Service and the
+    /// Starts listening to this host's lock triggers: logind, screen savers, the Secret Service and the
     /// kernel keyring. From then on each trigger locks this vault, and ``events`` reports which one did.
     ///
-    /// Call this in long-lived programs. A missing trigger is reported, not waited for: without buses, as on
-    /// a server, the inactivity time and ``lock()`` remain. If the connection to a bus ends, the vault locks
-    /// as well, because the bus's signals can no longer be received. Listening ends when this object is
-    /// deallocated; another call replaces the earlier triggers.
+    /// Call this in long-lived programs. A missing trigger is reported, and the call does not wait for it.
+    /// Without buses, as on a server, only the inactivity time and ``lock()`` remain. If the connection to a
+    /// bus ends, the vault locks as well, because the bus's signals can no longer be received. Listening ends
+    /// when this object is deallocated; another call replaces the earlier triggers.
     ///
     /// - Parameter sources: The sources to listen to.
-    /// - Returns: The status of each trigger, with the reason.
+    /// - Returns: Each trigger's status, with the reason.
     @discardableResult
     public func observeLockTriggers(_ sources: LockTriggers = LockTriggers()) async -> [LockTriggerStatus] {
         let core = core
@@ -30,7 +30,7 @@ extension Vault {
         return statuses ?? []
     }
 
-    /// Returns the status of each trigger that ``observeLockTriggers(_:)`` would listen to on this host for
+    /// Returns the status of every trigger that ``observeLockTriggers(_:)`` would listen to on this host for
     /// this vault.
     ///
     /// - Throws: `wiped`, `corrupt`.

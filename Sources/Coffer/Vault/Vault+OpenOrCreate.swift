@@ -2,8 +2,8 @@ public import CofferBase
 public import CofferVault
 
 extension Vault {
-    /// Opens the vault at `location` and unlocks it, or creates one if there is none. Of several processes
-    /// that call this at once, one creates the vault, and all of them open it.
+    /// Opens the vault at `location` and unlocks it, or creates one if there is none. If several processes
+    /// call this simultaneously, one creates the vault, and all of them open it.
     ///
     /// Creates a vault only if opening throws `notInitialised`. After any other error there may be a vault
     /// that cannot be read now, and nothing is changed.
@@ -14,13 +14,13 @@ extension Vault {
     ///
     /// - Parameters:
     ///   - location: The vault's directory; it is created if it does not exist.
-    ///   - options: The settings of a new vault. An existing vault keeps its own.
+    ///   - options: The settings for a new vault. An existing vault keeps its own settings.
     ///   - clock: The clock to use.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
     ///   - replacingWiped: Whether to create a new vault in place of one that was wiped. A wipe during this
     ///     call, such as by the tenth wrong passcode, still throws `wiped`.
-    ///   - passcode: The passcode of the existing or of the new vault; `nil` for none. A vault without a
-    ///     passcode ignores one that is given.
+    ///   - passcode: The passcode for the existing or new vault; `nil` for none. An existing vault without a
+    ///     passcode ignores it.
     /// - Returns: The open vault, unlocked.
     /// - Throws: `wiped`, unless `replacingWiped` is set; otherwise as ``init(at:clock:interaction:)`` and
     ///   ``unlock(with:)`` for an existing vault, and as ``create(at:options:passcode:clock:interaction:)``
@@ -49,7 +49,8 @@ extension Vault {
         return created
     }
 
-    /// Opens the vault, locked; `nil` if there is none, and with `ignoringWiped` also if it was wiped.
+    /// Opens the vault in the locked state; returns `nil` if there is none or, with `ignoringWiped`, if it
+    /// was wiped.
     private static func openIfPresent(
         at location: VaultLocation, clock: VaultClock, interaction: PromptPolicy, ignoringWiped: Bool
     ) async throws(CofferError) -> Vault? {

@@ -23,7 +23,7 @@ extension Vault {
 }
 
 extension VaultCore {
-    /// Returns the names of the tokens of the class that requires a passcode.
+    /// Returns the names of the tokens in the class that requires a passcode.
     fileprivate func passcodeDependentTokens() throws(CofferError) -> [[UInt8]] {
         var names: [[UInt8]] = []
         for (name, envelope) in try storage.envelopes() {
@@ -33,7 +33,7 @@ extension VaultCore {
         return names
     }
 
-    /// Returns the files of the databases whose keys have these names.
+    /// Returns the file names of the databases whose keys are stored under these names.
     fileprivate func databases(
         of names: [[UInt8]], in vault: borrowing Descriptor
     ) throws(CofferError) -> [String] {
@@ -41,15 +41,15 @@ extension VaultCore {
         return names.compactMap { files[$0] }
     }
 
-    /// Returns the pending tokens of the class that requires a passcode.
+    /// Returns the pending tokens in the class that requires a passcode.
     fileprivate func passcodeDependentPendingTokens() throws(CofferError) -> [PendingTokenQueue.Entry] {
         try pendingTokens.entries().filter {
             ProtectionClass(rawValue: $0.rawClass)?.requiresPasscode == true && $0.state != .damaged
         }
     }
 
-    /// Returns the files of the class that requires a passcode. The class of a damaged file cannot be read,
-    /// so the file stays.
+    /// Returns the files in the class that requires a passcode. A damaged file's class cannot be read, so
+    /// such a file stays.
     fileprivate func passcodeDependentFiles(in vault: borrowing Descriptor) throws(CofferError) -> [FileID] {
         let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
         let keys = try FileKeysetRecord(device: device).read(in: vault).keys
@@ -63,8 +63,8 @@ extension VaultCore {
         return files
     }
 
-    /// Removes the index entries of files of the class that requires a passcode if their containers are
-    /// missing. Those files can never be read again.
+    /// Removes the index entries for files in the class that requires a passcode if their containers are
+    /// missing, because those files can never be read again.
     private func removeMissing(
         _ index: FileIndex, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -75,8 +75,8 @@ extension VaultCore {
         }
     }
 
-    /// Removes the items of the class whose key was destroyed with the passcode. The caller holds the vault
-    /// directory's lock.
+    /// Removes the items in the class whose key was destroyed with the passcode. The caller must hold the
+    /// vault directory's lock.
     func removeOrphans(in vault: borrowing Descriptor) throws(CofferError) -> PasscodeDependentItems {
         let names = try passcodeDependentTokens()
         // Databases are removed before their keys, because the keys identify them.

@@ -2,7 +2,7 @@ public import CofferBase
 public import CofferVault
 
 extension Vault {
-    /// The requirements for a new passcode, which were chosen when the vault was created. Works while locked.
+    /// Returns the vault's current requirements for a new passcode. Works while locked.
     ///
     /// ```swift
     /// try await vault.passcodePolicy().check(typed)  // before the user types it again

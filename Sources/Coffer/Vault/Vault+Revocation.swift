@@ -1,6 +1,6 @@
 public import CofferBase
 
-/// Processing of revocations.
+/// Processes revocations.
 extension Vault {
     /// Processes one revocation.
     ///
@@ -11,9 +11,9 @@ extension Vault {
     ///
     /// - Parameters:
     ///   - revocation: The revocation.
-    ///   - policy: The action to take if a grant was revoked. A signed command contains its own action.
-    /// - Returns: The outcome, also for a refused command.
-    /// - Throws: `wiped`, `busy`, `corrupt` and the errors of ``wipe(_:reason:)``.
+    ///   - policy: The action to take when a grant is revoked. A signed command contains its own action.
+    /// - Returns: The outcome, even for a refused command.
+    /// - Throws: `wiped`, `busy`, `corrupt` and the errors that ``wipe(_:reason:)`` throws.
     @discardableResult
     public func handle(
         _ revocation: Revocation, onRevocation policy: RevocationPolicy = .wipe(.account)
@@ -24,17 +24,18 @@ extension Vault {
         }
     }
 
-    /// Polls a source once and processes its revocations: commands by their counters, then grants.
+    /// Polls a source once and processes its revocations: first commands, in the order of their counters,
+    /// then grants.
     ///
     /// A failed command holds up only commands with a higher counter, which would make the failed one a
     /// replay; the rest is processed. A command to erase everything does not wait for others.
     ///
     /// - Parameters:
     ///   - source: The source.
-    ///   - policy: The action to take if a grant was revoked.
+    ///   - policy: The action to take when a grant is revoked.
     /// - Returns: The outcome of each revocation, until the vault is wiped.
-    /// - Throws: The source's error; otherwise the first error of ``handle(_:onRevocation:)``, after the rest
-    ///   was processed.
+    /// - Throws: The source's error; otherwise the first error from ``handle(_:onRevocation:)``, after the
+    ///   rest were processed.
     @discardableResult
     public func handleRevocations(
         from source: some RevocationSource, onRevocation policy: RevocationPolicy = .wipe(.account)
@@ -62,7 +63,7 @@ extension Vault {
     /// - Parameters:
     ///   - source: The source.
     ///   - pause: The pause between two polls.
-    ///   - policy: The action to take if a grant was revoked.
+    ///   - policy: The action to take when a grant is revoked.
     ///   - report: Called with each outcome and each failure, but only once with a refusal that stays the
     ///     same.
     /// - Throws: `wiped` if the vault was wiped.

@@ -2,7 +2,7 @@ public import CofferBase
 public import CofferVault
 
 extension Vault {
-    /// The settings of this vault, which can be read while it is locked.
+    /// Returns this vault's settings. Works while locked.
     ///
     /// - Throws: `wiped`, `corrupt`.
     public func settings() async throws(CofferError) -> VaultSettings {
@@ -10,30 +10,31 @@ extension Vault {
         return try await BlockingExecutor.run { _ throws(CofferError) in try core.readKeybag().settings }
     }
 
-    /// Changes the settings, all at once or, after an error or a crash, not at all. Works while locked.
+    /// Changes all settings in one step: after a crash, either all of the changes are stored or none. Works
+    /// while locked.
     ///
-    /// To loosen a setting needs the passcode, if one is set: whoever only finds the vault unlocked cannot
-    /// take its protection away. To tighten needs none, and a passcode that is not needed is not evaluated.
-    /// ``VaultSettings/isLooser(than:)`` defines the direction.
+    /// Loosening a setting requires the passcode, if one is set, so that someone who merely finds the vault
+    /// unlocked cannot weaken its protection. Tightening a setting requires no passcode, and a passcode that
+    /// is not required is not evaluated. ``VaultSettings/isLooser(than:)`` defines which settings are looser.
     ///
-    /// A change of the settings erases nothing. If ten or more wrong passcodes were counted while they did
-    /// not erase, setting ``VaultSettings/erasesAfterTenFailures`` needs the passcode, too, which resets the
-    /// count.
+    /// Changing the settings erases nothing. If ten or more wrong passcodes were counted while they did not
+    /// erase the vault, turning ``VaultSettings/erasesAfterTenFailures`` on requires the passcode, too, which
+    /// resets the count.
     ///
-    /// A shorter inactivity time locks the vault at once, because the keys that were cached before have the
-    /// earlier one. A vault that is open, this one included, keeps the time with which it was opened.
+    /// Shortening the inactivity time locks the vault immediately, because keys that are already cached have
+    /// the earlier time. Open `Vault` objects, including this one, keep the time with which they were opened.
     ///
     /// ```swift
     /// try await vault.changeSettings { $0.inactivity = .seconds(120) }
     /// ```
     ///
     /// - Parameters:
-    ///   - passcode: The vault's passcode, if the change needs it; counted like an attempt to unlock.
-    ///   - change: Changes the present settings, which it receives. With a passcode it may be called twice.
+    ///   - passcode: The vault's passcode, if the change requires it. It counts as an attempt to unlock.
+    ///   - change: Receives the current settings and changes them. With a passcode, it may be called twice.
     /// - Returns: The new settings.
-    /// - Throws: `locked` if a passcode is needed and none was given, `wrongPasscode`, `attemptDelayed`;
+    /// - Throws: `locked` if a passcode is required and none was passed, `wrongPasscode`, `attemptDelayed`;
     ///   `invalidInput` for an inactivity time of less than a second; `wiped`, `busy`, `corrupt`, `noSpace`;
-    ///   and whatever `change` throws.
+    ///   or the error that `change` throws.
     @discardableResult
     public func changeSettings(
         passcode: Passcode? = nil,

@@ -7,16 +7,16 @@ extension Vault {
     /// Copies them, reads the copies back, and only then removes the originals. After an error or a crash
     /// everything is in one backend or the other, and the call can be repeated.
     ///
-    /// With ``KeyringBackend/file`` the device key is a file beside the data it protects, so any copy of the
-    /// vault directory contains it. A move to that backend therefore needs the passcode, if one is set, even
-    /// if the vault is unlocked.
+    /// With ``KeyringBackend/file``, the device key is a file beside the data it protects, so any copy of the
+    /// vault directory contains it. Moving to that backend therefore requires the passcode, if one is set,
+    /// even if the vault is unlocked.
     ///
     /// - Parameters:
     ///   - backend: The new storage backend.
-    ///   - passcode: The vault's passcode, for a move to ``KeyringBackend/file``; counted like an attempt to
+    ///   - passcode: The vault's passcode, for a move to ``KeyringBackend/file``. It counts as an attempt to
     ///     unlock.
     /// - Returns: The result of the move.
-    /// - Throws: `locked` if a passcode is needed and none was passed, `wrongPasscode`, `attemptDelayed`;
+    /// - Throws: `locked` if a passcode is required and none was passed, `wrongPasscode`, `attemptDelayed`;
     ///   `alreadyExists` if the vault already uses `backend`; the errors of the Secret Service:
     ///   `noSessionBus`, `noSecretService`, `noDefaultCollection`, `keyringLocked`, `noPrompter`,
     ///   `promptDismissed`, `timedOut`, `interrupted`, `ambiguous`; `wiped`, `busy`.

@@ -6,14 +6,14 @@ extension Vault {
     /// Erases the vault at `location` without opening it. Unless `scope` is `tokens`, neither the vault nor
     /// its state has to be readable.
     ///
-    /// Refuses only a directory that shows no sign of a vault or that belongs to another user.
+    /// Refuses only directories that show no sign of a vault or that belong to another user.
     ///
     /// - Parameters:
     ///   - scope: The part of the vault to erase.
     ///   - location: The vault's directory.
-    ///   - reason: The reason for the receipt.
+    ///   - reason: The reason to state in the receipt.
     ///   - clock: The clock to use.
-    /// - Returns: A receipt of the removed items.
+    /// - Returns: A receipt that describes what was removed.
     /// - Throws: `notInitialised`, `wiped`, `refused`; otherwise as ``wipe(_:reason:)``.
     public static func wipe(
         _ scope: WipeScope = .all, at location: VaultLocation, reason: String = "asked for",
@@ -22,14 +22,14 @@ extension Vault {
         try await startWipe(scope, at: location, reason: reason, clock: clock).receipt
     }
 
-    /// Starts to erase the vault at `location` without opening it; returns the running wipe.
+    /// Starts erasing the vault at `location` without opening it; returns the running wipe.
     ///
     /// - Parameters:
     ///   - scope: The part of the vault to erase.
     ///   - location: The vault's directory.
-    ///   - reason: The reason for the receipt.
+    ///   - reason: The reason to state in the receipt.
     ///   - clock: The clock to use.
-    /// - Returns: The wipe, which runs to its end even if it is not awaited.
+    /// - Returns: The wipe, which runs to completion even if you do not await it.
     public static func startWipe(
         _ scope: WipeScope = .all, at location: VaultLocation, reason: String = "asked for",
         clock: VaultClock = .system
@@ -50,7 +50,7 @@ extension Vault {
     }
 
     /// Erases this vault, or a part of it: see ``WipeReceipt``. Works while locked and cannot be undone. Also
-    /// removes the vault's keys from every `Vault` object of this process.
+    /// removes the vault's keys from every `Vault` object in this process.
     ///
     /// A failure does not stop the wipe; the error names everything that is provably still there. If another
     /// process holds the vault's lock for ten seconds, the wipe continues without it. If the disk is
@@ -58,24 +58,24 @@ extension Vault {
     ///
     /// - Parameters:
     ///   - scope: The part of the vault to erase.
-    ///   - reason: The reason for the receipt.
-    /// - Returns: A receipt of the removed items.
+    ///   - reason: The reason to state in the receipt.
+    /// - Returns: A receipt that describes what was removed.
     /// - Throws: `readOnly`; `busy` for the scope `tokens`, if another process holds the lock for too long;
-    ///   for a namespace `notInitialised` and `wiped` if that is its state; otherwise the error that
-    ///   prevented the removal of the first remaining item. After any error, the next opening of the vault
-    ///   finishes the wipe, unless the error came before anything was changed.
+    ///   `notInitialised` if a user has no namespace, and `wiped` if the vault or the namespace was already
+    ///   wiped; otherwise the error that prevented removing the first remaining item. After any error, the
+    ///   next opening of the vault finishes the wipe, unless the error occurred before anything was changed.
     public func wipe(
         _ scope: WipeScope = .all, reason: String = "asked for"
     ) async throws(CofferError) -> WipeReceipt {
         try await startWipe(scope, reason: reason).receipt
     }
 
-    /// Starts to erase this vault, or a part of it, as ``wipe(_:reason:)`` does; returns the running wipe.
+    /// Starts erasing this vault, or a part of it, as ``wipe(_:reason:)`` does; returns the running wipe.
     ///
     /// - Parameters:
     ///   - scope: The part of the vault to erase.
-    ///   - reason: The reason for the receipt.
-    /// - Returns: The wipe, which runs to its end even if it is not awaited.
+    ///   - reason: The reason to state in the receipt.
+    /// - Returns: The wipe, which runs to completion even if you do not await it.
     public func startWipe(_ scope: WipeScope = .all, reason: String = "asked for") -> WipeOperation {
         let core = core
         return WipeOperation { report async throws(CofferError) in

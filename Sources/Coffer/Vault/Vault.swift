@@ -5,7 +5,7 @@ import CofferEngine
 @_exported public import CofferVault
 package import SystemPackage
 
-/// A vault, opened by one process: the entry point of the library.
+/// A vault that this process has opened: the library's entry point.
 ///
 /// Open a vault, unlock it, use ``tokens`` and ``files``, and lock it. Tasks and threads may share a `Vault`;
 /// several processes may open the same vault. Calls that access the disk or derive keys run on separate
@@ -40,22 +40,21 @@ public final class Vault: Sendable {
     /// Whether class keys that a lock evicts are in memory.
     public var isUnlocked: Bool { core.keys.isUnlocked }
 
-    /// Whether keys of any class are in memory, including those that outlast a lock.
+    /// Whether any class keys are in memory, including those that outlast a lock.
     package var hasKeys: Bool { !core.keys.all.isEmpty }
 
-    /// Returns whether the key of a class is in memory.
+    /// Returns whether a class's key is in memory.
     package func hasKey(of protection: ProtectionClass) -> Bool { core.keys.all[protection] != nil }
 
-    /// Calls `body` with the classes whose keys were evicted, on the thread that evicted them and before any
-    /// event reports it, while `object` is alive. Does not retain `object`.
+    /// As long as `object` is alive, calls `body` with the classes whose keys were evicted: on the thread
+    /// that evicted them, and before any event reports the eviction. Does not retain `object`.
     package func onKeyEviction(
         while object: any AnyObject & Sendable, _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
     ) {
         core.events.onKeyEviction(while: object, body)
     }
 
-    /// Keeps ephemeral tokens in the kernel keyring from now on, where other processes of this user find
-    /// them.
+    /// Keeps ephemeral tokens in the kernel keyring from now on, where this user's other processes find them.
     package func shareEphemeralTokens() { core.ephemeralTokens.share() }
 
     /// The vault's directory; a wipe removes everything in it.
@@ -65,14 +64,14 @@ public final class Vault: Sendable {
     ///
     /// - Parameters:
     ///   - location: The vault's directory, which is created if it does not exist.
-    ///   - options: The settings of the vault.
+    ///   - options: The vault's settings.
     ///   - passcode: The passcode; with `nil`, the device key alone opens the vault.
     ///   - clock: The clock to use.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
     /// - Returns: The open vault.
-    /// - Throws: `alreadyExists` if a vault exists; `refused` because of the passcode policy or the
-    ///   directory's owner or mode; `noSpace`, `readOnly`, `permissionDenied`; with the Secret Service also
-    ///   the errors of ``migrateStorage(to:passcode:)``.
+    /// - Throws: `alreadyExists` if a vault exists; `refused` if the passcode policy or the directory's owner
+    ///   or mode does not allow it; `noSpace`, `readOnly`, `permissionDenied`; with the Secret Service, also
+    ///   the errors that ``migrateStorage(to:passcode:)`` throws.
     public static func create(
         at location: VaultLocation, options: VaultOptions = VaultOptions(), passcode: Passcode?,
         clock: VaultClock = .system, interaction: PromptPolicy = .never
@@ -103,15 +102,17 @@ public final class Vault: Sendable {
         }
     }
 
-    /// Opens a vault, locked. Finishes an interrupted wipe and removes view copies that a crash left.
+    /// Opens a vault in the locked state. Finishes an interrupted wipe and removes view copies that a crash
+    /// left behind.
     ///
     /// - Parameters:
     ///   - location: The vault's directory.
     ///   - clock: The clock to use.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
     /// - Throws: `notInitialised`, `wiped`, `refused`, `corrupt`, `foreign`, `unsupportedVersion`; for a
-    ///   vault in the Secret Service also the errors of ``migrateStorage(to:passcode:)``, and
-    ///   `keyringUnavailable` if the service has no device key of this vault.
+    ///   vault whose device key is in the Secret Service, also the errors that
+    ///   ``migrateStorage(to:passcode:)`` throws, and `keyringUnavailable` if the service has no device key
+    ///   for this vault.
     public convenience init(
         at location: VaultLocation, clock: VaultClock = .system, interaction: PromptPolicy = .never
     ) async throws(CofferError) {
@@ -136,9 +137,9 @@ public final class Vault: Sendable {
         return core
     }
 
-    /// Makes the vault that contains a namespace carry out its pending commands, so that they act on the
-    /// vault for which they were accepted. If they fail, the namespace is still created, unless the vault
-    /// that contains it is wiped.
+    /// Carries out a parent vault's pending commands before a namespace is created in it, so that they act on
+    /// the vault for which they were accepted. If they fail, the namespace is still created, unless the
+    /// parent vault is wiped.
     private static func processCommandsOfParent(
         _ location: VaultLocation, _ clock: VaultClock, _ interaction: PromptPolicy
     ) throws(CofferError) {
@@ -155,8 +156,8 @@ public final class Vault: Sendable {
         }
     }
 
-    /// Processes the pending commands of a vault without its keybag. Commands and the dead-man's switch do
-    /// not need one: they still lock and erase a vault that is too damaged to open.
+    /// Processes a vault's pending commands without its keybag. Commands and the dead-man's switch do not
+    /// need a keybag, so they still lock and erase a vault that is too damaged to open.
     private static func processCommandsWithoutKeybag(
         after error: CofferError, at location: VaultLocation, _ clock: VaultClock,
         _ interaction: PromptPolicy
@@ -172,7 +173,7 @@ public final class Vault: Sendable {
         }
     }
 
-    /// Opens a vault without carrying out its pending commands. With `allowingCorruptKeybag` the keybag may
+    /// Opens a vault without carrying out its pending commands. With `allowingCorruptKeybag`, the keybag may
     /// be damaged.
     static func openCore(
         at location: VaultLocation, clock: VaultClock, interaction: PromptPolicy,
@@ -192,14 +193,18 @@ public final class Vault: Sendable {
             try DeviceKey.read(in: vault, service: home.service)
         }
         guard try home.state()?.vaultID == device.vaultID else {
-            throw CofferError(.foreign, "The vault in \(location.path) belongs to another vault directory.")
+            throw CofferError(
+                .foreign,
+                "The state record and the device key in \(location.path) belong to different vaults: restore "
+                    + "both from the same backup.")
         }
         return try VaultCore(
             home: home, device: device, clock: clock, actions: .ofStores,
             allowingCorruptKeybag: allowingCorruptKeybag)
     }
 
-    /// Unwraps the class keys. A vault without a passcode ignores any passcode that is passed.
+    /// Unlocks the vault by unwrapping its class keys. A vault without a passcode ignores any passcode that
+    /// is passed.
     ///
     /// The attempt is counted on the disk before the passcode is evaluated.
     ///
@@ -222,7 +227,7 @@ public final class Vault: Sendable {
         }
     }
 
-    /// Evicts the keys of every class that a lock evicts, including those cached in the kernel keyring.
+    /// Locks the vault: evicts all keys that a lock evicts, including those cached in the kernel keyring.
     public func lock() {
         core.lock(.requested)
     }
@@ -232,15 +237,15 @@ public final class Vault: Sendable {
         core.close(.requested)
     }
 
-    /// Sets, replaces or removes the passcode. Wraps the class keys again; nothing else is encrypted again.
+    /// Sets, replaces or removes the passcode. Rewraps the class keys; nothing else is re-encrypted.
     ///
     /// - Parameters:
     ///   - new: The new passcode; `nil` removes it.
-    ///   - current: The current passcode, `nil` if there is none. Counted like an attempt to unlock.
-    /// - Returns: The number of items that removing the passcode destroyed: every item of the class
+    ///   - current: The current passcode; `nil` if there is none. It counts as an attempt to unlock.
+    /// - Returns: The number of items that removing the passcode destroyed: every item in the class
     ///   ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. Call ``passcodeDependentItems()`` to count them
     ///   beforehand.
-    /// - Throws: As ``unlock(with:)``; `refused` by the policy.
+    /// - Throws: As ``unlock(with:)``; `refused` if the policy does not allow the new passcode.
     @discardableResult
     public func changePasscode(
         to new: Passcode?, current: Passcode?

@@ -3,7 +3,7 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// The erasure of a vault in five steps: tombstone, memory, keys, data, proof.
+/// Erases a vault in five steps: tombstone, memory, keys, data, proof.
 ///
 /// Each step may be repeated; a missing item counts as removed. After a crash anywhere after the tombstone,
 /// the next process that opens the vault finishes the wipe, without a passcode.
@@ -24,8 +24,8 @@ struct VaultEraser {
     /// The time to wait for the vault directory's lock before the wipe continues without it.
     var lockDeadline = VaultDirectory.lockDeadline
 
-    /// Finishes an interrupted wipe, if there is one; for a namespace, first that of the vault that contains
-    /// it. If the state cannot be read, throws and erases nothing.
+    /// Finishes an interrupted wipe, if there is one. For a namespace, first does the same for the vault that
+    /// contains it. If the state cannot be read, throws and erases nothing.
     static func finishInterrupted(at location: VaultLocation, clock: VaultClock) throws(CofferError) {
         if let parentVault = location.parentVault { try finishInterrupted(at: parentVault, clock: clock) }
         let home: VaultDirectory
@@ -43,16 +43,16 @@ struct VaultEraser {
         try? OrphanedSecretItems(home: home).collect()
     }
 
-    /// Throws if the tombstone names another vault than the intact one in the directory, so that a single
-    /// file restored from a backup of an earlier vault erases nothing.
+    /// Throws if the tombstone names a vault other than the intact one in the directory, so that a single
+    /// file restored from an earlier vault's backup erases nothing.
     private func checkTombstone() throws(CofferError) {
         guard let state = try home.state(),
             WipeTarget(home).named.contains(where: { $0 != state.vaultID })
         else { return }
         throw CofferError(
             .foreign,
-            "The state record belongs to another vault, which was wiped, not to the one here. Nothing was "
-                + "erased: restore the right state record, or erase this vault yourself with a wipe.")
+            "The state record belongs to another vault, which was wiped, and not to this one. Nothing "
+                + "was erased: restore the right state record, or wipe this vault explicitly.")
     }
 
     private func finishInterrupted() throws(CofferError) {
@@ -79,16 +79,16 @@ struct VaultEraser {
     ///
     /// - Parameters:
     ///   - scope: The part of the vault to erase.
-    ///   - reason: The reason for the receipt.
+    ///   - reason: The reason to state in the receipt.
     ///   - core: The open vault that starts the wipe; `nil` if the vault is not open.
-    /// - Returns: A receipt of the removed items.
+    /// - Returns: A receipt that describes what was removed.
     /// - Throws: As ``Vault/wipe(_:reason:)``.
     func wipe(_ scope: WipeScope, reason: String, by core: VaultCore?) throws(CofferError) -> WipeReceipt {
         try run(scope, reason: reason, by: core).complete()
     }
 
-    /// Wipes `scope` like ``wipe(_:reason:by:)``, but also returns the receipt if anything is left. An error
-    /// thrown here came before anything was changed, except on a read-only disk.
+    /// Wipes `scope` like ``wipe(_:reason:by:)``, but returns the receipt even if anything is left. If this
+    /// throws, nothing was changed, except on a read-only disk.
     func run(_ scope: WipeScope, reason: String, by core: VaultCore?) throws(CofferError) -> WipeEnd {
         switch scope {
         case .tokens: return try wipeTokens(reason: reason, by: core)
@@ -110,7 +110,7 @@ struct VaultEraser {
             guard state.isAlive, home.belongsToThisVault(state) else { throw CofferError.wiped }
             _ = try home.openVault()
             guard try isDue() else {
-                throw CofferError(.orderReplayed, "The order was carried out before.")
+                throw CofferError(.orderReplayed, "The command was already carried out.")
             }
             let isResumed = state.phase == word
             if !isResumed { try writeTombstone(word, state.vaultID, reason: reason) }
@@ -135,7 +135,7 @@ struct VaultEraser {
             var findings = WipeFindings(unverified: Self.unverified)
             if let lock {
                 findings.noteUnverified(
-                    "what another process wrote in the meantime: the vault's lock", because: lock)
+                    "what another process that holds the vault's lock wrote in the meantime", because: lock)
             }
             let isResumed = target.state?.phase == .wiping || target.state?.phase == .wiped
             if !isResumed { try mark(target, reason: reason, &findings) }
@@ -145,7 +145,7 @@ struct VaultEraser {
         }
     }
 
-    /// Returns the traces of the vault, after checking that it may be wiped.
+    /// Returns the vault's traces, after checking that the vault may be wiped.
     private func target(of core: VaultCore?) throws(CofferError) -> WipeTarget {
         var target = WipeTarget(home)
         try check(target)
@@ -153,8 +153,8 @@ struct VaultEraser {
         return target
     }
 
-    /// Removes the keys of the vault and of its namespaces from memory and from the kernel keyring. Returns
-    /// the ids of the namespaces. Changes nothing on the disk.
+    /// Removes the keys for the vault and its namespaces from memory and from the kernel keyring. Returns the
+    /// namespaces' ids. Changes nothing on the disk.
     private func evict(_ ids: [VaultID]) -> [VaultID] {
         var findings = WipeFindings()
         let inside = namespaceNames(&findings).flatMap { name in
@@ -182,7 +182,7 @@ struct VaultEraser {
         }
     }
 
-    /// Writes the tombstone. If the disk is read-only, removes the keys in memory and in keyrings, and
+    /// Writes the tombstone. If the disk is read-only, removes the keys from memory and from keyrings, and
     /// throws. If the tombstone cannot be written for another reason, the wipe continues without it.
     private func mark(
         _ target: WipeTarget, reason: String, _ findings: inout WipeFindings
@@ -192,7 +192,7 @@ struct VaultEraser {
         } catch {
             guard error.code != .readOnly else { throw evictKeysOnReadOnlyDisk(target.ids, error) }
             findings.noteUnverified(
-                "that an interrupted wipe would have been finished: the tombstone", because: error)
+                "that an interrupted wipe would be finished, without a tombstone", because: error)
         }
     }
 
@@ -203,8 +203,8 @@ struct VaultEraser {
         try VaultStateFile(phase: word, vaultID: vaultID, cause: cause).writeOverAnything(in: home.directory)
     }
 
-    /// Removes the keys in memory and in keyrings if the disk is read-only. Afterwards, a vault whose device
-    /// key was in the Secret Service cannot be opened.
+    /// Removes the keys from memory and from keyrings because the disk is read-only; returns the error to
+    /// throw. Afterwards, a vault whose device key was in the Secret Service cannot be opened.
     private func evictKeysOnReadOnlyDisk(_ ids: [VaultID], _ error: CofferError) -> CofferError {
         for vaultID in ids {
             for core in VaultRegistry.of(vaultID) { core.close(.requested) }
@@ -217,11 +217,11 @@ struct VaultEraser {
         var findings = WipeFindings()
         removeViews(ids + evict([]), &findings)
         report(WipeProgress(.memory))
-        let remaining = (findings.failures + findings.unverified).map { " Perhaps left: \($0)." }
+        let remaining = (findings.failures + findings.unverified).map { " This may be left: \($0)." }
         return CofferError(
             error.code,
-            "The disk is read-only: the vault is still there. Its keys were removed from memory and from "
-                + "keyrings; wipe again when the disk is writable." + remaining.joined(),
+            "The disk is read-only, so the vault is still there. Its keys were removed from memory and "
+                + "from keyrings; wipe the vault again when the disk is writable." + remaining.joined(),
             systemError: error.systemError)
     }
 }

@@ -1,12 +1,12 @@
 import CofferBase
 
-/// The findings of a wipe so far. The wipe continues after failures and reports all of them at the end.
+/// A wipe's findings so far. The wipe continues after failures and reports all of them at the end.
 struct WipeFindings {
-    /// The number of removed items of each kind.
+    /// The number of removed items, by kind.
     var removed: [String: Int] = [:]
-    /// Items that cannot be proved to be gone.
+    /// The items that cannot be proved to be gone.
     var unverified: [String] = []
-    /// Items that are provably still there, and why.
+    /// The items that are provably still there, and why.
     private(set) var remaining: [(name: String, reason: CofferError)] = []
 
     /// Records that an item is provably still there.
@@ -14,7 +14,7 @@ struct WipeFindings {
         remaining.append((name, reason))
     }
 
-    /// Records a failed attempt that leaves no item that can be found.
+    /// Records a failure whose effect cannot be checked.
     mutating func noteUnverified(_ name: String, because reason: CofferError) {
         unverified.append("\(name) (\(reason.code.name): \(reason.message))")
     }
@@ -25,24 +25,24 @@ struct WipeFindings {
 
     var failures: [String] { remaining.map { "\($0.name): \($0.reason.message)" } }
 
-    /// The error of an incomplete wipe, with the code of the first failure; `nil` if nothing is left.
+    /// The error for an incomplete wipe, with the first failure's code; `nil` if nothing is left.
     var failure: CofferError? {
         guard let first = remaining.first else { return nil }
         return CofferError(
             first.reason.code,
             "Not everything could be erased. Still there: \(failures.joined(separator: " ")) Fix "
-                + "that and wipe again; everything else is gone.", remedy: first.reason.remedy,
+                + "the causes and wipe again; everything else is gone.", remedy: first.reason.remedy,
             systemError: first.reason.systemError)
     }
 }
 
-/// The end of a wipe: its receipt, and the error if anything is left.
+/// The result of a finished wipe: the receipt, and an error if anything is left.
 struct WipeEnd: Sendable {
     let receipt: WipeReceipt
     /// `nil` if everything is gone.
     let failure: CofferError?
 
-    /// Returns the receipt of a complete wipe; throws if anything is left.
+    /// Returns the receipt if the wipe is complete; throws if anything is left.
     func complete() throws(CofferError) -> WipeReceipt {
         if let failure { throw failure }
         return receipt

@@ -3,14 +3,14 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Erasure of the namespaces, which are separate vaults and are wiped with the vault that contains them. A
+/// Erases the namespaces, which are separate vaults and are wiped with the vault that contains them. A
 /// failure in one namespace does not stop the others.
 extension VaultEraser {
     /// The time to wait for a namespace's lock while other namespaces are still to be wiped.
     private static let shortDeadline = Duration.seconds(1)
 
-    /// Writes every namespace's tombstone, removes the namespace's keys from memory and destroys them on the
-    /// disk. Returns the vaults' ids by the names of their directories.
+    /// For each namespace, writes the tombstone, removes the keys from memory and destroys them on the disk.
+    /// Returns the vaults' ids, indexed by directory name.
     func destroyKeysOfNamespaces(
         reason: String, _ findings: inout WipeFindings
     ) -> [FilePath: [VaultID]] {
@@ -25,7 +25,7 @@ extension VaultEraser {
         return known
     }
 
-    /// Erases every namespace, and reports entries beside the namespaces that are not vaults.
+    /// Erases every namespace, and reports directories beside the namespaces that are not vaults.
     func wipeNamespaces(
         _ known: [FilePath: [VaultID]], reason: String, _ findings: inout WipeFindings
     ) {
@@ -55,20 +55,21 @@ extension VaultEraser {
         noteLinks(&findings)
     }
 
-    /// Reports links in the places of namespaces; links are never followed.
+    /// Reports links where namespaces are expected; links are never followed.
     private func noteLinks(_ findings: inout WipeFindings) {
         if (try? home.directory.status(of: VaultDirectory.usersName))?.kind == .symbolicLink {
             findings.note(
                 "the users' namespaces",
                 remainsBecause: CofferError(
-                    .refused, "\(home.path.pushing(VaultDirectory.usersName)) is a link: not changed."))
+                    .refused,
+                    "\(home.path.pushing(VaultDirectory.usersName)) is a link and was not changed."))
         }
         guard let users = try? home.directory.openClosed(VaultDirectory.usersName),
             let names = try? users.names()
         else { return }
         for name in names where (try? users.status(of: name))?.kind == .symbolicLink {
             findings.unverified.append(
-                "the target of \(VaultDirectory.usersName)/\(name): it is a link, which is not followed")
+                "the target of \(VaultDirectory.usersName)/\(name), a link that was not followed")
         }
     }
 
@@ -86,8 +87,8 @@ extension VaultEraser {
         }
     }
 
-    /// Returns the directory of a user's vault, for erasing it. If the state cannot be read, takes the
-    /// vault's id from other files.
+    /// Returns the directory that contains a user's vault, in order to erase it. If the state cannot be read,
+    /// takes the vault's id from other files.
     func namespace(of user: String) throws(CofferError) -> VaultDirectory {
         let own = VaultLocation(path: home.path, sessionBus: home.service.address)
         guard own.parentVault == nil else {
@@ -109,18 +110,18 @@ extension VaultEraser {
                 missing = CofferError(
                     .notInitialised,
                     "No user of that name has a vault in \(home.path): nothing was erased. Check the "
-                        + "spelling of the name.")
+                        + "spelling.")
             }
         }
         throw missing
     }
 
-    /// Reports a directory among the namespaces that shows no sign of a vault, unless it was already wiped:
-    /// its keys in the kernel keyring cannot be identified.
+    /// Reports a directory among the namespaces that shows no sign of a vault, unless it was already wiped,
+    /// because its keys in the kernel keyring cannot be identified.
     private func noteNonVault(_ name: String, _ findings: inout WipeFindings) {
         let target = WipeTarget(home)
         guard target.state?.phase != .wiped else { return }
-        let unknown = "it shows no vault, so its keys in the kernel keyring cannot be identified"
+        let unknown = "it shows no sign of a vault, so its keys in the kernel keyring are unknown"
         guard let status = try? home.directory.status(of: VaultDirectory.vaultName) else {
             return findings.unverified.append("\(name): \(unknown)")
         }

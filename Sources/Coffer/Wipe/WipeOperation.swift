@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
 
-/// A running wipe: its progress as a sequence, and the receipt at the end.
+/// A running wipe, which reports its progress as a sequence and provides a receipt at the end.
 ///
 /// The wipe continues even if no task listens, and cancellation does not stop it.
 ///
@@ -11,9 +11,9 @@ import CofferEngine
 /// let receipt = try await wipe.receipt
 /// ```
 public struct WipeOperation: AsyncSequence, Sendable {
-    /// The progress of the wipe.
+    /// The wipe's progress.
     public typealias Element = WipeProgress
-    /// The sequence never throws; ``receipt`` throws the error of the wipe.
+    /// The sequence never throws; ``receipt`` throws the wipe's error.
     public typealias Failure = Never
 
     private let progress: AsyncStream<WipeProgress>
@@ -37,13 +37,13 @@ public struct WipeOperation: AsyncSequence, Sendable {
         }
     }
 
-    /// The receipt at the end of the wipe. Throws if anything is provably left, or if the wipe failed.
+    /// The receipt, once the wipe has ended. Throws if anything is provably left or if the wipe failed.
     public var receipt: WipeReceipt {
         get async throws(CofferError) { try await result.value.get().complete() }
     }
 
-    /// The receipt, even of an incomplete wipe, which ``WipeReceipt/failures`` describes; `nil` if the wipe
-    /// failed before anything was changed.
+    /// The receipt, even if the wipe is incomplete, in which case ``WipeReceipt/failures`` lists what is
+    /// left; `nil` if the wipe failed before anything on the disk was changed.
     public var partialReceipt: WipeReceipt? {
         get async { try? await result.value.get().receipt }
     }

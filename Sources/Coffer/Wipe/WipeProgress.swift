@@ -1,16 +1,17 @@
-/// The progress of a wipe.
+/// A wipe's progress.
 public struct WipeProgress: Sendable, Equatable {
-    /// The steps of a wipe, in sequence. Each may be repeated; a missing item counts as removed.
+    /// A wipe's steps, in sequence. Each may be repeated; a missing item counts as removed.
     public enum Step: String, Sendable, CaseIterable {
         /// Writes the mark on the disk that makes the wipe irrevocable.
         case tombstone
-        /// Removes keys and tokens from the memory of this process and from the kernel keyring.
+        /// Removes keys and tokens from this process's memory and from the kernel keyring.
         case memory
         /// Destroys the keys that open everything else; after this step the rest is unreadable.
         case keys
         /// Removes view copies, files, tokens, databases and namespaces.
         case data
-        /// Removes items of the desktop keyring, checks that no key is left, and writes the receipt.
+        /// Removes the vault's items from the desktop keyring, checks that no key is left, and writes the
+        /// receipt.
         case proof
     }
 

@@ -1,18 +1,19 @@
 import CofferBase
 public import FoundationEssentials
 
-/// The result of a wipe, with everything that the wipe cannot prove.
+/// The result of a wipe, including everything that the wipe cannot prove.
 ///
 /// The erasure is cryptographic: the keys under this vault's control are destroyed, and the data encrypted
 /// under them is unreadable. In the terms of NIST SP 800-88 this is Clear, not Purge.
 public struct WipeReceipt: Sendable, Codable, Equatable {
-    /// The vault that was wiped; zeros if nothing in the vault directory revealed its id.
+    /// The vault that was wiped; all zeros if nothing in the vault directory revealed its id.
     public let vaultID: UUID
-    /// The part that was wiped: ``WipeScope/name``.
+    /// The scope that was wiped, as ``WipeScope/name``.
     public let scope: String
     /// The reason for the wipe.
     public let reason: String
-    /// SHA-256, in hexadecimal, of the signed command that was carried out; `nil` without a command.
+    /// The SHA-256 digest, in hexadecimal, of the signed command that was carried out; `nil` without a
+    /// command.
     public let orderDigest: String?
     /// The time at which the wipe began.
     public let started: Date
@@ -23,15 +24,15 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
     public let keysDestroyedAfterMilliseconds: Double?
     /// Whether this wipe completed an interrupted wipe.
     public let completesInterrupted: Bool
-    /// The number of items of each kind that were removed and verified to be gone: keys, viewCopies, files,
+    /// The number of items that were removed and verified to be gone, by kind: keys, viewCopies, files,
     /// tokenFiles, tokens, keyringItems, namespaces, others.
     public private(set) var removed: [String: Int]
-    /// Items that cannot be proved to be gone.
+    /// The items that cannot be proved to be gone.
     public private(set) var unverified: [String]
-    /// Items that are provably still there, and why; empty if the wipe is complete.
+    /// The items that are provably still there, and why; empty if the wipe is complete.
     public private(set) var failures: [String]
 
-    /// The keys of an encoded receipt, the same as in earlier releases.
+    /// The coding keys, which are the same as in earlier releases.
     private enum CodingKeys: String, CodingKey {
         case vaultID, scope, reason, orderDigest, started, finished, keysDestroyedAfterMilliseconds
         case completesInterrupted, removed
@@ -56,7 +57,7 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
         failures = findings.failures
     }
 
-    /// Decodes a receipt, even one of a release without `failures`.
+    /// Decodes a receipt, even one from a release without `failures`.
     public init(from decoder: any Decoder) throws {
         let fields = try decoder.container(keyedBy: CodingKeys.self)
         vaultID = try fields.decode(UUID.self, forKey: .vaultID)

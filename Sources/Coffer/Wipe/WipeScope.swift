@@ -2,13 +2,13 @@
 public enum WipeScope: Sendable, Hashable {
     /// Everything: the vault and every namespace in it.
     case all
-    /// The vault of one user and nothing else: see ``VaultLocation/namespace(of:)``.
+    /// One user's vault and nothing else: see ``VaultLocation/namespace(of:)``.
     case user(String)
-    /// The tokens of the vault, including pending and ephemeral ones. Files, databases with their keys and
-    /// the passcode stay.
+    /// The vault's tokens, including pending and ephemeral ones. Files, databases with their keys and the
+    /// passcode stay.
     case tokens
 
-    /// The scope's name without the user's, as in receipts: `all`, `user` or `tokens`.
+    /// The scope's name without the user's name, as it appears in receipts: `all`, `user` or `tokens`.
     public var name: String {
         switch self {
         case .all: "all"

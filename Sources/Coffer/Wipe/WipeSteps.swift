@@ -15,7 +15,7 @@ extension VaultEraser {
     /// The maximum number of times to empty the vault's directory while another process adds files.
     private static let tries = 4
 
-    /// The start of a wipe, by both clocks.
+    /// The time at which a wipe started, according to both clocks.
     struct Beginning {
         let wall: Duration
         let sinceBoot: Duration
@@ -62,8 +62,8 @@ extension VaultEraser {
         return WipeEnd(receipt: receipt, failure: findings.failure)
     }
 
-    /// Records in the state that the wipe is done. If anything is left, writes nothing, and the next opening
-    /// tries again. Returns the error if the state cannot be written.
+    /// Records in the state that the wipe is complete. If anything is left, writes nothing, and the next
+    /// opening tries again. Returns the error if the state cannot be written.
     private func finalMark(_ vaultID: VaultID, _ findings: WipeFindings) -> CofferError? {
         guard findings.remaining.isEmpty else { return nil }
         do throws(CofferError) {
@@ -74,7 +74,7 @@ extension VaultEraser {
         }
     }
 
-    /// Removes the keys from the memory of this process and from the kernel keyring.
+    /// Removes the keys from this process's memory and from the kernel keyring.
     func removeKeysFromMemory(of ids: [VaultID]) {
         for vaultID in ids {
             for core in VaultRegistry.of(vaultID) { core.destroyKeys() }
@@ -92,7 +92,7 @@ extension VaultEraser {
         for name in Self.keyFiles {
             let kind = (try? vault.directory.status(of: name))??.kind
             if kind == .symbolicLink {
-                findings.unverified.append("the target of \(name): it was a link, which is not followed")
+                findings.unverified.append("the target of \(name), a link that was not followed")
             }
             guard kind == .regular else { continue }
             keys.append(name)
@@ -130,7 +130,7 @@ extension VaultEraser {
     // MARK: Data
 
     /// Removes view copies under every root that this vault may have used. A later step removes the view
-    /// copies of `others`.
+    /// copies that belong to `others`.
     func removeViews(_ ids: [VaultID], _ findings: inout WipeFindings, others: [VaultID] = []) {
         let removal = ViewRemoval(of: ids, vault: openedVault(), others: others)
         findings.count("viewCopies", removal.count)
@@ -228,13 +228,13 @@ extension VaultEraser {
 
     // MARK: Proof
 
-    /// Checks that the keys are gone. Removes items in keyrings last, because the desktop keyring may not
-    /// answer; nothing can open these items any more.
+    /// Checks that the keys are gone. Removes keyring items last, because the desktop keyring may not answer;
+    /// by then nothing can open these items.
     private func prove(_ ids: [VaultID], _ findings: inout WipeFindings) {
         for vaultID in ids {
             if let note = removeItems(of: vaultID, &findings) { findings.unverified.append(note) }
             guard KernelKeyCache.isAnyLeft(vaultID: vaultID) else { continue }
-            let error = CofferError(.inputOutput, "The kernel still has a key of \(vaultID).")
+            let error = CofferError(.inputOutput, "The kernel keyring still has a key for \(vaultID).")
             findings.note("a key in the kernel keyring", remainsBecause: error)
         }
         guard ids.isEmpty else { return }
@@ -245,7 +245,7 @@ extension VaultEraser {
     /// Removes the vault's items from the Secret Service; returns a note if something remains there.
     private func removeItems(of vaultID: VaultID, _ findings: inout WipeFindings) -> String? {
         let remains = OrphanedSecretItems(home: home)
-        let next = "the next command on the vault tries again"
+        let next = "the next command that opens the vault tries again"
         do throws(CofferError) {
             guard try remains.isNoted(vaultID) else { return nil }
             let (count, remaining) = try remains.remove(vaultID, Deadline(SecretServiceClient.deadline))
@@ -265,9 +265,9 @@ extension VaultEraser {
     }
 
     static let unverified: [String] = [
-        "copies made before the wipe: backups, snapshots, images of the disk",
+        "copies made before the wipe: backups, snapshots and disk images",
         "old blocks kept by flash wear levelling or copy-on-write file systems",
         "swap and hibernation images",
-        "what was exported, or copied by other programs from view copies",
+        "exported data, and data that other programs copied from view copies",
     ]
 }

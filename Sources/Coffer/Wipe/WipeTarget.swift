@@ -4,21 +4,21 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// The traces of a vault in its directory, for a wipe that needs no readable file.
+/// The traces that a vault leaves in its directory, for a wipe that needs no readable file.
 ///
 /// The ids are unauthenticated hints. Use them only to remove items by name: keys in the kernel keyring and
 /// view copies.
 struct WipeTarget {
     /// The state, if it can be read.
     let state: VaultStateFile?
-    /// The reason why the state cannot be read; `nil` if it can be read or does not exist.
+    /// The error that prevents reading the state; `nil` if the state can be read or does not exist.
     let damage: CofferError?
-    /// The candidates for the vault's id, that of the state first.
+    /// The candidates for the vault's id, starting with the one in the state.
     private(set) var ids: [VaultID] = []
-    /// Those of ``ids`` that come from files with the right magic in the vault's directory.
+    /// The members of ``ids`` that come from files with the right magic in the vault's directory.
     private(set) var named: [VaultID] = []
-    /// Whether the directory contains a vault: a file in it begins with one of Coffer's magics. A name alone
-    /// is no evidence.
+    /// Whether the directory contains a vault: a file in it begins with one of Coffer's magics. A file name
+    /// alone is not evidence.
     private(set) var isVault: Bool
 
     private static let stateTrace = Trace(name: VaultStateFile.fileName, magic: FileMagic.state, idOffset: 16)
@@ -32,7 +32,8 @@ struct WipeTarget {
     /// The maximum number of containers to inspect.
     private static let maxContainerCount = 64
 
-    /// A file with its magic at one of several offsets, and the vault's id at an offset from the magic.
+    /// A file that has its magic at one of several offsets, and the vault's id at a fixed offset from the
+    /// magic.
     private struct Trace {
         let name: FilePath
         let magic: String
@@ -102,7 +103,7 @@ struct WipeTarget {
     func refusal(at path: FilePath) -> CofferError {
         CofferError(
             damage?.code ?? .notInitialised,
-            "No file in \(path) begins like one of a vault, so nothing was changed."
+            "No file in \(path) begins like a vault file, so nothing was changed."
                 + (damage.map { " \($0.message)" } ?? ""),
             remedy: .removeDirectory, systemError: damage?.systemError)
     }
@@ -139,7 +140,7 @@ struct WipeTarget {
 }
 
 extension VaultID {
-    /// The id in a receipt or a tombstone if the vault's id is unknown.
+    /// The id that receipts and tombstones contain if the vault's id is unknown.
     static let unknown = VaultID(uuid: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))
 
     /// Whether the id is a random UUID, as every vault's id is.

@@ -4,7 +4,7 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// Erasure of only the tokens.
+/// Erases only the tokens.
 extension VaultEraser {
     /// Runs all steps after the tombstone: removes the tokens and makes the vault active again. If the Secret
     /// Service does not answer, the tombstone stays and the next opening tries again.
@@ -37,7 +37,7 @@ extension VaultEraser {
         } catch {
             guard Self.isKeyringAway(error) else { throw error }
             findings.unverified.append(
-                "tokens in the Secret Service (\(error.code.name)): the next open tries again")
+                "tokens in the Secret Service (\(error.code.name)): the next opening tries again")
         }
         let receipt = WipeReceipt(
             vaultID: vaultID.uuid, scope: WipeScope.tokens.name, reason: reason,
@@ -55,7 +55,7 @@ extension VaultEraser {
         return receipt
     }
 
-    /// Erases every token except the keys of databases; returns the number of erased tokens.
+    /// Erases every token except database keys; returns the number of erased tokens.
     private func eraseTokens(
         of device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) -> Int {

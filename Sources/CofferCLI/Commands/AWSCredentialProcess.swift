@@ -9,17 +9,17 @@ import FoundationEssentials
 struct AWSCredentialProcess: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aws-credential-process",
-        abstract: "Print the keys of an AWS profile in the credential_process format.",
+        abstract: "Print an AWS profile's keys in the credential_process format.",
         discussion: """
             In ~/.aws/config, write: credential_process = coffer aws-credential-process NAME. Store the \
-            secret access key as a token of the service aws:NAME, with the access key id as the account. \
-            Store a session token under the same names with the kind other. Use coffer token put for both. \
-            Expired keys are not printed.
+            secret access key as a token for the service aws:NAME, with the access key id as the account. \
+            Store a session token under the same service and account with the kind other. Use coffer token \
+            put for both. Expired keys are not printed.
             """)
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The profile.")
+    @Argument(help: "The AWS profile's name.")
     var profile = "default"
 
     @Option(help: ArgumentHelp("The access key id, if the profile has several keys.", valueName: "id"))
@@ -30,7 +30,9 @@ struct AWSCredentialProcess: AsyncParsableCommand {
         let info = try await key(in: tokens)
         if info.isExpired(at: Date()) {
             throw CofferError(
-                .absent, "The keys of this profile expired at \(info.expires?.iso8601 ?? "some time").")
+                .absent,
+                "This profile's keys expired at \(info.expires?.iso8601 ?? "some time"). Store new ones with "
+                    + "coffer token put.")
         }
         guard let secret = try await tokens.get(info.id)?.token else { throw none }
         var members = [

@@ -1,14 +1,14 @@
 import ArgumentParser
 import CofferBase
 
-/// The root of the command line.
+/// The program's root command.
 struct CofferCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "coffer",
         abstract: "Protect keys, tokens and files on Linux.",
         discussion: """
             Commands read secrets from standard input or a descriptor, and write them to standard output \
-            only when asked for by name. Messages go to standard error.
+            only if you ask for them by name. Messages go to standard error.
 
             Exit codes: 0 ok, 1 other failure, 3 absent, 4 locked, 5 wrong passcode, 6 wiped, 7 corrupt or \
             not authentic, 8 keyring unavailable, 9 timed out, 10 conflict, 11 refused by policy, 12 not \
@@ -16,7 +16,7 @@ struct CofferCommand: AsyncParsableCommand {
             """,
         version: "coffer \(PackageVersion.current)", subcommands: subcommands)
 
-    /// All commands.
+    /// All top-level commands.
     private static let subcommands: [any ParsableCommand.Type] = [
         InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, WatchCommand.self,
         PasscodeCommand.self, TokenCommand.self, RunCommand.self, KeyringCommand.self, FileCommand.self,
@@ -29,15 +29,15 @@ struct CofferCommand: AsyncParsableCommand {
 }
 
 extension CofferCommand {
-    /// Reports whether these arguments call a command that removes keys. Such a command starts even under the
-    /// tightest limits.
+    /// Reports whether the arguments run a command that removes keys. Such a command starts even under the
+    /// tightest resource limits.
     static func isUrgent(_ arguments: [String]) -> Bool {
         let first = GlobalOptions.hoistGlobalOptions(arguments).first
         return first == LockCommand._commandName || first == WipeCommand._commandName
     }
 
-    /// Rejects an unknown command with a suggestion. The parser would call it an unexpected argument, and
-    /// answer a request for its help with the help of the parent command.
+    /// Rejects an unknown command with a suggestion. The parser would report an unexpected argument instead,
+    /// and would answer a request for its help with the parent command's help.
     private static func checkNames(_ arguments: [String]) throws {
         if arguments.first?.hasSameBytes(as: "help") == true {
             let words = arguments.dropFirst().filter { !$0.utf8.hasPrefix("-") }
@@ -47,7 +47,7 @@ extension CofferCommand {
         }
     }
 
-    /// Replaces `--version` before any command by the command of that name, which also prints JSON.
+    /// Replaces a leading `--version` with the `version` command, which can also print JSON.
     private static func replacingVersionOption(_ arguments: [String]) -> [String] {
         guard let first = arguments.first, first.hasSameBytes(as: "--version") else { return arguments }
         return [VersionCommand._commandName] + arguments.dropFirst()

@@ -7,14 +7,14 @@ import CofferDatabase
 struct DatabaseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "database",
-        abstract: "Query encrypted SQLite databases and convert between formats.",
+        abstract: "Query encrypted SQLite databases and convert them between formats.",
         discussion: """
             Formats: gcm1 is Coffer's own; sqlcipher4 is SQLCipher 4 with its defaults; sqlcipher3 is \
-            SQLCipher 3 with its defaults, read-only. Other settings of SQLCipher: --kdf-iterations, \
+            SQLCipher 3 with its defaults, read-only. For other SQLCipher settings, use --kdf-iterations, \
             --page-size, --salt-hex with --clear-header, or --profile.
 
-            The key of a database comes from a descriptor, and no vault is needed; or, with query --vault, a \
-            vault keeps the key. Programs open the databases of a vault with VaultDatabases.
+            A database's key comes from a descriptor, and no vault is needed; with query --vault, the vault \
+            stores the key instead. Programs open a vault's databases with VaultDatabases.
             """,
         subcommands: [
             DatabaseQuery.self, DatabaseConvert.self, DatabaseList.self, DatabaseRemove.self,
@@ -54,11 +54,11 @@ struct DatabaseList: AsyncParsableCommand {
 struct DatabaseRemove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Destroy one of the vault's own databases with its key. Needs no passcode.")
+        abstract: "Destroy one of the vault's own databases and its key. Needs no passcode.")
 
     @OptionGroup var global: GlobalOptions
 
-    @Option(help: ArgumentHelp("The database.", valueName: "name"))
+    @Option(help: ArgumentHelp("The database's name.", valueName: "name"))
     var vault: String
 
     @Flag(help: "Confirm: nothing can bring the database back.")
@@ -70,7 +70,8 @@ struct DatabaseRemove: AsyncParsableCommand {
         }
         let databases = VaultDatabases(try await VaultOpener.vault(global))
         guard try await databases.remove(vault) else {
-            throw CofferError(.absent, "The vault has no database \(vault.printable).")
+            throw CofferError(
+                .absent, "The vault has no database \(vault.printable). See coffer database list.")
         }
         if global.json { try Output.json(.object([("removed", .flag(true))])) }
     }

@@ -9,13 +9,13 @@ struct DatabaseConvert: ParsableCommand {
         commandName: "convert",
         abstract: "Copy a database into another format.",
         discussion: """
-            The source's rows stay as they are; a journal that a crash left beside it is \
-            recovered first. The target must not exist, and appears only when it is complete. The key \
-            applies to the encrypted one of the two; if both are encrypted, it applies to both unless you \
-            give a separate key for the target. SQLCipher's settings and --profile describe the source; \
-            the target has its format's defaults.
+            The source's rows do not change; if a crash left a journal beside the source, the command \
+            recovers it first. The target must not exist, and appears only when it is complete. The key is \
+            for whichever database is encrypted; if both are, it is for both unless you specify a separate \
+            key for the target. SQLCipher's settings and --profile describe the source; the target has its \
+            format's defaults.
 
-            This command does not open the databases of a vault and does not ask for a passcode.
+            This command does not open a vault's databases or ask for a passcode.
             """)
 
     @OptionGroup var global: NoVaultOptions
@@ -26,7 +26,9 @@ struct DatabaseConvert: ParsableCommand {
     @Argument(help: "The file to create.", completion: .file())
     var target: String
 
-    @Option(help: ArgumentHelp("The source's format, or plain; or see --profile.", valueName: "codec"))
+    @Option(
+        help: ArgumentHelp(
+            "The source's format, or plain; for known settings, use --profile.", valueName: "codec"))
     var from: Format?
 
     @Option(help: ArgumentHelp("The target's format, or plain.", valueName: "codec"))
@@ -40,7 +42,7 @@ struct DatabaseConvert: ParsableCommand {
     @Option(help: ArgumentHelp("The target's passphrase, on this descriptor.", valueName: "n"))
     var newPassphraseFd: Int32?
 
-    /// A database format, or `none` for a plain database.
+    /// A database format, or `plain` for an unencrypted database.
     enum Format: ExpressibleByArgument {
         case plain
         case encrypted(DatabaseFormat)
@@ -65,7 +67,7 @@ struct DatabaseConvert: ParsableCommand {
         static var allValueStrings: [String] { ["plain"] + DatabaseFormat.allCases.map(\.rawValue) }
     }
 
-    /// Converts the database. If a signal asks this process to end, removes the unfinished target first.
+    /// Converts the database. On a termination signal, removes the unfinished target before the process ends.
     func run() throws(CofferError) {
         let signals = TerminationSignals.install(cancellingWork: true)
         let result: Result<Void, CofferError>
@@ -92,10 +94,13 @@ struct DatabaseConvert: ParsableCommand {
         switch from {
         case .plain:
             guard case .encrypted(let format) = to else {
-                throw CofferError(.invalidInput, "Nothing to do: both databases are plain.")
+                throw CofferError(
+                    .invalidInput,
+                    "Nothing to convert: both databases are plain. To encrypt the source, specify another "
+                        + "format with --to.")
             }
             guard !keys.describesDatabase else {
-                throw CofferError(.invalidInput, "A plain database has no settings of SQLCipher.")
+                throw CofferError(.invalidInput, "A plain database has no SQLCipher settings: omit them.")
             }
             return try EncryptedDatabase.encrypt(source, to: target, key: encryptionKey(format))
         case .encrypted(let format): old = format
@@ -104,7 +109,9 @@ struct DatabaseConvert: ParsableCommand {
         switch to {
         case .plain:
             guard newKeyHexFd == nil, newPassphraseFd == nil else {
-                throw CofferError(.invalidInput, "A plain target has no key.")
+                throw CofferError(
+                    .invalidInput,
+                    "A plain target has no key: omit --new-key-hex-fd and --new-passphrase-fd.")
             }
             try EncryptedDatabase.exportPlain(source, key: keys.key(old, at: source), to: target)
         case .encrypted(let new):
@@ -119,7 +126,8 @@ struct DatabaseConvert: ParsableCommand {
         }
     }
 
-    /// Returns the target's own key if it was given, otherwise the key for both databases.
+    /// Returns the target's separate key if one was given, otherwise the key from `--key-hex-fd` or
+    /// `--passphrase-fd`.
     private func encryptionKey(_ format: DatabaseFormat) throws(CofferError) -> DatabaseKey {
         if let own = try newKey(format) { return own }
         return try keys.newKey(format)
@@ -131,7 +139,8 @@ struct DatabaseConvert: ParsableCommand {
         case (let number?, nil): return try DatabaseKeyOptions.rawKey(on: number, format)
         case (nil, let number?): return try DatabaseKeyOptions.passphrase(on: number, format)
         default:
-            throw CofferError(.invalidInput, "Specify one of --new-key-hex-fd and --new-passphrase-fd.")
+            throw CofferError(
+                .invalidInput, "Specify only one of --new-key-hex-fd and --new-passphrase-fd.")
         }
     }
 }

@@ -13,9 +13,9 @@ struct DatabaseQuery: AsyncParsableCommand {
         abstract: "Run SQL on an encrypted database.",
         discussion: """
             Rows are printed with tabs between the columns and no headers; with --json, as a list of \
-            objects. Blobs print in hexadecimal, and NULL prints as nothing. In a text, \\t stands for a \
-            tab, \\n and \\r for line endings, \\\\ for a backslash, and \\u with four digits for another \
-            control character. A wrong key ends with 7.
+            objects. Blobs are printed in hexadecimal, and NULL as an empty field. In text, \\t stands for a \
+            tab, \\n and \\r for line endings, \\\\ for a backslash, and \\u with four digits for any other \
+            control character. With a wrong key, the command ends with 7.
 
             Every user of the machine can see a command's arguments. Put statements with secrets into a file \
             or on standard input, or write ? for the secret and name a descriptor with --bind-fd.
@@ -25,9 +25,9 @@ struct DatabaseQuery: AsyncParsableCommand {
             The statements run in order. If one fails, the effects of the earlier ones stay unless they are \
             in a transaction. If another connection holds the database, the command waits up to ten seconds.
 
-            With --vault, the database is one of the vault, which keeps its key; it has no path, codec or \
-            key, and the vault must be unlocked or its passcode given. Otherwise this command needs no vault \
-            and does not ask for a passcode.
+            With --vault, the command opens one of the vault's own databases, whose key the vault stores: \
+            omit the path, --codec and the key options. The vault must be unlocked, or you must supply its \
+            passcode. Without --vault, the command needs no vault and does not ask for a passcode.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -38,7 +38,7 @@ struct DatabaseQuery: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The format: gcm1, sqlcipher4 or sqlcipher3.", valueName: "codec"))
     var codec: DatabaseFormat?
 
-    @Option(help: ArgumentHelp("Open the vault's own database of this name.", valueName: "name"))
+    @Option(help: ArgumentHelp("Open the vault's own database with this name.", valueName: "name"))
     var vault: String?
 
     @Option(
@@ -58,7 +58,7 @@ struct DatabaseQuery: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Bind the first line of this descriptor to a ? of the statements. Repeat for each ?, in order.",
+            "Bind the first line of this descriptor to a ? in the statements. Repeat for each ?, in order.",
             valueName: "n"))
     var bindFd: [Int32] = []
 
@@ -75,11 +75,12 @@ struct DatabaseQuery: AsyncParsableCommand {
         guard codec == nil, !keys.isGiven, !keys.describesDatabase else {
             throw CofferError(
                 .invalidInput,
-                "The vault has the key of its database: omit --codec, --key-hex-fd, --passphrase-fd and "
+                "The vault stores the database's key: omit --codec, --key-hex-fd, --passphrase-fd and "
                     + "SQLCipher's settings.")
         }
         guard sql == nil else {
-            throw CofferError(.invalidInput, "A database of the vault has no path: specify only statements.")
+            throw CofferError(
+                .invalidInput, "A database in the vault has no path: specify only the statements.")
         }
         let arguments = try boundValues()
         let text = try checked(statements(path))
@@ -93,7 +94,8 @@ struct DatabaseQuery: AsyncParsableCommand {
         let file = try FilePathArgument.path(path)
         guard codec != nil || keys.profile != nil && !create else {
             throw CofferError(
-                .invalidInput, "Specify the format with --codec, or of an existing database with --profile.")
+                .invalidInput,
+                "Specify the format with --codec or, for an existing database, the settings with --profile.")
         }
         try requireDatabase(at: file)
         let key = try keys.key(codec, at: file)
@@ -137,13 +139,13 @@ struct DatabaseQuery: AsyncParsableCommand {
         return configuration
     }
 
-    /// Requires a value for every placeholder. Checked before anything runs: the effects of earlier
-    /// statements would stay.
+    /// Returns the statements if there is a value for every placeholder. This is checked before any statement
+    /// runs, because the effects of earlier statements would remain.
     private func checked(_ sql: String) throws(CofferError) -> String {
         guard SQLPlaceholders.count(sql) == bindFd.count else {
             throw CofferError(
                 .invalidInput,
-                "The statements must have one plain ? for each --bind-fd, and no named or numbered ones. "
+                "The statements must have one plain ? for each --bind-fd, and no others. "
                     + "Nothing was run.")
         }
         return sql
@@ -181,7 +183,8 @@ struct DatabaseQuery: AsyncParsableCommand {
     private func explained(_ error: CofferError, _ codec: DatabaseFormat) -> CofferError {
         guard error.code == .readOnly, codec == .sqlcipher3 else { return error }
         return CofferError(
-            .readOnly, "\(error.message) The format \(codec.rawValue) is read-only. Convert the database.",
+            .readOnly,
+            "\(error.message) The format \(codec.rawValue) is read-only. Convert the database first.",
             remedy: error.remedy)
     }
 
@@ -194,7 +197,7 @@ struct DatabaseQuery: AsyncParsableCommand {
         } catch {
             guard create, isReadOnly, error.code == .absent else { throw error }
             throw CofferError(
-                .refused, "sqlcipher3 is read-only. Create the database in gcm1 or sqlcipher4.")
+                .refused, "sqlcipher3 is read-only. Create the database with the codec gcm1 or sqlcipher4.")
         }
     }
 
@@ -236,5 +239,5 @@ struct DatabaseQuery: AsyncParsableCommand {
     }
 }
 
-/// Lets an argument name a format.
+/// Lets a command-line argument name a database format.
 extension DatabaseFormat: ExpressibleByArgument {}

@@ -8,12 +8,12 @@ import CofferEngine
 struct DockerCredential: AsyncParsableCommand {
     static let name = "docker-credential"
     static let configuration = CommandConfiguration(
-        commandName: name, abstract: "Credential helper for Docker: stores the passwords of registries.",
+        commandName: name, abstract: "Credential helper for Docker: stores registry passwords.",
         discussion: """
-            Link this program as docker-credential-coffer into a directory of PATH and put "credsStore": \
+            Link this program as docker-credential-coffer into a directory in PATH and put "credsStore": \
             "coffer" into Docker's config.json. The action is list, get, store, erase or version. As Docker \
             requires, errors go to standard output and the command ends with 1. Passwords are stored as \
-            tokens of the service docker:URL. Unlock the vault first.
+            tokens for the service docker:URL. Unlock the vault first.
             """)
 
     private static let prefix = "docker:"
@@ -58,8 +58,8 @@ struct DockerCredential: AsyncParsableCommand {
         try Output.bytes(line.span)
     }
 
-    /// Stores the credential on standard input. Docker has one user for each registry, so the entries of
-    /// other users are removed.
+    /// Stores the credential from standard input. Docker has one user per registry, so other users' entries
+    /// are removed.
     private func store() async throws(CofferError) {
         let input = try SecretInput.all(from: Descriptor.standardInput(), limit: 4 * Token.maxByteCount)
         let members = try SecretJSON.members(of: input.span)
@@ -99,11 +99,11 @@ struct DockerCredential: AsyncParsableCommand {
         try await tokens.readable().filter { isOurs($0) && Self.url($0).hasSameBytes(as: url) }
     }
 
-    /// Reads the registry from standard input, without surrounding white space.
+    /// Reads the registry's URL from standard input, without surrounding white space.
     private static func serverURL() throws(CofferError) -> String {
         let input = try SecretInput.all(from: Descriptor.standardInput(), limit: maxURLLength)
         guard let text = String(validating: input.span.copied(), as: UTF8.self) else {
-            throw CofferError(.invalidInput, "The server URL is not UTF-8.")
+            throw CofferError(.invalidInput, "The server URL must be UTF-8.")
         }
         // Trim by scalars: a combining mark after a space belongs to the URL, not to the space.
         let scalars = text.unicodeScalars.drop { $0.properties.isWhitespace }

@@ -7,26 +7,27 @@ import CofferDatabase
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Report what protects this host and this vault, and how to fix what does not.",
+        abstract: "Report how this host and this vault are protected, and how to close gaps.",
         discussion: """
             ok: the protection works. advisory: it helps, but an attacker with the files or the account can \
             get around it. missing: it is absent or damaged. unknown: it could not be checked. Needs no \
             passcode.
 
-            Exits with 0 whatever it finds. Only if a vault exists and cannot be opened, the command checks \
-            the host alone, and the exit code gives the reason.
+            Exits with 0 whatever it finds, with one exception: if a vault exists and something other than \
+            its keyring prevents opening it, the command checks only the host and exits with that error's \
+            code.
             """)
 
     @OptionGroup var global: GlobalOptions
 
-    /// The findings.
+    /// The findings to print.
     private struct Report {
         var checks: [SecurityCheck]
         var sources: [LockTriggerStatus] = []
         var classes: [ProtectionClass: [ClassAssurance]] = [:]
         var strength: PasscodeStrength?
-        /// The error if the vault exists but could not be opened. In that case nothing else of the vault was
-        /// checked.
+        /// The error that prevented opening the vault, unless `ignoredCodes` contains its code. In that case,
+        /// only the host was checked.
         var failure: CofferError?
     }
 
@@ -60,8 +61,8 @@ struct DoctorCommand: AsyncParsableCommand {
         finding + (remedy.map { " " + $0.sentence } ?? "")
     }
 
-    /// The errors after which the host is still checked: there is no vault, or its keyring does not return
-    /// the key.
+    /// The errors that do not affect the exit code: there is no vault, or its keyring does not return the
+    /// key.
     private static let ignoredCodes: Set<CofferError.Code> = [
         .notInitialised, .wiped, .keyringUnavailable, .noSessionBus, .noSecretService, .noDefaultCollection,
         .keyringLocked, .noPrompter, .promptDismissed, .timedOut, .interrupted,
@@ -76,9 +77,9 @@ struct DoctorCommand: AsyncParsableCommand {
         let milliseconds = Int((strength.secondsPerGuess * 1000).rounded(.up))
         try line(
             "advisory", "guessing",
-            "With a copy of all files, one guess takes \(milliseconds) ms on one core of this machine, "
-                + "measured now, with no limit on guesses. The policy asks for \(strength.requirement). "
-                + "Trying all:")
+            "An attacker with a copy of all files needs \(milliseconds) ms for each guess on one core of "
+                + "this machine, as just measured, and can make any number of guesses. The policy requires "
+                + "\(strength.requirement). Time to try all passcodes:")
         for estimate in strength.estimates {
             try Output.line(
                 String(repeating: " ", count: 10) + "\(estimate.passcodes): \(estimate.time)")
@@ -123,8 +124,8 @@ struct DoctorCommand: AsyncParsableCommand {
         return report
     }
 
-    /// Collects the parts of the report that are not checks. A part that fails becomes a check that could not
-    /// be made.
+    /// Collects the remaining parts of the report. If a part fails, reports it as a check that could not be
+    /// made.
     private func inspect(_ vault: Vault, _ report: inout Report) async {
         do throws(CofferError) {
             report.sources = try await vault.lockTriggers()
@@ -163,7 +164,7 @@ extension PasscodeStrength {
 }
 
 extension PasscodeStrength.Estimate {
-    /// The estimated time, in the largest unit of which it is at least one.
+    /// The estimated time, in the largest unit in which it is at least 1.
     fileprivate var time: String {
         let units = [("year", 31_557_600.0), ("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0)]
         for (name, length) in units where seconds >= length {

@@ -28,10 +28,10 @@ extension CofferError.Code {
     }
 }
 
-/// Reports the failure of a command.
+/// Reports a command's failure.
 enum Failure {
-    /// The JSON document that reports a lack of memory, before and after its message. It is static because no
-    /// memory may be left to build it.
+    /// The parts before and after the message in the JSON document for an out-of-memory error. They are
+    /// static strings because there may be no memory left to build them.
     static let noMemoryDocument: (before: StaticString, after: StaticString) = (
         "{\"error\":{\"code\":\"outOfMemory\",\"message\":\"", "\"}}\n"
     )

@@ -10,17 +10,17 @@ struct ExportCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Write the tokens that may leave this device to a file, encrypted with a passphrase.",
         discussion: """
-            Exports the tokens of the classes whenUnlocked and afterFirstUnlock. All other tokens stay, and \
-            the command prints their number. The passphrase has at least 12 bytes and is the file's only \
-            protection against anyone who obtains it, for good: choose a long random one. The command does \
-            not replace an existing file. Files of the vault are not included: see coffer file export. \
-            Damaged tokens are left out, and the command ends with 7.
+            Exports the tokens in the classes whenUnlocked and afterFirstUnlock. All other tokens stay on \
+            this device, and the command prints their number. The passphrase must have at least 12 bytes. It \
+            is the only protection against anyone who ever obtains the file, so choose a long random one. \
+            The command does not replace an existing file. The vault's files are not included: see coffer \
+            file export. Damaged tokens are left out, and the command ends with 7.
             """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var passphrase: ExportPassphrase
 
-    @Argument(help: "The new file.")
+    @Argument(help: "The file to create.")
     var file: String
 
     func run() async throws {
@@ -50,25 +50,25 @@ struct ExportCommand: AsyncParsableCommand {
     }
 }
 
-/// Options for the passphrase of an export.
+/// Options for an export's passphrase.
 struct ExportPassphrase: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Read the export's passphrase from the first line of this descriptor.", valueName: "n"))
     var passphraseFd: Int32?
 
-    /// Reads the passphrase of an existing export.
+    /// Reads an existing export's passphrase.
     func current() throws(CofferError) -> Passcode {
         try Passcode(
             PasscodeInput.readRequired(
-                passphraseFd, prompt: "Passphrase of the export: ", option: "--passphrase-fd"))
+                passphraseFd, prompt: "Export passphrase: ", option: "--passphrase-fd"))
     }
 
     /// Reads a new passphrase. On a terminal, the user types it twice.
     func new() throws(CofferError) -> Passcode {
         guard passphraseFd == nil, try Descriptor.standardInput().isTerminal else { return try current() }
         return try TypedTwice.read(
-            "Passphrase of the export: ", confirmation: "Confirm passphrase: ", noun: "passphrases"
+            "New export passphrase: ", confirmation: "Confirm passphrase: ", noun: "passphrases"
         ) { _ in }
     }
 }

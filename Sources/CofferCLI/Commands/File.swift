@@ -9,10 +9,10 @@ struct FileCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "file", abstract: "Store files with two layers of encryption.",
         discussion: """
-            Commands take a stored file by its name, its id, or the first four or more characters of its id. \
-            If that fits several files, the command does nothing, lists their ids and ends with 10. A whole \
-            id always means the file of that id; ./NAME always means a name, such as ./- for a file that is \
-            called -.
+            Specify a stored file by its name, its id, or the first four or more characters of its id. If \
+            that matches several files, the command does nothing, lists their ids and ends with 10. A \
+            complete id always means the file with that id; ./NAME always means a name, such as ./- for a \
+            file named -.
             """,
         subcommands: [
             FileAdd.self, FileList.self, FileCat.self, FileExport.self, FileRename.self, FileVerify.self,
@@ -24,7 +24,7 @@ struct FileCommand: ParsableCommand {
 /// `coffer file list`
 struct FileList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List ids, names, lengths and dates of the files.",
+        commandName: "list", abstract: "List the files with their ids, names, lengths and dates.",
         discussion: """
             A file whose container was deleted by another program is listed as missing. If a file is \
             missing, or the index is damaged or incomplete, the command reports it and ends with 7.
@@ -55,12 +55,12 @@ struct FileList: AsyncParsableCommand {
         let unlisted = listing.unlisted.map(\.description).joined(separator: ", ")
         if listing.isIndexDamaged {
             complaints.append(
-                "The index of files is damaged. " + CofferError.Remedy.reindexFiles.sentence
+                "The file index is damaged. " + CofferError.Remedy.reindexFiles.sentence
                     + (unlisted.isEmpty ? "" : " Not listed: \(unlisted)."))
         } else if listing.isIndexBehind {
             complaints.append(
-                "The index of files does not list every container: it is damaged or older than they are, or "
-                    + "another program put them there. "
+                "The file index does not list every container: it is damaged or out of date, or another "
+                    + "program put containers there. "
                     + CofferError.Remedy.verifyAndReindexFiles.sentence + " Not listed: \(unlisted).")
         }
         return complaints

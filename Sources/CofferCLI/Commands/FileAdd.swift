@@ -10,22 +10,23 @@ struct FileAdd: AsyncParsableCommand {
         commandName: "add", abstract: "Seal copies of files and print their ids.",
         discussion: """
             The ids are printed in the order of the arguments, each once its file is safely stored. If a \
-            file cannot be added, the command stops there; what it added before stays.
+            file cannot be added, the command stops; the files that it has already added stay.
 
-            --recursive adds every regular file in a directory under the file's own name; the names of the \
-            directories are not stored. Links and special files in it are named and left out. A directory \
-            without --recursive is refused, because one that was meant as a file could hold very much.
+            --recursive adds every regular file in a directory and its subdirectories under the file's own \
+            name; directory names are not stored. Links and special files are reported and left out. Without \
+            --recursive, a directory is refused, because one specified by mistake could contain a great \
+            deal.
 
-            - is standard input, which needs --name, as does a pipe. It is sealed as it arrives, and no \
-            plaintext is written to the disk. A program that fails while it writes looks like one that has \
-            written everything. Check its exit code, as bash does with set -o pipefail.
+            - stands for standard input, which requires --name, as does a pipe. The input is sealed as it \
+            arrives, and no plaintext is written to disk. A program that fails while writing looks like one \
+            that has written everything, so check its exit code, as bash does with set -o pipefail.
 
-            If a signal such as Ctrl-C ends the command, it first removes what is not complete. After kill \
-            -9, file list does, as does any command that adds or removes a file or looks for a name.
+            If a signal such as Ctrl-C ends the command, it first removes any incomplete file. After kill \
+            -9, file list does so, as does any command that adds or removes a file or looks one up by name.
 
-            --remove-original renames the original to NAME.removing-… before it removes it. If this command \
-            is killed in between, the original stays under that name, unencrypted, and the next \
-            --remove-original in that directory reports it. Other names of the file (hard links) stay; the \
+            --remove-original renames the original to NAME.removing-… before removing it. If this command is \
+            killed in between, the original remains under that name, unencrypted, and the next \
+            --remove-original in that directory reports it. Other names of the file (hard links) remain; the \
             command reports them too.
             """)
 
@@ -44,17 +45,17 @@ struct FileAdd: AsyncParsableCommand {
 
     @Option(
         name: .customLong("class"),
-        help: "When it can be read, and whether it may be exported.")
+        help: "When the file can be read, and whether it may be exported.")
     var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
 
     @Flag(
         help: "Remove the original once the sealed copy is safe. Its blocks may stay readable on the medium.")
     var removeOriginal = false
 
-    @Option(help: "The cipher of the outer layer: chacha20-poly1305, or aes-256-gcm where FIPS rules apply.")
+    @Option(help: "The outer layer's cipher: chacha20-poly1305, or aes-256-gcm where FIPS rules apply.")
     var outerCipher = OuterCipherArgument.chaCha20Poly1305
 
-    @Option(help: "Bind this text, which is not stored, into the file. Reading requires the same text.")
+    @Option(help: "Bind this text to the file without storing it. Reading the file requires the same text.")
     var context: String?
 
     @Flag(help: "Add the file even if the vault is now on a removable medium or a network file system.")
@@ -86,7 +87,7 @@ struct FileAdd: AsyncParsableCommand {
 
     private static func component(_ text: String) throws(CofferError) -> FilePath.Component {
         guard let name = FileNameBytes.component(ProgramArguments.bytes(text)) else {
-            throw CofferError(.invalidInput, "--name takes the name of a file, without a slash.")
+            throw CofferError(.invalidInput, "--name takes a file name without a slash.")
         }
         return name
     }
@@ -95,13 +96,13 @@ struct FileAdd: AsyncParsableCommand {
         guard removeOriginal else { return }
         for source in inputs.sources {
             guard case .file = source else {
-                throw CofferError(.invalidInput, "--remove-original works only for files.")
+                throw CofferError(.invalidInput, "--remove-original works only for regular files.")
             }
         }
     }
 
-    /// Adds one file after the other. If a signal asks this process to end, rolls the unfinished addition
-    /// back first.
+    /// Adds the files one after another. On a termination signal, rolls back the unfinished addition before
+    /// the process ends.
     private func addAll(
         _ sources: [FileInputs.Source], _ name: FilePath.Component?, to vault: Vault
     ) async throws -> [(source: FileInputs.Source, id: FileID)] {
@@ -173,7 +174,7 @@ struct FileAdd: AsyncParsableCommand {
             allowingExternalMedia: allowExternal, progress: ProgressBar("sealing").report)
         if links > 1 {
             Output.message(
-                "coffer: \(path.string.printable) is removed, but the file has "
+                "coffer: \(path.string.printable) was removed, but the file has "
                     + "\(Plural.of(Int(links) - 1, "other name")) "
                     + "(hard links), which still hold its content unencrypted.")
         }

@@ -16,7 +16,7 @@ struct FileCat: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
     @OptionGroup var file: FileArgument
 
-    @Option(help: ArgumentHelp("Only these bytes, first to last.", valueName: "A-B"))
+    @Option(help: ArgumentHelp("Write only these bytes, first to last.", valueName: "A-B"))
     var range: String?
 
     func run() async throws {

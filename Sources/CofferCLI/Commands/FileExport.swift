@@ -10,11 +10,11 @@ struct FileExport: AsyncParsableCommand {
         commandName: "export",
         abstract: "Write the decrypted content to a new file, or to standard output.",
         discussion: """
-            The destination is the path of the new file, a directory, in which the new file gets the stored \
-            name, or - for standard output. A file appears complete or not at all, and only this user can \
-            read it. An existing one is replaced only with --replace.
+            The destination is the new file's path, a directory, in which the new file gets the stored name, \
+            or - for standard output. The file appears complete or not at all, and only this user can read \
+            it. An existing file is replaced only with --replace.
 
-            On standard output every chunk is authenticated before it is written. If the command fails \
+            On standard output, every chunk is authenticated before it is written. If the command fails \
             midway, discard its output.
             """)
 
@@ -66,7 +66,7 @@ struct FileExport: AsyncParsableCommand {
         }
     }
 
-    /// Returns the path of the new file.
+    /// Returns the new file's path.
     private func target(
         _ path: FilePath, _ id: FileID, _ vault: Vault
     ) async throws(CofferError) -> FilePath {

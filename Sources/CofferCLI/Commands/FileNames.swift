@@ -3,11 +3,11 @@ import Coffer
 import CofferBase
 import CofferEngine
 
-/// `coffer file names`, which the shells' completion runs.
+/// `coffer file names`, which shell completion runs.
 struct FileNames: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "names", abstract: "Print words that specify the stored files, for completion.",
-        discussion: "Never asks for a passcode: while the vault is locked, there are none.",
+        commandName: "names", abstract: "Print the words that shell completion offers for stored files.",
+        discussion: "Never asks for a passcode, so it fails while the vault is locked.",
         shouldDisplay: false)
 
     @OptionGroup var global: GlobalOptions

@@ -9,8 +9,8 @@ struct FileRename: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rename", abstract: "Give a file another name.",
         discussion: """
-            The content is not touched, and the id stays the same. Several files may have one name; each of \
-            them can then be specified only by its id.
+            The content does not change, and the id stays the same. Several files may have the same name, \
+            but each of them can then be specified only by its id.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -22,7 +22,7 @@ struct FileRename: AsyncParsableCommand {
     func run() async throws {
         let reference = try file.reference()
         guard let new = FileNameBytes.component(ProgramArguments.bytes(name)) else {
-            throw CofferError(.invalidInput, "A new name is the name of a file, without a slash.")
+            throw CofferError(.invalidInput, "The new name must be a file name without a slash.")
         }
         let vault = try await VaultOpener.unlocked(global)
         let id = try await reference.id(in: vault)

@@ -8,11 +8,10 @@ struct FileRewrap: AsyncParsableCommand {
         commandName: "rewrap",
         abstract: "Rewrap the keys of one file, or replace the keys of all files.",
         discussion: """
-            With a file, the command wraps its keys again under the current keys. Without one, \
-            it creates new keys, wraps the keys of every file under them and destroys the old ones. A copy \
-            of a container made before, including that of a removed file, can then no longer be opened with \
-            any remaining key. File contents are not encrypted again. The next call continues an interrupted \
-            one.
+            With a file, the command wraps that file's keys again under the current keys. Without one, it \
+            creates new keys, wraps every file's keys under them and destroys the old ones. After that, no \
+            remaining key opens a container copy made earlier, not even a removed file's. File contents are \
+            not encrypted again. If the command is interrupted, the next run continues it.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -7,7 +7,7 @@ struct FileVerify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check that every byte of a file is authentic.",
         discussion: """
-            With --all, checks every file, and that the containers match the index. The command names \
+            With --all, checks every file and checks that the containers match the index. The command names \
             containers that the index does not list, and files whose containers are missing. It removes \
             neither.
             """)
@@ -25,7 +25,7 @@ struct FileVerify: AsyncParsableCommand {
 
     func run() async throws {
         guard (file == nil) == all else {
-            throw CofferError(.invalidInput, "Specify a file, or --all.")
+            throw CofferError(.invalidInput, "Specify either a file or --all.")
         }
         let reference = try file.map { text throws(CofferError) in try FileReference(text) }
         let vault = try await VaultOpener.unlocked(global)
@@ -69,7 +69,7 @@ struct FileVerify: AsyncParsableCommand {
         }
         if !report.orphans.isEmpty {
             remedies.append(
-                "The index is older than the files that it does not list, or another program put them there. "
+                "The index is older than the files it does not list, or another program put them there. "
                     + CofferError.Remedy.reindexFiles.sentence)
         }
         if !report.missing.isEmpty {
@@ -84,8 +84,8 @@ struct FileReindex: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reindex", abstract: "Rebuild the index from the existing containers.",
         discussion: """
-            Use this if the index is damaged or does not list every container. Every existing container of \
-            this vault is in the index afterwards, including an old copy that another program put back.
+            Use this if the index is damaged or does not list every container. Afterwards, the index lists \
+            every existing container of this vault, including an old copy that another program put back.
             """)
 
     @OptionGroup var global: GlobalOptions

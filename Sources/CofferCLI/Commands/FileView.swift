@@ -10,21 +10,21 @@ struct FileView: AsyncParsableCommand {
         commandName: "view",
         abstract: "Run a command on a temporary decrypted copy, which is removed when the command ends.",
         discussion: """
-            The copy is held in memory under the original name, read-only and accessible to this user alone. \
-            {} in the command stands for its path, also inside an argument, as in --file={}; without {}, \
-            the path is appended. Pass the path to a shell as an argument of its own, as in sh -c \
-            'cat "$1"' sh {}; inside of code, a name with special characters is refused. The exit code is \
-            the command's own, or 9 if --timeout ended it. A signal that would end this command is passed \
-            on to the one it runs, and the copy is removed as usual. With --json, the command's standard \
-            output goes to standard error, and the document has its exitCode. The copy is also removed if \
-            the screen locks or the machine sleeps. If this command is killed, the copy stays until the \
-            viewing command has ended too; file prune-views then removes it.
+            The copy is kept in memory under the original name, read-only and accessible to this user alone. \
+            In the command, {} stands for the copy's path, even inside an argument, as in --file={}; without \
+            {}, the path is appended. Pass the path to a shell as a separate argument, as in sh -c 'cat \
+            "$1"' sh {}; inside shell code, a name with special characters is refused. The exit code is the \
+            command's own, or 9 if --timeout ended it. A signal that would end this program is passed on to \
+            the command, and the copy is removed as usual. With --json, the command's standard output goes \
+            to standard error, and the JSON document contains its exitCode. The copy is also removed if the \
+            screen locks or the machine sleeps. If this program is killed, the copy stays until the command \
+            that it runs has ended too; file prune-views then removes it.
 
             With --writable, if the command ends with 0, its changes are sealed as the file's new content, \
-            completely or not at all. This also works for editors that save by writing a new file of the \
+            completely or not at all. This also works for editors that save by writing a new file with the \
             same name. If the file changed in the vault in the meantime, the new content is stored as a \
             separate file. Without --writable, or if the command fails or --timeout ends it, changes are \
-            dropped with a message.
+            discarded with a message.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -57,7 +57,7 @@ struct FileView: AsyncParsableCommand {
         let vault = try await VaultOpener.unlocked(global)
         let id = try await reference.id(in: vault)
         if FileStore.isSwapActive {
-            Output.message("coffer: swap is active: the copy in memory may be written to it.")
+            Output.message("coffer: swap is active, so the in-memory copy may be written to it.")
         }
         await vault.observeLockTriggers()
         let signals = TerminationSignals.install()
@@ -74,7 +74,7 @@ struct FileView: AsyncParsableCommand {
         guard code == 0 else { throw ExitCode(code) }
     }
 
-    /// The outcome of changes to the copy.
+    /// What happened to changes in the copy.
     private enum Outcome: String { case none, saved, dropped }
 
     private func checkOptions() throws(CofferError) {
@@ -83,15 +83,16 @@ struct FileView: AsyncParsableCommand {
             throw CofferError(.invalidInput, "Specify only one of --writable, --descriptor and --private.")
         }
         guard !wait || !descriptor && !isPrivate else {
-            throw CofferError(.invalidInput, "--wait works only for copies that are files.")
+            throw CofferError(.invalidInput, "Specify --wait without --descriptor and --private.")
         }
         if let timeout, !(timeout > 0 && timeout <= 1e9) {
-            throw CofferError(.invalidInput, "--timeout takes a number of seconds greater than 0.")
+            throw CofferError(
+                .invalidInput, "--timeout takes a number of seconds, greater than 0 and at most 1e9.")
         }
         if isPrivate, try !MountNamespace.isPossible() {
             throw CofferError(
                 .unsupported,
-                "This host allows this user no mount namespace: view the file without --private, or "
+                "This user may not create mount namespaces here: view the file without --private, or "
                     + "with --descriptor.")
         }
     }
@@ -126,13 +127,13 @@ struct FileView: AsyncParsableCommand {
         }
     }
 
-    /// The failure of a command that could change the copy.
+    /// Thrown if a command that may change the copy fails.
     private struct Failed: Error {
         let code: Int32
         let isChanged: Bool
     }
 
-    /// Runs the command on a copy that is a file and returns its exit code.
+    /// Runs the command on a view copy in a file and returns the command's exit code.
     private func runViewer(_ copy: ViewCopy) throws(CofferError) -> Int32 {
         let code: Int32
         do throws(CofferError) {
@@ -151,7 +152,7 @@ struct FileView: AsyncParsableCommand {
         return code
     }
 
-    /// Runs the command on an in-memory copy that has no name in any file system of this process.
+    /// Runs the command on an in-memory copy that has no name in the file systems that this process sees.
     private func viewInMemory(_ id: FileID, _ vault: Vault) async throws -> Int32 {
         let info = try await vault.files.info(for: id, context: file.boundBytes)
         return try await vault.files.withMemoryCopy(
@@ -184,7 +185,8 @@ struct FileView: AsyncParsableCommand {
 /// `coffer file prune-views`
 struct FilePruneViews: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "prune-views", abstract: "Remove view copies whose owner is dead; print how many.")
+        commandName: "prune-views",
+        abstract: "Remove view copies that ended processes left behind; print how many.")
 
     @OptionGroup var global: GlobalOptions
 

@@ -9,11 +9,11 @@ struct GitCredential: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: name, abstract: "Credential helper for git: stores git's passwords.",
         discussion: """
-            Link this program as git-credential-coffer into a directory of PATH and configure git: git \
+            Link this program as git-credential-coffer into a directory in PATH and configure git: git \
             config --global credential.helper coffer. The action is get, store or erase; git's request comes \
-            on standard input. Passwords are stored as tokens of the service git:URL; expired ones are not \
-            returned. If the vault is locked, the helper asks for the passcode on the terminal, at every \
-            call of git; coffer unlock asks once. It does not ask if GIT_TERMINAL_PROMPT is 0.
+            on standard input. Passwords are stored as tokens for the service git:URL; expired ones are not \
+            returned. If the vault is locked, the helper asks for the passcode on the terminal each time git \
+            runs it; coffer unlock asks only once. The helper does not ask if GIT_TERMINAL_PROMPT is 0.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -24,7 +24,7 @@ struct GitCredential: AsyncParsableCommand {
     func run() async throws {
         guard ["get", "store", "erase"].contains(action) else { return }
         let request = try GitRequest.read()
-        let prompt = Self.mayAsk ? "Passcode of the vault, to \(action) git's password: " : nil
+        let prompt = Self.mayAsk ? "Vault passcode, to \(action) git's password: " : nil
         let vault = try await VaultOpener.unlockedForHelper(global, prompt: prompt)
         let credentials = GitCredentials(tokens: vault.tokens)
         switch action {
@@ -36,7 +36,7 @@ struct GitCredential: AsyncParsableCommand {
         }
     }
 
-    /// Whether git's user wants to be asked on the terminal.
+    /// Whether `GIT_TERMINAL_PROMPT` allows a prompt on the terminal.
     private static var mayAsk: Bool {
         let answer = Environment.value("GIT_TERMINAL_PROMPT")?.foldedASCII ?? "1"
         return !["0", "false", "no", "off"].contains(answer)

@@ -8,12 +8,13 @@ import SystemPackage
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Import the tokens of a file that coffer export wrote.",
+        abstract: "Import tokens from a file that coffer export wrote.",
         discussion: """
             The command checks the whole file before it stores anything. A token that already exists with \
             different contents stays as it is; the command lists it and ends with 10. Without \
-            --allow-expensive, the command refuses a file that requires more than 1 GiB of memory, or passes \
-            over more than 4 GiB in all, before any of it can be authenticated.
+            --allow-expensive, the command refuses a file whose key derivation needs more than 1 GiB of \
+            memory or more than 4 GiB of memory passes in total, because nothing in the file can be \
+            authenticated before that derivation.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -24,11 +25,11 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Flag(
         help:
-            "Accept a file whose passphrase costs more than 1 GiB, or passes over more than 4 GiB, to try."
+            "Accept a file whose key derivation needs over 1 GiB of memory, or 4 GiB in all its passes."
     )
     var allowExpensive = false
 
-    @Argument(help: "The file.")
+    @Argument(help: "The file to import.")
     var file: String
 
     func run() async throws {
@@ -39,8 +40,8 @@ struct ImportCommand: AsyncParsableCommand {
             allowingExpensive: allowExpensive)
         for id in report.conflicts {
             Output.message(
-                "coffer: \(id.service.printable) \(id.account.printable) (\(id.kind.name)) exists with "
-                    + "different contents and stays as it is.")
+                "coffer: \(id.service.printable) \(id.account.printable) (\(id.kind.name)) already exists "
+                    + "with different contents and stays as it is.")
         }
         if global.json {
             try Output.json(report.document)

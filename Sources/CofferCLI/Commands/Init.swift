@@ -8,7 +8,7 @@ import CofferEngine
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
-        abstract: "Create a vault, or activate one again that was wiped.",
+        abstract: "Create a vault, or reactivate one that was wiped.",
         discussion: """
             The passcode comes from --passcode-fd or the terminal. Without a passcode, anyone who can read \
             the vault directory can open the vault; choose that with --no-passcode.
@@ -50,14 +50,14 @@ struct InitCommand: AsyncParsableCommand {
     @Option(
         parsing: .singleValue,
         help: """
-            The form of passcodes: 4 to 8 digits, or at least 5 characters with letters and digits. If \
-            repeated, the strictest applies.
+            The passcode format: digits for 4 to 8 digits, or alphanumeric for at least 5 characters with \
+            letters and digits. If repeated, the strictest applies.
             """)
     var policy: [Policy] = []
 
     @Option(
         help: ArgumentHelp(
-            "The minimum length of passcodes, 1 to 128, in user-perceived characters.",
+            "The minimum passcode length, 1 to 128, in user-perceived characters.",
             valueName: "characters"))
     var minimumLength: Int?
 
@@ -65,7 +65,9 @@ struct InitCommand: AsyncParsableCommand {
     var denyCommon = false
 
     @Option(
-        help: ArgumentHelp("Refuse the passcodes in this file: one a line, at most 256.", valueName: "path"))
+        help: ArgumentHelp(
+            "Refuse the passcodes in this file: one per line, at most 256.",
+            valueName: "path"))
     var denyFile: String?
 
     @Option(help: "Increase the delay after each wrong passcode, from the fifth on.")
@@ -76,16 +78,17 @@ struct InitCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Lock after this time without use; 'reboot': only at a reboot.", valueName: "minutes|reboot"))
+            "Lock after this time without use; with 'reboot', only at a reboot.",
+            valueName: "minutes|reboot"))
     var inactivity = "10"
 
     @Flag(help: "Allow the vault on a removable medium or a network file system.")
     var allowExternal = false
 
-    @Option(help: ArgumentHelp("Memory for one guess at the passcode, 8 to 4096.", valueName: "MiB"))
+    @Option(help: ArgumentHelp("The memory that each passcode guess needs, 8 to 4096.", valueName: "MiB"))
     var kdfMemory = Argon2id.Cost.standard.memoryKiB / 1024
 
-    @Option(help: ArgumentHelp("Passes over that memory, 2 to 64.", valueName: "passes"))
+    @Option(help: ArgumentHelp("The number of passes over that memory, 2 to 64.", valueName: "passes"))
     var kdfPasses = Argon2id.Cost.standard.passes
 
     func run() async throws {
@@ -153,7 +156,7 @@ struct InitCommand: AsyncParsableCommand {
         return try .strictest(of: policies)
     }
 
-    /// Reads a file of passcodes to refuse, one a line.
+    /// Reads the passcodes to refuse from a file, one per line.
     static func deniedPasscodes(in name: String) throws(CofferError) -> [String] {
         let file = try Descriptor.open(FilePathArgument.path(name), [.read, .nonBlocking])
         guard try file.status().kind == .regular else {
@@ -163,7 +166,7 @@ struct InitCommand: AsyncParsableCommand {
         return text.unicodeScalars.split(whereSeparator: \.endsLine).map { String($0) }
     }
 
-    /// Parses an inactivity time; `nil` for none but a reboot.
+    /// Parses an inactivity time. Returns `nil` if the vault locks only at a reboot.
     static func inactivity(_ text: String) throws(CofferError) -> Duration? {
         guard text != "reboot" else { return nil }
         guard let minutes = Int(text), (1...525_600).contains(minutes) else {

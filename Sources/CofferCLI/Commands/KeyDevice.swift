@@ -8,11 +8,11 @@ import CofferEngine
 struct KeyDevice: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device",
-        abstract: "Print a device key, derived from its identifier and a random string kept in the vault.",
+        abstract: "Print a key derived from a device identifier and a random string stored in the vault.",
         discussion: """
-            The key is PBKDF2 of the device identifier followed by the random string. The vault keeps the \
-            string, the salt and the other parameters under a name. Only --create makes them. The identifier \
-            is that of this machine, or the --device-id given with --create.
+            PBKDF2 derives the key from the device identifier followed by the random string. The vault \
+            stores the string, the salt and the other parameters under a name; only --create creates them. \
+            The identifier is this machine's, or the --device-id specified with --create.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -33,17 +33,18 @@ struct KeyDevice: AsyncParsableCommand {
     func run() async throws {
         try kept.check()
         guard let name = kept.stored else {
-            throw CofferError(.invalidInput, "Specify the key with --stored.")
+            throw CofferError(.invalidInput, "Specify the key's name with --stored.")
         }
         guard kept.create || prf == nil && rounds == nil && keySize == nil && deviceId == nil else {
             throw CofferError(
-                .invalidInput, "The parameters are kept with the key. Specify them with --create only.")
+                .invalidInput,
+                "The vault stores the parameters with the key: specify them only with --create.")
         }
         guard ProgramArguments.isText(deviceId ?? "") else {
             throw CofferError(.invalidInput, "The device identifier must be UTF-8.")
         }
         guard rounds.map({ $0 >= 1 }) ?? true else {
-            throw CofferError(.invalidInput, "--rounds takes a number of at least 1.")
+            throw CofferError(.invalidInput, "--rounds must be at least 1.")
         }
         guard keySize.map({ $0 == 16 || $0 == 32 }) ?? true else {
             throw CofferError(.invalidInput, "--key-size takes 16 or 32 bytes.")

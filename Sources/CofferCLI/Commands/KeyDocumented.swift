@@ -15,19 +15,20 @@ struct KeyDocumented: AsyncParsableCommand {
             --passcode-fd; without it, or if its first line is empty, there is no passcode and nothing is \
             appended.
 
-            An attacker who knows the UUID guesses a passcode of a few digits in seconds: the whole strength \
-            of the scheme is the secrecy of the UUID. Every user of the machine can see arguments. --uuid-fd \
-            reads the UUID from a descriptor; --stored uses one that the vault keeps and that only --create \
-            makes. With --stored, --passcode-fd is the vault's passcode, and also the one in the key unless \
-            --key-passcode-fd gives another. The passcode is needed, or typed on a terminal, even while the \
-            vault is unlocked: it is a part of the key, and an unlocked vault does not know it.
+            An attacker who knows the UUID can guess a passcode of a few digits in seconds, so the scheme's \
+            whole strength lies in keeping the UUID secret. Every user of the machine can see arguments. \
+            --uuid-fd reads the UUID from a descriptor; --stored uses one that the vault stores and that \
+            only --create creates. With --stored, --passcode-fd supplies the vault's passcode, which is also \
+            used for the key unless --key-passcode-fd supplies another. The passcode must be supplied, or \
+            typed on a terminal, even while the vault is unlocked, because the key is derived from it and an \
+            unlocked vault does not know it.
             """)
 
     @OptionGroup var global: GlobalOptions
 
     @Option(
         help: ArgumentHelp(
-            "The UUID; in the documented form, upper case with dashes. Other users see it.",
+            "The UUID; in the documented form, upper case with dashes. Other users can see it.",
             valueName: "uuid"))
     var uuid: String?
 
@@ -38,7 +39,7 @@ struct KeyDocumented: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --stored: read the passcode in the key from this descriptor; an empty line means none.",
+            "With --stored: read the key's passcode from this descriptor; an empty line means none.",
             valueName: "n"))
     var keyPasscodeFd: Int32?
 
@@ -104,17 +105,17 @@ struct KeyDocumented: AsyncParsableCommand {
     }
 }
 
-/// Options for a secret of a documented scheme that the vault keeps.
+/// Options for a documented scheme's secret that the vault stores.
 struct KeptSecret: ParsableArguments {
-    @Option(help: ArgumentHelp("Use the secret that the vault keeps under this name.", valueName: "name"))
+    @Option(help: ArgumentHelp("Use the secret that the vault stores under this name.", valueName: "name"))
     var stored: String?
 
-    @Flag(help: "With --stored: create it first; fails if one with that name exists.")
+    @Flag(help: "With --stored: create the secret first; fails if the name is already in use.")
     var create = false
 
     func check() throws(CofferError) {
         guard ProgramArguments.isText(stored ?? "") else {
-            throw CofferError(.invalidInput, "The name of a kept secret must be UTF-8.")
+            throw CofferError(.invalidInput, "The name of a stored secret must be valid UTF-8.")
         }
         guard stored != nil || !create else {
             throw CofferError(.invalidInput, "--create requires --stored.")
@@ -122,6 +123,6 @@ struct KeptSecret: ParsableArguments {
     }
 
     static var none: CofferError {
-        CofferError(.absent, "The vault keeps no secret with this name. Create one with --create.")
+        CofferError(.absent, "The vault has no secret with this name. Create one with --create.")
     }
 }

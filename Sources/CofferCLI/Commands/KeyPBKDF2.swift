@@ -15,7 +15,7 @@ struct KeyPBKDF2: ParsableCommand {
     @OptionGroup var global: NoVaultOptions
     @OptionGroup var derivation: DerivationOptions
 
-    @Option(help: ArgumentHelp("The size of the result in bytes.", valueName: "length"))
+    @Option(help: ArgumentHelp("The key's size in bytes.", valueName: "length"))
     var length: Int
 
     func run() throws(CofferError) {

@@ -12,12 +12,12 @@ struct KeyringCommand: ParsableCommand {
     struct Move: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "move",
-            abstract: "Copy everything and verify it, and only then remove it from the old place.",
+            abstract: "Copy everything, verify the copy, and only then remove the original.",
             discussion: """
                 Moving to the embedded keyring requires the passcode if one is set, because the device key \
-                is then a file of the vault directory. Moving to the desktop keyring requires none. If the \
-                move is interrupted, everything is still in one place or already in the other; run the \
-                command again.
+                is then a file in the vault directory. Moving to the desktop keyring does not. If the move \
+                is interrupted, everything is either still in the old keyring or already in the new one: run \
+                the command again.
                 """)
 
         @OptionGroup var global: GlobalOptions
@@ -71,7 +71,7 @@ struct KeyringCommand: ParsableCommand {
         }
     }
 
-    /// The destinations on the command line.
+    /// The destination keyrings, as words on the command line.
     enum KeyringArgument: String, CaseIterable, ExpressibleByArgument {
         case file
         case secretService = "secret-service"

@@ -20,7 +20,7 @@ struct PasscodeCommand: ParsableCommand {
         func run() async throws {
             let vault = try await VaultOpener.vault(global)
             guard try await !vault.status().hasPasscode else {
-                throw CofferError(.alreadyExists, "A passcode is already set. Use passcode change.")
+                throw CofferError(.alreadyExists, "A passcode is already set. Use coffer passcode change.")
             }
             let settings = try await vault.settings()
             try await vault.changePasscode(
@@ -59,7 +59,7 @@ struct PasscodeCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove",
             abstract: "Remove the passcode. Anyone who can read the vault directory can then open the vault.",
-            discussion: "Destroys every item of the class whenPasscodeSetThisDeviceOnly; prints how many.")
+            discussion: "Destroys every item in the class whenPasscodeSetThisDeviceOnly; prints how many.")
 
         @OptionGroup var global: GlobalOptions
 
@@ -69,10 +69,10 @@ struct PasscodeCommand: ParsableCommand {
             let dependent = try await vault.passcodeDependentItems()
             if dependent.tokens + dependent.files + dependent.databases > 0 {
                 Output.message(
-                    "coffer: removing the passcode destroys \(Plural.of(dependent.tokens, "token")) and "
-                        + "\(Plural.of(dependent.files, "file")), and "
-                        + "\(Plural.of(dependent.databases, "database")), "
-                        + "of the class whenPasscodeSetThisDeviceOnly.")
+                    "coffer: removing the passcode destroys \(Plural.of(dependent.tokens, "token")), "
+                        + "\(Plural.of(dependent.files, "file")) and "
+                        + "\(Plural.of(dependent.databases, "database")) "
+                        + "in the class whenPasscodeSetThisDeviceOnly.")
             }
             var destroyed: PasscodeDependentItems?
             try await VaultOpener.waitingForDelay { () async throws(CofferError) in
@@ -91,14 +91,14 @@ struct PasscodeCommand: ParsableCommand {
     private static func withPasscode(_ global: GlobalOptions) async throws -> Vault {
         let vault = try await VaultOpener.vault(global)
         guard try await vault.status().hasPasscode else {
-            throw CofferError(.absent, "No passcode is set.")
+            throw CofferError(.absent, "No passcode is set. Set one with coffer passcode set.")
         }
         return vault
     }
 }
 
 extension GlobalOptions {
-    /// Prints the JSON document with which these commands end, if `--json` was given.
+    /// Prints these commands' final JSON document if `--json` was given.
     fileprivate func confirm(hasPasscode: Bool) throws(CofferError) {
         if json { try Output.json(.object([("passcode", .flag(hasPasscode))])) }
     }

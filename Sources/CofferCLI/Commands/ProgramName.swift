@@ -1,12 +1,11 @@
 import CofferEngine
 
-/// The names of the links by which other programs call this one, and the command for each name.
+/// The link names under which other programs run this one, and the command for each name.
 enum ProgramName {
     static let git = "git-credential-coffer"
     static let docker = "docker-credential-coffer"
 
-    /// The arguments of this process, preceded by the command that belongs to the name by which it was
-    /// called.
+    /// This process's arguments, preceded by the command for the name under which it was run.
     static var arguments: [String] {
         switch ProgramArguments.programName {
         case git: [GitCredential.name] + ProgramArguments.all

@@ -7,8 +7,9 @@ struct RemoteWipeCommand: ParsableCommand {
         abstract: "Create and check signed orders, and choose whose orders this vault accepts.",
         discussion: """
             An order is a small file, signed with an administrator's Ed25519 key, for one vault or one \
-            device. A vault accepts it if it trusts that key, once, and until it expires. `coffer wipe \
-            --order FILE` erases; `coffer remote-wipe apply FILE` applies every other order.
+            device. A vault accepts an order only if it trusts that key, only once, and only until the order \
+            expires. `coffer wipe --order FILE` executes an order that erases; `coffer remote-wipe apply \
+            FILE` applies every other order.
 
             Errors, each with its own code in --json: exit 7 for orderMalformed, orderTooLong, \
             orderUnsupportedVersion, orderUnknownKey, orderBadSignature and orderForeign; 10 for \

@@ -13,7 +13,7 @@ struct RemoteWipeKeygen: ParsableCommand {
 
     @OptionGroup var global: NoVaultOptions
 
-    @Argument(help: "The file; it must not exist.", completion: .file())
+    @Argument(help: "The file to create; it must not exist.", completion: .file())
     var file: String
 
     func run() throws {
@@ -30,9 +30,9 @@ struct RemoteWipeCreate: ParsableCommand {
         abstract: "Sign an order and write it to standard output.",
         discussion: """
             The private key is 32 bytes in hexadecimal, in a file that only this user can read or on a \
-            descriptor, never an argument. The default counter is the time of issue in milliseconds, or now \
-            if that is later: a vault accepts only an order with a greater counter than before. With --json, \
-            the order is Base64 in a document.
+            descriptor, never an argument. The default counter is the time of issue, or the current time if \
+            that is later, in milliseconds: a vault accepts only an order with a greater counter than the \
+            last one. With --json, the document contains the order in Base64.
             """)
 
     enum Action: String, CaseIterable, ExpressibleByArgument {
@@ -66,13 +66,13 @@ struct RemoteWipeCreate: ParsableCommand {
     @Option(help: ArgumentHelp("The public key to trust or to stop trusting.", valueName: "hex"))
     var key: String?
 
-    @Option(help: ArgumentHelp("1 to 18446744073709551614.", valueName: "n"))
+    @Option(help: ArgumentHelp("The order's counter, 1 to 18446744073709551614.", valueName: "n"))
     var counter: UInt64?
 
     @Option(help: ArgumentHelp("When the order becomes valid; default now.", valueName: "ISO8601"))
     var issued: String?
 
-    @Option(help: ArgumentHelp("How long the order is valid from then on.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("How long the order stays valid after that.", valueName: "seconds"))
     var validFor = 604_800
 
     @Option(help: ArgumentHelp("The reason to record in the receipt.", valueName: "text"))
@@ -82,7 +82,7 @@ struct RemoteWipeCreate: ParsableCommand {
         let start = try issued.map { text throws(CofferError) in try ISODate.parse(text, of: "--issued") }
         let issued = start ?? Date()
         guard (1...3_153_600_000).contains(validFor) else {
-            throw CofferError(.invalidInput, "--valid-for takes one second to a century, in seconds.")
+            throw CofferError(.invalidInput, "--valid-for takes 1 to 3153600000 seconds, a century.")
         }
         let order = RemoteCommand(
             try orderAction(), for: try target(),
@@ -93,10 +93,10 @@ struct RemoteWipeCreate: ParsableCommand {
         try Output.content("order", bytes.span, asJSON: global.json)
     }
 
-    /// Returns the counter of a command: the time of issue or the current time in milliseconds, whichever is
-    /// later. A command that is issued for a later date is therefore not refused as a replay of a command
-    /// accepted meanwhile. The milliseconds within the second are always those of the current time, so that
-    /// two commands for the same second have different counters.
+    /// Returns a command's counter: the time of issue or the current time in milliseconds, whichever is
+    /// later. A command issued for a later date is therefore not refused as a replay if the vault accepts
+    /// another command in the meantime. The milliseconds within the second are always those of the current
+    /// time, so that two commands for the same second have different counters.
     private static func counter(_ issued: Date, now: Date) -> UInt64 {
         let now = UInt64(max(1, now.timeIntervalSince1970 * 1000))
         let second = UInt64(max(0, issued.timeIntervalSince1970))

@@ -9,19 +9,19 @@ struct RemoteWipeHeartbeat: AsyncParsableCommand {
         abstract: "Set the dead-man's switch: wipe or lock when no heartbeat arrives. Off by default.",
         discussion: """
             A heartbeat is an order with the action heartbeat. Days count the time that the machine runs or \
-            sleeps, across boots. Every command on the vault checks the switch, and so does `coffer watch`. \
-            Setting it requires an unlocked vault or the passcode, and restarts the time. Without options, \
-            the command prints the current state.
+            sleeps, across boots. Every command that opens the vault checks the switch, and so does `coffer \
+            watch`. Setting the switch requires an unlocked vault or the passcode, and restarts the count. \
+            Without options, the command prints the current state.
             """)
 
     enum Action: String, CaseIterable, ExpressibleByArgument { case lock, wipe, off }
 
     @OptionGroup var global: GlobalOptions
 
-    @Option(help: "The action when the time has passed: lock, wipe, or off.")
+    @Option(help: "The action when the time is up: lock or wipe; off disables the switch.")
     var action: Action?
 
-    @Option(help: ArgumentHelp("How long without a heartbeat: 1 to 3650.", valueName: "days"))
+    @Option(help: ArgumentHelp("The longest time without a heartbeat: 1 to 3650.", valueName: "days"))
     var afterDays: Int?
 
     func run() async throws {
@@ -47,7 +47,7 @@ struct RemoteWipeHeartbeat: AsyncParsableCommand {
             return nil
         }
         guard let afterDays, (1...3650).contains(afterDays) else {
-            throw CofferError(.invalidInput, "--action \(action) requires --after-days, 1 to 3650.")
+            throw CofferError(.invalidInput, "--action \(action) requires --after-days from 1 to 3650.")
         }
         return try DeadManSwitch(action == .wipe ? .wipe : .lock, after: .seconds(afterDays * 86_400))
     }

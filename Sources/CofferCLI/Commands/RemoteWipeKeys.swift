@@ -23,7 +23,9 @@ struct RemoteWipeTrustKey: AsyncParsableCommand {
 
     func run() async throws {
         let key = try AdministratorKey(hex: key)
-        guard ProgramArguments.isText(label) else { throw CofferError(.invalidInput, "Labels are UTF-8.") }
+        guard ProgramArguments.isText(label) else {
+            throw CofferError(.invalidInput, "The label must be UTF-8.")
+        }
         try await VaultOpener.withPasscode(global) { (vault) throws(CofferError) in
             try await vault.pinAdministratorKey(key, label: label)
         }
@@ -34,7 +36,8 @@ struct RemoteWipeTrustKey: AsyncParsableCommand {
 /// `coffer remote-wipe keys`
 struct RemoteWipeKeys: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keys", abstract: "List the keys whose orders this vault accepts, and its own ids.")
+        commandName: "keys",
+        abstract: "List the keys whose orders this vault accepts, and the ids of vault and device.")
 
     @OptionGroup var global: GlobalOptions
 

@@ -8,9 +8,8 @@ struct RemoteWipeVerify: AsyncParsableCommand {
         commandName: "verify",
         abstract: "Check an order and print its contents. Changes nothing.",
         discussion: """
-            With --key: checks the form, signature and time of the order against these public keys instead \
-            of a vault's, and not whom it is for. Without: checks whether the vault would accept the order \
-            now.
+            With --key, checks the order's form, signature and time with these public keys instead of a \
+            vault's, but not its target. Without --key, checks whether the vault would accept the order now.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -18,7 +17,7 @@ struct RemoteWipeVerify: AsyncParsableCommand {
     @Argument(help: "The order; - for standard input.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("A public key that may have signed it; can be repeated.", valueName: "hex"))
+    @Option(help: ArgumentHelp("A public key that may have signed it; may be repeated.", valueName: "hex"))
     var key: [String] = []
 
     @Option(
@@ -37,7 +36,7 @@ struct RemoteWipeVerify: AsyncParsableCommand {
             }
             _ = try await VaultOpener.vault(global).verify(order)
         } else if receipt != nil {
-            // The wipe is done, so it is no error if the command has expired since.
+            // The wipe is done, so it is not an error if the command has expired since.
             try order.check(signedBy: keys, at: order.content.issued)
         } else {
             try order.check(signedBy: keys)
@@ -69,7 +68,7 @@ struct RemoteWipeApply: AsyncParsableCommand {
     func run() async throws {
         let order = try OrderFile.read(file)
         if case .wipe = order.content.action {
-            throw CofferError(.invalidInput, "This order erases. Use coffer wipe --order.")
+            throw CofferError(.invalidInput, "This order erases data. Use coffer wipe --order.")
         }
         let vault = try await VaultOpener.vault(global)
         try await vault.execute(vault.verify(order))

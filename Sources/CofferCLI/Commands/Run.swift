@@ -10,19 +10,19 @@ struct RunCommand: AsyncParsableCommand {
         commandName: "run",
         abstract: "Run a command with tokens in files that only it inherits, or in its environment.",
         discussion: """
-            Prefer --file: the command inherits a file in memory that nobody can change, and the variable \
-            holds its path, /proc/self/fd/N. Programs with an option or a variable for a file of secrets can \
+            Prefer --file: the command inherits an in-memory file that nobody can change, and the variable \
+            holds its path, /proc/self/fd/N. Any program with an option or a variable for a secret file can \
             read it. With --env, the variable holds the token itself: every process of this user can read it \
-            in /proc while the command runs, every program that the command starts gets it, and programs \
-            print their environment when they report a crash.
+            in /proc while the command runs, every program that the command starts inherits it, and some \
+            programs print their environment in crash reports.
 
             SERVICE and ACCOUNT are separated by the last /. Inside a name, write %2F for /, %23 for # and \
             %25 for %. KIND is access, refresh, id or other; without one it is access.
 
-            The exit code is the command's own, and 128 plus the number if a signal ended it. A signal that \
-            asks this command to end is passed on; a command that does not end within --grace is killed. \
-            SIGHUP, SIGUSR1 and SIGUSR2 are passed on and nothing else. With --json, the command's standard \
-            output goes to standard error, and the document has its exitCode.
+            The exit code is the command's own, or 128 plus the signal number if a signal ended it. \
+            Termination signals are passed on to the command, which is killed if it does not end within \
+            --grace. SIGHUP, SIGUSR1 and SIGUSR2 are only passed on. With --json, the command's standard \
+            output goes to standard error, and the JSON document contains its exitCode.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -46,7 +46,8 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long the command may take to end once it was asked to: 1 to 3600.", valueName: "seconds"))
+            "How long the command may take to end after a termination signal: 1 to 3600.",
+            valueName: "seconds"))
     var grace = 10
 
     @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
@@ -88,7 +89,7 @@ struct RunCommand: AsyncParsableCommand {
             found.append((reference.token.name, token, reference.isFile))
         }
         if !files.isEmpty, FileStore.isSwapActive {
-            Output.message("coffer: swap is active: the files in memory may be written to it.")
+            Output.message("coffer: swap is active, so the in-memory files may be written to it.")
         }
         return try Self.secrets(found)
     }
@@ -112,13 +113,14 @@ struct RunCommand: AsyncParsableCommand {
     private func token(_ id: TokenID, in tokens: TokenStore) async throws(CofferError) -> Token {
         let name = "\(id.service)/\(id.account)".printable
         guard let stored = try await tokens.get(id) else {
-            throw CofferError(.absent, "There is no \(id.kind.name) token of \(name).")
+            throw CofferError(
+                .absent, "There is no \(id.kind.name) token for \(name). See coffer token list.")
         }
         guard allowExpired || !stored.info.isExpired(at: Date()) else {
             throw CofferError(
                 .refused,
-                "The token of \(name) expired at \(stored.info.expires?.iso8601 ?? "some time"). Refresh it, "
-                    + "or pass it with --allow-expired.")
+                "The token for \(name) expired at \(stored.info.expires?.iso8601 ?? "some time"). Refresh "
+                    + "it, or pass it with --allow-expired.")
         }
         return stored.token
     }

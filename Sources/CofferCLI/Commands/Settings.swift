@@ -6,7 +6,7 @@ import CofferBase
 struct SettingsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "settings",
-        abstract: "Show the settings of the vault, or change those that are named.",
+        abstract: "Show the vault's settings, or change the ones that options specify.",
         discussion: """
             Shows the settings without a passcode, and after a change. To loosen a setting needs the \
             passcode, from --passcode-fd or the terminal; to tighten one does not. Looser are: a shorter \
@@ -18,23 +18,23 @@ struct SettingsCommand: AsyncParsableCommand {
             needs the passcode, too, which resets the count. Earlier releases of coffer refuse to open a \
             vault with --erase-after never.
 
-            The rules for passcodes apply whenever one is set or changed, not to the present one. A shorter \
-            inactivity time locks the vault at once. Whether the desktop keyring may ask for its password \
-            is no setting of a vault: see --allow-prompt.
+            The passcode rules apply when a passcode is set or changed, not to the current one. A shorter \
+            inactivity time locks the vault immediately. Whether the desktop keyring may ask for its \
+            password is not a vault setting: see --allow-prompt.
             """)
 
     @OptionGroup var global: GlobalOptions
 
     @Option(
         help: """
-            The form of passcodes: digits also requires at least 4 characters, alphanumeric at least 5, \
-            unless --minimum-length is given.
+            The characters that passcodes must have; digits also requires at least 4 characters, and \
+            alphanumeric at least 5, unless --minimum-length is given.
             """)
     var policy: InitCommand.Policy?
 
     @Option(
         help: ArgumentHelp(
-            "The minimum length of passcodes, 1 to 128, in user-perceived characters.",
+            "The minimum passcode length, 1 to 128, in user-perceived characters.",
             valueName: "characters"))
     var minimumLength: Int?
 
@@ -43,7 +43,8 @@ struct SettingsCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Refuse the passcodes in this file and no others: one a line, at most 256.", valueName: "path"),
+            "Refuse the passcodes in this file and no others: one per line, at most 256.",
+            valueName: "path"),
         completion: .file())
     var denyFile: String?
 
@@ -55,10 +56,11 @@ struct SettingsCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Lock after this time without use; 'reboot': only at a reboot.", valueName: "minutes|reboot"))
+            "Lock after this time without use; with 'reboot', only at a reboot.",
+            valueName: "minutes|reboot"))
     var inactivity: String?
 
-    /// The wanted changes; `nil` for each setting that stays.
+    /// The requested changes; `nil` for each setting that stays the same.
     private struct Change: Sendable {
         var characters: PasscodePolicy.Characters?
         var minimumLength: Int?
@@ -109,7 +111,7 @@ struct SettingsCommand: AsyncParsableCommand {
         }
     }
 
-    /// The changes that the options name; `nil` if there are none.
+    /// Returns the changes that the options specify, or `nil` if there are none.
     private func wantedChange() throws(CofferError) -> Change? {
         guard
             policy != nil || minimumLength != nil || denyCommon != nil || denyFile != nil
@@ -156,7 +158,7 @@ struct SettingsCommand: AsyncParsableCommand {
 }
 
 extension PasscodePolicy.Characters {
-    /// The value of the option --policy.
+    /// The word for these characters in `--policy`.
     fileprivate var word: String {
         switch self {
         case .any: InitCommand.Policy.none.rawValue

@@ -7,10 +7,11 @@ import CofferDatabase
 struct SoupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soup",
-        abstract: "Keep JSON documents in the vault, in sets that are searched by indexed paths.",
+        abstract: "Store JSON documents in the vault and query them by indexed paths.",
         discussion: """
-            Documents and queries are JSON on standard input and output, never arguments. A soup is a set of \
-            documents; a store holds several soups in one encrypted database, whose key the vault keeps.
+            Documents and queries are read as JSON from standard input or a file, never from arguments. A \
+            soup is a set of documents; a store holds several soups in one encrypted database, whose key the \
+            vault stores.
             """,
         subcommands: [SoupList.self, SoupShow.self, SoupQueryCommand.self, SoupUpsert.self, SoupRemove.self])
 }
@@ -18,7 +19,7 @@ struct SoupCommand: ParsableCommand {
 /// `coffer soup list`
 struct SoupList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the soups of a store, or the stores of the vault.")
+        commandName: "list", abstract: "List the soups in a store, or the stores in the vault.")
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SoupOptions
@@ -46,7 +47,7 @@ struct SoupList: AsyncParsableCommand {
 struct SoupShow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show a soup's indexes, dates and number of documents.",
-        discussion: "Dates are milliseconds since 1970.")
+        discussion: "Dates are in milliseconds since 1970.")
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SoupOptions
@@ -91,13 +92,13 @@ struct SoupShow: AsyncParsableCommand {
 struct SoupQueryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query",
-        abstract: "Print the documents that a query finds, one on each line; with --json as one list.",
+        abstract: "Print the documents that a query finds, one per line; with --json, as one list.",
         discussion: """
-            Without --spec, every document of the soup. A query is a JSON object in SmartStore's words: \
-            {"queryType":"exact","indexPath":"Name","matchKey":"Ada"}, range with beginKey and endKey, like \
-            with likeKey, match with matchKey, and all; each may have orderPath and order (ascending or \
-            descending). {"queryType":"smart","smartSql":"SELECT {people:Name} FROM {people} WHERE \
-            {people:Age} > ?","args":[30]} prints rows as lists and needs no soup argument.
+            Without --spec, prints every document in the soup. A query is a JSON object in SmartStore's \
+            terms: {"queryType":"exact","indexPath":"Name","matchKey":"Ada"}, or the type range with \
+            beginKey and endKey, like with likeKey, match with matchKey, or all; each may have orderPath and \
+            order (ascending or descending). {"queryType":"smart","smartSql":"SELECT {people:Name} FROM \
+            {people} WHERE {people:Age} > ?","args":[30]} prints rows as lists and needs no soup argument.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -117,7 +118,7 @@ struct SoupQueryCommand: AsyncParsableCommand {
         switch (query, soup) {
         case (.spec, nil): throw CofferError(.invalidInput, "Specify a soup.")
         case (.smart, .some):
-            throw CofferError(.invalidInput, "A smart query names its soups: omit the soup.")
+            throw CofferError(.invalidInput, "A smart query names its soups: omit the soup argument.")
         default: break
         }
         try await options.withStore(global) { (store) async throws(CofferError) in
@@ -139,12 +140,12 @@ struct SoupQueryCommand: AsyncParsableCommand {
 struct SoupUpsert: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "upsert",
-        abstract: "Store the documents on standard input, all or none; print them as they are stored.",
+        abstract: "Store the documents from standard input, all or none; print them as stored.",
         discussion: """
-            Standard input is one JSON object, a list of objects, or one object on each line. A document \
-            with the _soupEntryId of an entry replaces it, and so does one with the same value at the path \
-            of --external-id; any other is new. With --index, a missing soup is created first, and with it \
-            its store.
+            Standard input is one JSON object, a list of objects, or one object per line. A document \
+            replaces the entry that has the same _soupEntryId, or the same value at the path that \
+            --external-id specifies; any other document is new. With --index, the command first creates the \
+            soup and its store if they are missing.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -159,7 +160,7 @@ struct SoupUpsert: AsyncParsableCommand {
                 + "may be repeated.", valueName: "path:type"))
     var index: [String] = []
 
-    @Option(help: ArgumentHelp("The indexed path with the id of another system.", valueName: "path"))
+    @Option(help: ArgumentHelp("The indexed path that holds another system's id.", valueName: "path"))
     var externalId: String?
 
     @Option(name: .customLong("class"), help: "When a new store can be opened.")
@@ -180,7 +181,7 @@ struct SoupUpsert: AsyncParsableCommand {
         }
     }
 
-    /// Parses PATH:TYPE; the path may have colons of its own.
+    /// Parses `PATH:TYPE`. The path itself may contain colons.
     private static func spec(_ text: String) throws(CofferError) -> IndexSpec {
         let bytes = Array(text.utf8)
         guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")),
@@ -188,7 +189,8 @@ struct SoupUpsert: AsyncParsableCommand {
                 rawValue: String(decoding: bytes[(colon + 1)...], as: UTF8.self))
         else {
             throw CofferError(
-                .invalidInput, "--index takes PATH:TYPE, of string, integer, floating, fullText and json1.")
+                .invalidInput,
+                "--index takes PATH:TYPE, where TYPE is string, integer, floating, fullText or json1.")
         }
         return IndexSpec(String(decoding: bytes[..<colon], as: UTF8.self), kind)
     }
@@ -198,7 +200,7 @@ struct SoupUpsert: AsyncParsableCommand {
 struct SoupRemove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Remove documents by id or by a query, or the whole soup; print how many went.")
+        abstract: "Remove documents by id or by query, or the whole soup; print how many were removed.")
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SoupOptions
@@ -206,7 +208,7 @@ struct SoupRemove: AsyncParsableCommand {
     @Argument(help: "The soup.")
     var soup: String
 
-    @Argument(help: "The _soupEntryId of documents.")
+    @Argument(help: "The _soupEntryId of each document to remove.")
     var ids: [Int64] = []
 
     @Option(
@@ -220,12 +222,12 @@ struct SoupRemove: AsyncParsableCommand {
 
     func run() async throws {
         guard [!ids.isEmpty, spec != nil, whole].count(where: { $0 }) == 1 else {
-            throw CofferError(.invalidInput, "Specify ids, --spec or --whole.")
+            throw CofferError(.invalidInput, "Specify exactly one of ids, --spec and --whole.")
         }
         var query: QuerySpec?
         if let spec {
             guard case .spec(let found) = try SoupQueryDocument.read(spec) else {
-                throw CofferError(.invalidInput, "A smart query cannot remove documents.")
+                throw CofferError(.invalidInput, "A smart query cannot remove documents: use another type.")
             }
             query = found
         }
@@ -247,7 +249,7 @@ struct SoupRemove: AsyncParsableCommand {
 }
 
 extension SoupQueryDocument {
-    /// Reads the query in a file; without one, the query for all documents.
+    /// Reads the query from a file, or returns the query for all documents if no file is given.
     fileprivate static func read(_ name: String?) throws(CofferError) -> SoupQueryDocument {
         guard let name else { return .spec(.all(pageSize: pageSize)) }
         return try SoupQueryDocument(JSONValue(parsing: SoupOptions.input(name)))

@@ -7,7 +7,7 @@ import SystemPackage
 /// `coffer status`
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Print the state of the vault. Needs no passcode.",
+        commandName: "status", abstract: "Print the vault's state. Needs no passcode.",
         discussion: """
             waitingTokens were stored while the vault was locked and wait for an unlock. unconfirmedTokens \
             would replace others: see coffer token accept. damagedTokens were stored while locked and are \
@@ -68,6 +68,6 @@ struct StatusCommand: AsyncParsableCommand {
 }
 
 extension Duration {
-    /// The seconds, rounded up.
+    /// The duration in seconds, rounded up.
     fileprivate var wholeSeconds: Int { Int(components.seconds) + (components.attoseconds > 0 ? 1 : 0) }
 }

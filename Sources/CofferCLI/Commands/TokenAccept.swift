@@ -8,11 +8,11 @@ struct TokenAccept: AsyncParsableCommand {
         commandName: "accept",
         abstract: "Replace a stored token with a value that arrived while locked; print its version.",
         discussion: """
-            While the vault is locked, any program of yours can submit a value, and nothing shows which one \
-            did. A value that would replace a stored one, without proof that it continues it, has to wait: \
-            coffer token list shows it with a fingerprint, as did the coffer token put that submitted it. \
-            Accept it only if you know where it comes from. The fingerprint identifies that value alone; \
-            values that arrive later are not accepted with it.
+            While the vault is locked, any of your programs can submit a value, and nothing shows which one \
+            did. A value that would replace a stored one has to wait unless it comes with proof that it \
+            continues that one: coffer token list shows it with a fingerprint, as did the coffer token put \
+            that submitted it. Accept it only if you know where it comes from. The fingerprint identifies \
+            that value alone; values that arrive later are not accepted with it.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -40,7 +40,7 @@ struct TokenReject: AsyncParsableCommand {
         discussion: """
             Needs no passcode, except for values that no unlock has checked yet: these require an unlocked \
             vault, or --passcode-fd to unlock it for this command. Without --fingerprint, all values that \
-            wait under the name are removed.
+            are waiting under the name are removed.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -75,7 +75,7 @@ struct TokenReject: AsyncParsableCommand {
     }
 }
 
-/// Selects one of several values that wait under one name.
+/// Selects one of several values that are waiting under one name.
 struct PendingChoice: ParsableArguments {
     @Option(help: ArgumentHelp("The fingerprint that coffer token list shows.", valueName: "hex"))
     var fingerprint: String?
@@ -83,15 +83,16 @@ struct PendingChoice: ParsableArguments {
     var none: CofferError {
         guard fingerprint != nil else {
             return CofferError(
-                .absent, "No value with this name waits to be accepted. See coffer token list.")
+                .absent, "No value with this name is waiting to be accepted. See coffer token list.")
         }
         return CofferError(
             .absent,
-            "No value with this fingerprint waits under this name, and nothing was changed: see coffer token "
-                + "list.")
+            "No value with this fingerprint is waiting under this name, and nothing was changed: see coffer "
+                + "token list.")
     }
 
-    /// Returns the error for a missing choice. Another value may have arrived since the list was read.
+    /// Returns the error for a missing fingerprint, which is required even if only one value is waiting:
+    /// another may have arrived since the user read the list.
     func missing(_ id: TokenID, in tokens: TokenStore) async throws(CofferError) -> CofferError {
         let waiting = try await tokens.pending().filter { $0.info.id == id }.map(\.fingerprint)
         guard !waiting.isEmpty else { return none }

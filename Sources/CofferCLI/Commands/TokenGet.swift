@@ -12,7 +12,7 @@ struct TokenGet: AsyncParsableCommand {
         discussion: """
             An expired token is refused, with exit code 11, unless --allow-expired is specified. With \
             --json, the value is Base64 in the field valueBase64; the other fields, such as version, expires \
-            and scopes, are those of token list.
+            and scopes, are the same as in token list.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -7,11 +7,11 @@ struct TokenList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the names and metadata of tokens, never their values.",
         discussion: """
-            A value that arrived while the vault was locked and waits to be accepted is listed below the \
-            token that it would replace, with its fingerprint: see coffer token accept. A damaged stored \
+            A value that arrived while the vault was locked and is waiting to be accepted is listed below \
+            the token that it would replace, with its fingerprint: see coffer token accept. A damaged stored \
             token does not hide the others: the rest is listed, the damaged one is shown by its keyed hash, \
-            and the command ends with 7. The embedded keyring, however, is one sealed file: one changed byte \
-            of that file hides every token in it. Damaged tokens that arrived while locked are counted: see \
+            and the command ends with 7. The embedded keyring, however, is one sealed file: a single changed \
+            byte hides every token in it. Damaged tokens that arrived while locked are only counted: see \
             coffer token purge-corrupt.
             """,
         aliases: ["ls"])
@@ -76,8 +76,8 @@ struct TokenRemove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove a token.",
         discussion: """
-            Values that arrived while locked and wait under the name are removed too; a message reports how \
-            many, and with --json the field waiting.
+            Values that arrived while locked and are waiting under the name are removed too; a message, or \
+            with --json the field waiting, reports how many.
             """,
         aliases: ["rm"])
 
@@ -97,9 +97,9 @@ struct TokenRemove: AsyncParsableCommand {
             let values = Plural.of(removed.pending, "value")
             Output.message(
                 removed.wasStored
-                    ? "coffer: removed the token, and \(values) that came while locked and waited under "
-                        + "this name."
-                    : "coffer: no token with this name was stored; removed \(values) that waited to be one.")
+                    ? "coffer: removed the token, and \(values) that arrived while locked and were "
+                        + "waiting under this name."
+                    : "coffer: no token with this name was stored; removed \(values) waiting under it.")
         }
         if global.json {
             try Output.json(.object([("removed", .flag(true)), ("waiting", .number(removed.pending))]))

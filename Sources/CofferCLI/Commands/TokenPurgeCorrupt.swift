@@ -6,7 +6,7 @@ import CofferBase
 struct TokenPurgeCorrupt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "purge-corrupt",
-        abstract: "Remove tokens that were stored while locked and are damaged; print how many.",
+        abstract: "Remove damaged tokens that were stored while locked; print how many.",
         discussion: """
             These tokens are unreadable. `coffer status`, `coffer unlock`, `coffer token list` and `coffer \
             doctor` report how many there are. Needs no passcode.

@@ -7,18 +7,19 @@ import FoundationEssentials
 /// `coffer token put`
 struct TokenPut: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "put", abstract: "Store the token on standard input, byte for byte; print its version.",
+        commandName: "put",
+        abstract: "Store the token from standard input, byte for byte; print its version.",
         discussion: """
-            The token has 1 byte to 1 MiB. At a terminal the command asks for it without echo, and the \
-            newline is not part of it. From a pipe or a file every byte counts: use printf rather than echo. \
-            With --passcode-fd 0 the first line is the passcode, and the rest is the token.
+            The token must have 1 byte to 1 MiB. On a terminal, the command asks for it without echo, and \
+            the newline is not part of it. From a pipe or a file, every byte counts: use printf rather than \
+            echo. With --passcode-fd 0 the first line is the passcode, and the rest is the token.
 
-            While the vault is locked and there is no way to ask for the passcode, the command seals the \
-            token and queues it; its version is 0. The next unlock stores it if no token of its name exists. \
-            Otherwise it waits until coffer token accept with the fingerprint that this command prints. \
-            --if-version is refused then.
+            If the vault is locked and there is no way to ask for the passcode, the command seals the token \
+            and queues it; its version is 0. The next unlock stores the token if none with its name exists. \
+            Otherwise the token waits for coffer token accept with the fingerprint that this command prints. \
+            For a queued token, --if-version is refused.
 
-            Services that begin with "coffer." are reserved for the program and refused.
+            Service names that begin with "coffer." are reserved for this program and refused.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -26,16 +27,16 @@ struct TokenPut: AsyncParsableCommand {
 
     @Option(
         name: .customLong("class"),
-        help: "When it can be read, and whether it may be exported.")
+        help: "When the token can be read, and whether it may be exported.")
     var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
 
     @Option(
         help: ArgumentHelp(
-            "When it expires: in 10m, 1h, 90d, or at 2027-01-31 (UTC), 2027-01-31T12:00:00Z.",
+            "When the token expires: in 10m, 1h or 90d, or at 2027-01-31 (UTC) or 2027-01-31T12:00:00Z.",
             valueName: "time"))
     var expires: String?
 
-    @Option(help: ArgumentHelp("A text by which token list finds it, too.", valueName: "text"))
+    @Option(help: ArgumentHelp("A text by which token list can also find the token.", valueName: "text"))
     var label: String?
 
     @Option(help: ArgumentHelp("An OAuth scope; may be repeated.", valueName: "scope"))
@@ -46,7 +47,7 @@ struct TokenPut: AsyncParsableCommand {
 
     @Flag(
         name: .customLong("volatile"),
-        help: "Keep it only in the kernel keyring, until the next lock or the inactivity time.")
+        help: "Keep the token only in the kernel keyring, until the next lock or the inactivity time.")
     var isEphemeral = false
 
     func run() async throws {
@@ -68,8 +69,8 @@ struct TokenPut: AsyncParsableCommand {
         let fingerprint = try await vault.tokens.ownPendingFingerprint(for: id)
         let choice = fingerprint.map { " --fingerprint \($0)" } ?? ""
         Output.message(
-            "coffer: the vault is locked: the token waits, sealed, for the next unlock. If one of this name "
-                + "is stored, it waits for coffer token accept\(choice).")
+            "coffer: the vault is locked: the token is sealed and waiting for the next unlock. If one with "
+                + "this name is already stored, it then waits for coffer token accept\(choice).")
         try show(result, [("fingerprint", fingerprint.map { .text($0) } ?? .none)])
     }
 

@@ -9,7 +9,7 @@ import FoundationEssentials
 struct TokenRefresh: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "refresh",
-        abstract: "Replace a token with the output of a command, once for all concurrent refreshes.",
+        abstract: "Replace a token with a command's output, once for all concurrent refreshes.",
         discussion: """
             The command reads the current token on standard input and writes the new one to standard output, \
             byte for byte. If several processes refresh the same token at the same time, one runs its \
@@ -17,10 +17,11 @@ struct TokenRefresh: AsyncParsableCommand {
             takes too long, the token stays as it is. Prints the version now stored; with --json, also \
             whether this process refreshed it.
 
-            With --on-revocation, a command that ends with 77 reports that the token was revoked \
-            (invalid_grant), and the exit code is 11 with the code tokenRevoked. wipe erases all tokens of \
-            that service and account and the namespace of a user of that name; wipe-all erases the whole \
-            vault; lock evicts every key; keep does nothing. Without the option, 77 is an ordinary failure.
+            With --on-revocation, a command that exits with 77 reports that the token was revoked \
+            (invalid_grant); the exit code is then 11, with the error code tokenRevoked. wipe erases all \
+            tokens for that service and account, and the vault of the user with the account's name, if there \
+            is one; wipe-all erases the whole vault; lock evicts every key; keep does nothing. Without the \
+            option, 77 is an ordinary failure.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -34,7 +35,7 @@ struct TokenRefresh: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "When the new token expires: in seconds, 10m, 1h, 90d from now, or at 2027-01-31 (UTC).",
+            "When the new token expires: a number of seconds, 10m or 90d from now, or at 2027-01-31 (UTC).",
             valueName: "time"))
     var expiresIn: String?
 
@@ -44,7 +45,7 @@ struct TokenRefresh: AsyncParsableCommand {
     @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
     var command: [String]
 
-    /// The exit code with which a command reports `invalid_grant`: EX_NOPERM of sysexits.h.
+    /// The exit code with which a command reports `invalid_grant`: EX_NOPERM in sysexits.h.
     private static let revokedCode: Int32 = 77
 
     func run() async throws {
@@ -67,11 +68,11 @@ struct TokenRefresh: AsyncParsableCommand {
         try Output.json(.object([("version", .number(version)), ("refreshed", .flag(refreshed.didRefresh))]))
     }
 
-    /// When the new token expires. A date in the past would store an expired token.
+    /// Parses the new token's lifetime. Rejects a date in the past, which would store an expired token.
     private static func life(_ text: String) throws(CofferError) -> TimeArgument {
         let life = try TimeArgument.parse(text, of: "--expires-in", takesSeconds: true)
         guard life.seconds(from: Date()) >= 0 else {
-            throw CofferError(.invalidInput, "--expires-in takes no date in the past.")
+            throw CofferError(.invalidInput, "--expires-in does not accept a date in the past.")
         }
         return life
     }

@@ -5,11 +5,11 @@ import CofferBase
 /// `coffer token rename`
 struct TokenRename: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rename", abstract: "Give a token another service and account; print its version.",
+        commandName: "rename", abstract: "Give a token a new service and account; print its version.",
         discussion: """
-            The value, its class, expiry, scopes and attributes stay; the versions begin anew. A token that \
-            has the new name already is not replaced. If the command is interrupted, the token may have both \
-            names. Without --kind, the token of the kind access is renamed, and no other.
+            The value, class, expiry, scopes and attributes stay the same; version numbers start again. A \
+            token that already has the new name is not replaced. If the command is interrupted, the token \
+            may have both names. Without --kind, only the token of the kind access is renamed.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -29,8 +29,8 @@ struct TokenCopy: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "copy", abstract: "Store a token under a second service and account; print its version.",
         discussion: """
-            Copies the value with its class, expiry, scopes and attributes. A token that has the new name \
-            already is not replaced. Without --kind, the token of the kind access is copied, and no other.
+            Copies the value with its class, expiry, scopes and attributes. A token that already has the new \
+            name is not replaced. Without --kind, only the token of the kind access is copied.
             """,
         aliases: ["cp"])
 
@@ -47,7 +47,7 @@ struct TokenCopy: AsyncParsableCommand {
 }
 
 extension GlobalOptions {
-    /// Prints the version of a token alone on a line, or as JSON.
+    /// Prints a token's version alone on a line, or as JSON.
     fileprivate func printVersion(_ version: UInt64) throws(CofferError) {
         guard json else { return try Output.line(String(version)) }
         try Output.json(.object([("version", .number(Int(version)))]))

@@ -9,10 +9,11 @@ struct UnlockCommand: AsyncParsableCommand {
         commandName: "unlock",
         abstract: "Cache the class keys in the kernel keyring for later commands of this user.",
         discussion: """
-            The keys stay until `coffer lock`, a reboot, or the vault's inactivity time without use; with \
-            --for, exactly that long. The keys of the two afterFirstUnlock classes stay until a reboot. \
-            Without a kernel keyring, every command asks for the passcode, and this one ends with 8. If any \
-            process locks the vault meanwhile, the lock wins: this command fails and leaves no key.
+            The keys stay until `coffer lock`, a reboot, or the end of the vault's inactivity time; with \
+            --for, for exactly the specified time. The keys of the two afterFirstUnlock classes stay until a \
+            reboot. Without a kernel keyring, every command asks for the passcode, and this one ends with 8. \
+            If any process locks the vault in the meantime, the lock wins: this command fails and caches no \
+            key.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -20,7 +21,7 @@ struct UnlockCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("for"),
         help: ArgumentHelp(
-            "Keep the keys for exactly this long: seconds, 10m, 1h, or until 2027-01-31 (UTC).",
+            "Keep the keys for exactly this time: a number of seconds, 10m, 1h, or until 2027-01-31 (UTC).",
             valueName: "time"))
     var time: String?
 
@@ -65,7 +66,7 @@ struct UnlockCommand: AsyncParsableCommand {
         CorruptPendingTokens.report(waiting.corrupt)
         guard waiting.unconfirmed > 0 else { return }
         Output.message(
-            "coffer: \(Plural.of(waiting.unconfirmed, "token")) that came while locked would replace "
+            "coffer: \(Plural.of(waiting.unconfirmed, "token")) that arrived while locked would replace "
                 + "\(waiting.unconfirmed == 1 ? "another" : "others"): see coffer token list.")
     }
 }
@@ -75,10 +76,10 @@ struct LockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lock", abstract: "Remove the keys that `unlock` cached in the kernel keyring.",
         discussion: """
-            Removes all keys but those of the two afterFirstUnlock classes, which stay until a reboot or a \
-            wipe. No file has to be readable: if the vault directory does not show which vault it holds, the \
-            command locks every vault of this user and reports it. Errors on the way are reported; the \
-            command fails if a key is still there.
+            Removes all keys except those of the two afterFirstUnlock classes, which stay until a reboot or \
+            a wipe. The command works even if no file is readable: if the vault directory does not show \
+            which vault it holds, the command locks every vault of this user and reports that. It also \
+            reports any errors, and fails if a key is still there.
             """)
 
     @OptionGroup var global: GlobalOptions

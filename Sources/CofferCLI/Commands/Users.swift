@@ -7,14 +7,14 @@ import SystemPackage
 struct UsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users",
-        abstract: "List the vaults of users inside the vault. Needs no passcode.",
+        abstract: "List the user vaults inside the vault. Needs no passcode.",
         discussion: """
-            Create one with coffer init --user NAME, and use it with --user NAME on any command. It has keys \
-            and a passcode of its own, and is erased alone with coffer wipe --user NAME, or together with \
-            the vault around it.
+            Create a user vault with coffer init --user NAME, and use it by adding --user NAME to any \
+            command. It has its own keys and passcode. coffer wipe --user NAME erases it alone; wiping the \
+            enclosing vault erases it too.
 
-            The vault does not store the users' names: without a name, the list has only the directories. \
-            With names, it shows the vaults of these users, and ends with 3 if one of them has none.
+            The vault does not store user names, so without names the list shows only the directories. With \
+            names, it shows these users' vaults, and the command ends with 3 if a user has none.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -26,14 +26,14 @@ struct UsersCommand: AsyncParsableCommand {
     fileprivate struct Entry {
         let name: String?
         let location: VaultLocation
-        /// The state, or the code of the error of looking.
+        /// The vault's state, or an error code if the state could not be read.
         let state: String
         let vaultID: String?
     }
 
     func run() async throws {
         guard global.user == nil else {
-            throw CofferError(.invalidInput, "A user's vault contains no others: omit --user.")
+            throw CofferError(.invalidInput, "A user vault contains no other vaults: omit --user.")
         }
         let home = try VaultOpener.homeLocation(global)
         let all = try home.namespaces()
@@ -41,7 +41,9 @@ struct UsersCommand: AsyncParsableCommand {
         for name in names {
             let location = try home.namespace(of: name)
             guard all.contains(where: { $0.path == location.path }) else {
-                throw CofferError(.absent, "There is no vault of a user \(name.printable).")
+                throw CofferError(
+                    .absent,
+                    "There is no vault for the user \(name.printable). Create one with coffer init --user.")
             }
             entries.append(await Self.entry(location, name))
         }
@@ -49,7 +51,7 @@ struct UsersCommand: AsyncParsableCommand {
             for location in all { entries.append(await Self.entry(location, nil)) }
             if !all.isEmpty {
                 Output.message(
-                    "coffer: the names of users are not stored. Look for one with coffer users NAME.")
+                    "coffer: user names are not stored. To look up a user, run coffer users NAME.")
             }
         }
         try show(entries)

@@ -15,10 +15,10 @@ struct VectorsVerify: ParsableCommand {
             The files follow Wycheproof's JSON schema. For each file, the declared number of tests must be \
             the sum of passed, failed and skipped ones; no test number may appear twice; at least one test \
             must run; and a valid test with one bit flipped in memory must fail. A manifest.json beside the \
-            files lists their expected bytes and counts.
+            files lists their expected SHA-256 digests and counts.
 
-            Reasons for a skip: unsupported-key-size, unsupported-iv-size and unsupported-tag-size with the \
-            bits, slow (see --slow), not-implemented.
+            Reasons for a skip: unsupported-key-size, unsupported-iv-size and unsupported-tag-size, each \
+            with the size in bits; unsupported-prf; slow (see --slow); and not-implemented.
 
             Exits with 1 on any failure, and if a file has no test that can run.
             """)
@@ -35,7 +35,7 @@ struct VectorsVerify: ParsableCommand {
     @Flag(
         help: """
             Run without special processor instructions, in OpenSSL and in this program, because such code \
-            has had bugs of its own. libsodium selects its own instructions.
+            has had its own bugs. libsodium selects its own instructions.
             """)
     var portable = false
 

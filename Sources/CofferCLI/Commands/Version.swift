@@ -8,17 +8,18 @@ import CofferEngine
 struct VersionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "version",
-        abstract: "Print the version of this program and of the libraries that it runs.",
+        abstract: "Print the versions of this program and its libraries.",
         discussion: """
-            coffer --version prints the same. The versions of the libraries are those that are loaded.
+            coffer --version prints the same. The library versions are those of the libraries that are \
+            loaded.
             """)
 
-    /// The products of this version's package.
+    /// The products of the package in this release.
     static let products = ["Coffer", "CofferDatabase", "CofferCrypto", "CofferTesting", "coffer", "bench"]
 
     @OptionGroup var global: NoVaultOptions
 
-    /// The traits of the package that this build was made with.
+    /// The package traits that are enabled in this build.
     private static var traits: [String] { BusLibrary.version == nil ? [] : ["SecretService"] }
 
     /// The C libraries and their versions; `nil` for one that this build does not link.

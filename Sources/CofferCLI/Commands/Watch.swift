@@ -13,10 +13,10 @@ struct WatchCommand: AsyncParsableCommand {
             Listens to logind, the screen saver and the Secret Service until a signal ends it, and prints a \
             line for each lock. Needs no passcode. Reports on standard error which of these are missing.
 
-            With --mailbox, also executes signed orders that arrive in that directory as files NAME.order, \
-            by default checking once a minute. An order that is not valid yet is executed once it is; one \
-            that could not be processed is tried again. The dead-man's switch is checked as often. Ends with \
-            6 when the vault has been wiped.
+            With --mailbox, also executes signed orders that arrive in that directory as files named \
+            NAME.order; it checks once a minute by default. An order that is not yet valid is executed once \
+            it is; one that could not be processed is tried again. The dead-man's switch is checked equally \
+            often. Ends with 6 when the vault has been wiped.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -43,7 +43,9 @@ struct WatchCommand: AsyncParsableCommand {
         let desktop = statuses.filter { ![.idleTimer, .kernelKeyring].contains($0.source) }
         let hasSwitch = try await hasSwitch(vault)
         guard mailbox != nil || hasSwitch || desktop.contains(where: \.isListening) else {
-            throw CofferError(.unsupported, "Nothing on this host reports when to lock.")
+            throw CofferError(
+                .unsupported,
+                "Nothing on this host reports when to lock. Lock the vault yourself with coffer lock.")
         }
         Output.message("coffer: listening.")
         try await withThrowingTaskGroup(of: Void.self) { group in

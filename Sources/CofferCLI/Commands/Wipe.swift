@@ -8,22 +8,22 @@ import FoundationEssentials
 struct WipeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wipe",
-        abstract: "Erase the vault: keys first, then everything. Cannot be undone.",
+        abstract: "Erase the vault: keys first, then everything else. Cannot be undone.",
         discussion: """
-            Works while locked and needs no passcode, and no file of the vault directory has to be readable: \
-            whatever is damaged, missing or held by another process, the command erases what can be erased. \
-            Prints a receipt. If there is a vault, the command fails only if something is provably still \
-            there, and then names it. Ends with 6 if the vault was wiped before, and with 12 if there is no \
-            vault. The next command on the vault finishes an interrupted wipe. If nothing shows that there \
-            is a vault, the command touches nothing.
+            Works while the vault is locked and needs no passcode. No file in the vault directory has to be \
+            readable: even if files are damaged, missing or held by another process, the command erases what \
+            it can. Prints a receipt. If there is a vault, the command fails only if something is provably \
+            still there, and then names it. Ends with 6 if the vault was wiped before, and with 12 if there \
+            is no vault. The next command that opens the vault finishes an interrupted wipe. If nothing \
+            shows that there is a vault, the command touches nothing.
 
             With --prove, the command plants canaries if the vault can be unlocked: a token, a file, a view \
             copy, and class keys in the kernel keyring. A search must find them before the wipe. After the \
-            wipe, it must find none of them and none of the keys of the vault's files: in the vault \
-            directory, the directories in memory, the desktop keyring's files, the kernel keyring and the \
-            memory of this process. Exits with 1 if something is left.
+            wipe, it must find none of them and none of the keys in the vault's files. It covers the vault \
+            directory, the in-memory directories, the desktop keyring's files, the kernel keyring and this \
+            process's memory. Exits with 1 if something is left.
 
-            With --user, erases only the vault of that user.
+            With --user, erases only that user's vault.
 
             With --order, a signed order determines what to erase: see remote-wipe. A refused order changes \
             nothing. The receipt names the order's digest.
@@ -35,7 +35,7 @@ struct WipeCommand: AsyncParsableCommand {
     var yes = false
 
     @Flag(
-        help: "Only the tokens; files and the passcode stay, and databases unless the token file is damaged."
+        help: "Erase only tokens; files and passcode stay, as do databases unless the token file is damaged."
     )
     var tokens = false
 
@@ -65,7 +65,7 @@ struct WipeCommand: AsyncParsableCommand {
         if vault.isUnlocked {
             try await proof.plantCanaries(in: vault)
         } else {
-            Output.message("coffer: the vault is locked; the search covers only the keys of its files.")
+            Output.message("coffer: the vault is locked; the search covers only the keys in its files.")
         }
         try proof.scanBeforeWipe()
         try proof.requirePositiveControl()
@@ -75,7 +75,7 @@ struct WipeCommand: AsyncParsableCommand {
         guard matches.isEmpty else { throw ExitCode(1) }
     }
 
-    /// Prints the receipt, even that of an incomplete wipe.
+    /// Prints the wipe's receipt, even if the wipe is incomplete.
     private func end(_ wipe: WipeOperation) async throws {
         let error: CofferError
         do throws(CofferError) {
@@ -163,7 +163,7 @@ struct WipeCommand: AsyncParsableCommand {
 }
 
 extension WipeReceipt {
-    /// The first line of the text for the user.
+    /// The first line of the printed receipt.
     fileprivate var headline: String {
         guard let milliseconds = keysDestroyedAfterMilliseconds else {
             return "Vault \(vaultID) is not wiped: something that may hold its keys is still there."

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Coffer
 
-/// The kinds of tokens, as words on the command line.
+/// The token kinds, as words on the command line.
 enum TokenKindArgument: String, CaseIterable, ExpressibleByArgument {
     case access, refresh, id, other
 
@@ -49,10 +49,10 @@ enum RevocationArgument: String, CaseIterable, ExpressibleByArgument {
     var outcome: String {
         switch self {
         case .wipe:
-            "all tokens of this service and account are erased, and the namespace of a user of that name"
-        case .wipeAll: "the whole vault is erased"
-        case .lock: "the vault is locked"
-        case .keep: "the stored one stays"
+            "all tokens for this service and account were erased, with the vault of a user of that name"
+        case .wipeAll: "the whole vault was erased"
+        case .lock: "the vault was locked"
+        case .keep: "the stored token was kept"
         }
     }
 

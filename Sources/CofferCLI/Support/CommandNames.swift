@@ -1,14 +1,15 @@
 import ArgumentParser
 import CofferBase
 
-/// The names of commands on the command line.
+/// Checks the command names on the command line.
 enum CommandNames {
-    /// Checks that words name commands; the error for one that does not has a suggestion.
+    /// Checks that each word names a command. The error for an unknown word suggests similar commands.
     ///
     /// - Parameters:
-    ///   - words: The words in order. Those after a command without subcommands are its arguments.
-    ///   - root: The command of the program.
-    ///   - isHelp: Whether every word is a name, as after `coffer help`.
+    ///   - words: The words in order. Those after a command without subcommands are its arguments and are not
+    ///     checked.
+    ///   - root: The program's root command.
+    ///   - isHelp: Whether every word must be a name, as after `coffer help`.
     /// - Throws: `ValidationError` for a word that names no command.
     static func check(
         _ words: some Sequence<String>, of root: any ParsableCommand.Type, isHelp: Bool = false
@@ -31,7 +32,7 @@ enum CommandNames {
     }
 
     private static let maxSuggestions = 3
-    /// Longer words are not compared with names.
+    /// The maximum length, in bytes, of a word that is compared with names.
     private static let maxWordLength = 32
 
     private static func names(of command: any ParsableCommand.Type) -> [String] {
@@ -42,7 +43,8 @@ enum CommandNames {
         names(of: command).contains { $0.hasSameBytes(as: word) }
     }
 
-    /// The commands that may be meant: the nearest names here, otherwise those of this name in a group.
+    /// Returns the commands that the user may have meant: those with the nearest names at this level,
+    /// otherwise those with this name in a group of commands.
     private static func suggestions(
         for word: String, _ below: [any ParsableCommand.Type], _ path: [String],
         of root: any ParsableCommand.Type
@@ -65,8 +67,8 @@ enum CommandNames {
         }
     }
 
-    /// The number of bytes to add, remove, change or swap with a neighbour. A beginning of at least two bytes
-    /// counts as one.
+    /// Returns the number of bytes to add, remove, change or swap with a neighbour to turn `word` into
+    /// `name`, or 1 if `word` is a shorter prefix of at least two bytes.
     private static func distance(from word: String, to name: String) -> Int {
         let (word, name) = (Array(word.utf8), Array(name.utf8))
         if word.count >= 2, name.starts(with: word) { return min(1, name.count - word.count) }

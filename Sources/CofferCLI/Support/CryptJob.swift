@@ -2,12 +2,12 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// One message of `coffer crypt`: the scheme, the key, and the IV if it is kept separately.
+/// The encryption or decryption of one message: the scheme, the key, and the IV if it is stored separately.
 struct CryptJob: ~Copyable {
     /// The maximum message length, in bytes. The whole message is held in memory.
     private static let maxMessageLength = 1 << 30
 
-    /// The first bytes of a message of the scheme cbc-hmac, which are authenticated with it.
+    /// The first bytes of every cbc-hmac message, which are authenticated with it.
     static let magic = "COFFERC1"
     private static let header = Array(magic.utf8)
 
@@ -21,7 +21,7 @@ struct CryptJob: ~Copyable {
         self.iv = iv
     }
 
-    /// Checks the options that can be checked before a secret is read, and reads the key.
+    /// Checks the options that can be checked without a secret, then reads the key.
     static func make(_ options: CryptOptions, _ passcodeFd: Int32?) throws(CofferError) -> CryptJob {
         var iv: [UInt8]?
         if let text = options.ivHex {
@@ -106,7 +106,7 @@ struct CryptJob: ~Copyable {
     private func throwIfIVGiven() throws(CofferError) {
         guard iv == nil else {
             throw CofferError(
-                .invalidInput, "\(scheme.rawValue) generates its own IV and stores it in the message.")
+                .invalidInput, "\(scheme.rawValue) generates its own IV: omit --iv-hex.")
         }
     }
 
@@ -120,7 +120,7 @@ struct CryptJob: ~Copyable {
 }
 
 extension CryptOptions.Scheme {
-    /// The key sizes that the scheme takes, in bytes.
+    /// The key sizes that the scheme supports, in bytes.
     fileprivate var keySizes: [Int] {
         switch self {
         case .documentedCBC, .pbkdf2CBC: [16, 32]

@@ -21,8 +21,9 @@ struct CryptOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The IV or nonce, in hexadecimal, of a message that does not begin with it. Encryption accepts "
-                + "it only for the bare CBC formats: reusing a nonce breaks AES-GCM.", valueName: "hex"))
+            "The IV or nonce, in hexadecimal, for a message that does not begin with it. Encryption "
+                + "accepts it only for documented-cbc and pbkdf2-cbc: reusing a nonce breaks AES-GCM.",
+            valueName: "hex"))
     var ivHex: String?
 
     @OptionGroup(title: "For pbkdf2-cbc") var derivation: DerivationOptions

@@ -6,7 +6,7 @@ import CofferEngine
 import GRDB
 import SystemPackage
 
-/// Options for the key of a database.
+/// Options for a database key.
 struct DatabaseKeyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -21,14 +21,14 @@ struct DatabaseKeyOptions: ParsableArguments {
 
     @Flag(
         help: """
-            Accept a gcm1 database whose passphrase costs more than 1 GiB of memory or 16 passes, up to 4 \
-            GiB and 64 passes.
+            Accept a gcm1 database whose key derivation needs more than 1 GiB of memory or 16 passes, up to \
+            4 GiB and 64 passes.
             """)
     var allowExpensive = false
 
     @Option(
         help: ArgumentHelp(
-            "The rounds of SQLCipher's derivation from a passphrase (kdf_iter), if not the default.",
+            "The number of SQLCipher's derivation rounds for a passphrase (kdf_iter), if not the default.",
             valueName: "n"))
     var kdfIterations: Int?
 
@@ -39,8 +39,8 @@ struct DatabaseKeyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The salt of a sqlcipher4 database with a clear header, which does not hold it (cipher_salt): 32 "
-                + "hexadecimal digits. It is not secret.", valueName: "hex"))
+            "The salt (cipher_salt) for a sqlcipher4 database with a clear header, which does not contain "
+                + "it: 32 hexadecimal digits. The salt is not secret.", valueName: "hex"))
     var saltHex: String?
 
     @Option(
@@ -51,12 +51,12 @@ struct DatabaseKeyOptions: ParsableArguments {
 
     @Option(
         help: """
-            Instead of a codec, settings that are known: sqlcipher2, or smartstore, which tries those of \
-            SmartStore. sqlcipher1 cannot be read.
+            Use known settings instead of a codec: sqlcipher2, or smartstore, which tries each of \
+            SmartStore's. sqlcipher1 cannot be read.
             """)
     var profile: DatabaseProfile?
 
-    /// Whether an option describes how an existing database of SQLCipher was made.
+    /// Whether an option specifies the settings of an existing SQLCipher database.
     var describesDatabase: Bool {
         kdfIterations != nil || pageSize != nil || saltHex != nil || profile != nil
     }
@@ -64,30 +64,30 @@ struct DatabaseKeyOptions: ParsableArguments {
     /// Whether a key or a passphrase is given.
     var isGiven: Bool { keyHexFd != nil || passphraseFd != nil }
 
-    /// The same secret, prepared for two formats.
+    /// The keys for two databases, made from the same secret.
     struct Pair: ~Copyable {
         let first: DatabaseKey
         let second: DatabaseKey
     }
 
-    /// The key of a new database, for which the settings of an existing one do not count.
+    /// Returns the key for a new database. Ignores the options that describe an existing one.
     func newKey(_ format: DatabaseFormat) throws(CofferError) -> DatabaseKey {
         try key(secret(), format)
     }
 
-    /// The key of the database at `path`, with its settings.
+    /// Returns the key for the database at `path`, with that database's settings.
     ///
     /// - Parameters:
-    ///   - format: The format; `nil` if the profile says it.
-    ///   - path: The database, which a profile with several settings tries to open.
-    /// - Returns: The key, with the format that it is for.
-    /// - Throws: `notAuthentic` if no settings of the profile open it; `unsupported` for a profile that
-    ///   cannot be read.
+    ///   - format: The format, or `nil` if the profile determines it.
+    ///   - path: The database. A profile with several settings tries each of them on it.
+    /// - Returns: The key, which contains its format.
+    /// - Throws: `notAuthentic` if none of the profile's settings opens the database; `invalidInput` for
+    ///   options that contradict each other; `unsupported` for a profile that cannot be read.
     func key(_ format: DatabaseFormat?, at path: FilePath) throws(CofferError) -> DatabaseKey {
         try key(secret(), format, at: path)
     }
 
-    /// The key of the database at `path` and, of the same secret, that of a new one.
+    /// Returns the key for the database at `path` and, from the same secret, the key for a new one.
     func keys(
         _ first: DatabaseFormat?, at path: FilePath, _ second: DatabaseFormat
     ) throws(CofferError) -> Pair {
@@ -102,7 +102,7 @@ struct DatabaseKeyOptions: ParsableArguments {
         case (let format?, nil): return try key(secret, format, iterations: kdfIterations)
         case (nil, let profile?):
             guard kdfIterations == nil else {
-                throw CofferError(.invalidInput, "--profile has the iterations: omit --kdf-iterations.")
+                throw CofferError(.invalidInput, "--profile sets the iterations: omit --kdf-iterations.")
             }
             let candidates = try profile.candidates()
             for candidate in candidates {
@@ -114,18 +114,18 @@ struct DatabaseKeyOptions: ParsableArguments {
             }
             throw CofferError(
                 .notAuthentic,
-                "None of the profile's settings opens the database: the key is wrong, or it has others. "
+                "None of the profile's settings opens the database: it has other ones, or the key is wrong. "
                     + DatabaseProfile.withoutAuthentication)
         default: throw CofferError(.invalidInput, "Specify either the format or --profile.")
         }
     }
 
-    /// The key with SQLCipher's settings, if there are any.
+    /// Returns the key with SQLCipher's settings, if any are given.
     private func key(
         _ secret: borrowing GuardedBytes, _ format: DatabaseFormat, iterations: Int?
     ) throws(CofferError) -> DatabaseKey {
         guard iterations == nil || passphraseFd != nil else {
-            throw CofferError(.invalidInput, "--kdf-iterations is for a passphrase: a key needs none.")
+            throw CofferError(.invalidInput, "--kdf-iterations works only with a passphrase: omit it.")
         }
         var settings = SQLCipherSettings(iterations: iterations, pageSize: pageSize)
         if let saltHex {
@@ -140,7 +140,7 @@ struct DatabaseKeyOptions: ParsableArguments {
         return try key.with(settings)
     }
 
-    /// Whether the database opens under the key. Changes nothing.
+    /// Reports whether the key opens the database. Does not change the database.
     private static func opens(_ path: FilePath, _ key: borrowing DatabaseKey) throws(CofferError) -> Bool {
         var configuration = Configuration()
         configuration.readonly = true
@@ -171,7 +171,7 @@ struct DatabaseKeyOptions: ParsableArguments {
             throw CofferError(
                 .invalidInput, "Descriptor \(number) is empty, or its first line is. Write the key there.")
         }
-        let refusal = CofferError(.invalidInput, "The key must be 64 hexadecimal digits, nothing else.")
+        let refusal = CofferError(.invalidInput, "The key must be 64 hexadecimal digits and nothing else.")
         guard digits.count == 64 else { throw refusal }
         do throws(CofferError) {
             return try Encoding.decodeHex(digits.span)

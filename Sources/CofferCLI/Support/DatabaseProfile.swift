@@ -2,20 +2,20 @@ import ArgumentParser
 import CofferBase
 import CofferDatabase
 
-/// Settings of SQLCipher databases that are known by a name.
+/// Well-known SQLCipher settings, each set with a name.
 enum DatabaseProfile: String, CaseIterable, ExpressibleByArgument {
     /// SQLCipher 1, whose pages are not authenticated.
     case sqlcipher1
-    /// SQLCipher 2 with its defaults: the pages of SQLCipher 3, and fewer rounds of the derivation.
+    /// SQLCipher 2 with its defaults: SQLCipher 3's page format, with fewer derivation rounds.
     case sqlcipher2
-    /// Those that SmartStore had from one release to the next.
+    /// The settings that successive SmartStore releases used.
     case smartstore
 
     static let withoutAuthentication =
-        "Databases of SQLCipher 1 cannot be read, because their pages are not authenticated: have SQLCipher "
-        + "export them with sqlcipher_export."
+        "SQLCipher 1 databases cannot be read, because their pages are not authenticated: export them in "
+        + "SQLCipher with sqlcipher_export."
 
-    /// The formats and rounds of the derivation, in the order in which they are tried.
+    /// Returns the formats and derivation rounds, in the order in which they are tried.
     ///
     /// - Throws: `unsupported` for a profile that cannot be read.
     func candidates() throws(CofferError) -> [(format: DatabaseFormat, iterations: Int)] {

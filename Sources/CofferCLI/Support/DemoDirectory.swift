@@ -15,7 +15,7 @@ struct DemoDirectory {
         return DemoDirectory(path: parent.pushing(name), parent: parent, name: name)
     }
 
-    /// Writes a file whose content should be protected.
+    /// Writes a sample file to protect and returns its path.
     func makeSample() throws(CofferError) -> FilePath {
         let name: FilePath = "sample-letter.txt"
         let line = Array("This sample stands for a letter that nobody else should read.\n".utf8)

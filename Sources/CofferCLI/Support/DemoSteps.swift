@@ -4,7 +4,7 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// One step of the demo: its title, its evidence, and how long it took.
+/// One demo step: its title, its evidence, and how long it took.
 struct DemoStep {
     let title: String
     let proof: String
@@ -29,7 +29,7 @@ struct DemoStep {
     }
 }
 
-/// The demonstration. Each step throws if its check fails; the first failure ends the demonstration.
+/// The demo. Each step throws if its check fails; the first failure ends the demo.
 struct Demo {
     private let demoDirectory: DemoDirectory
     private let file: FilePath
@@ -210,7 +210,7 @@ struct Demo {
         guard matches.isEmpty else { throw FailedCheck(message: "Found: " + matches.joined(separator: "; ")) }
     }
 
-    /// Returns the most varied piece of 48 bytes at the start of the file, because a run of zeros would be
+    /// Returns the most varied 48-byte piece near the start of the file, because a run of zeros would be
     /// found everywhere. Returns no bytes if every piece is too uniform or the file is too short.
     private static func sample(of file: FilePath) throws(CofferError) -> [UInt8] {
         let source = try Descriptor.open(file, [.read, .nonBlocking])

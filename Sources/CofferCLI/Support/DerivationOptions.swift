@@ -2,14 +2,14 @@ import ArgumentParser
 import CofferBase
 import CofferCrypto
 
-/// The PBKDF2 parameters, for every command that derives a key with it.
+/// The PBKDF2 options, for every command that uses PBKDF2.
 struct DerivationOptions: ParsableArguments {
     /// The supported hash functions.
     enum PRF: String, CaseIterable, ExpressibleByArgument {
         case sha1, sha256, sha512
     }
 
-    @Option(help: ArgumentHelp("The hash function of PBKDF2's HMAC.", valueName: "prf"))
+    @Option(help: ArgumentHelp("The hash function for PBKDF2's HMAC.", valueName: "prf"))
     var prf: PRF?
 
     @Option(help: ArgumentHelp("The salt in hexadecimal.", valueName: "hex"))

@@ -2,17 +2,17 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// What the arguments of `file add` stand for. It is found out before the vault is opened, so that a mistake
-/// in the last argument stores nothing and costs no passcode.
+/// The inputs that the arguments of `file add` specify. They are examined before the vault is opened, so that
+/// after a mistake in any argument, nothing is stored and no passcode is asked for.
 struct FileInputs {
-    /// The content of one file to add.
+    /// The source of one file to add.
     enum Source {
         case file(FilePath)
         /// A pipe or a device, which is read until it ends.
         case stream(FilePath)
         case standardInput
 
-        /// The path, as the user finds it again.
+        /// The path to show to the user; `-` for standard input.
         var text: String {
             switch self {
             case .file(let path), .stream(let path): path.string
@@ -21,9 +21,9 @@ struct FileInputs {
         }
     }
 
-    /// The inputs in the order of the arguments; those in a directory in the order of their names' bytes.
+    /// The inputs in the order of the arguments; within a directory, in the byte order of their names.
     private(set) var sources: [Source] = []
-    /// What was found in directories and is not added: links, pipes, devices, and the vault itself.
+    /// The directory entries that are not added: links, pipes, devices, and the vault itself.
     private(set) var skipped: [FilePath] = []
     private let home: FileStatus?
 
@@ -31,10 +31,11 @@ struct FileInputs {
     ///
     /// - Parameters:
     ///   - paths: The arguments.
-    ///   - isNamed: Whether a name was given, which only one input can have.
-    ///   - isRecursive: Whether directories stand for the files in them.
-    ///   - home: The vault directory, which is left out of directories.
-    /// - Throws: `invalidInput`, `refused`; `absent` and other errors of looking at a path.
+    ///   - isNamed: Whether the user specified a name, which works only for a single input.
+    ///   - isRecursive: Whether to add the files in directories.
+    ///   - home: The vault directory, which is skipped inside other directories.
+    /// - Throws: `invalidInput` or `refused` for a path that cannot be added; `absent` and other errors from
+    ///   examining a path.
     init(
         _ paths: [String], isNamed: Bool, isRecursive: Bool, home: FilePath
     ) throws(CofferError) {
@@ -78,8 +79,8 @@ struct FileInputs {
                 : "\(path) is a directory. To store each file in it, specify --recursive.")
     }
 
-    /// Adds the files of a directory. Follows no link, so that nothing outside of it is taken and there is no
-    /// circle.
+    /// Adds the files in a directory. Does not follow links, so that nothing outside the directory is added
+    /// and there is no endless loop.
     private mutating func collect(_ directory: consuming Descriptor) throws(CofferError) {
         let path = directory.path
         if let home, try directory.status().isSameFile(as: home) {

@@ -2,17 +2,17 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Paths of files on the command line.
+/// File paths on the command line.
 enum FilePathArgument {
-    /// Returns the path of a file. Rejects "-": commands that read or write a standard stream say so in their
-    /// help, and other commands would unexpectedly use a file of that name.
+    /// Returns the path of a file. Rejects `-`: commands that read or write a standard stream document that
+    /// in their help, and other commands would unexpectedly use a file with that name.
     static func path(_ text: String) throws(CofferError) -> FilePath {
         guard !text.hasSameBytes(as: "-") else {
             throw CofferError(
                 .invalidInput,
-                "- does not stand for a standard stream here. For a file of that name, write ./-.")
+                "- does not stand for a standard stream here. For a file with that name, write ./-.")
         }
-        guard !text.isEmpty else { throw CofferError(.invalidInput, "A file name is empty.") }
+        guard !text.isEmpty else { throw CofferError(.invalidInput, "A file name must not be empty.") }
         return ProgramArguments.path(text)
     }
 }

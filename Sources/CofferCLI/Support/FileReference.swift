@@ -4,10 +4,10 @@ import CofferEngine
 
 /// A stored file as a user specifies it: by its id, by the beginning of its id, or by its name.
 ///
-/// A whole id always means the file of that id. Anything else that fits several files is `ambiguous`, because
-/// a wrong guess could remove the wrong file. `./NAME` is a name and never an id.
+/// A complete id always means the file with that id. Anything else that matches several files is `ambiguous`,
+/// because a wrong guess could remove the wrong file. `./NAME` is a name and never an id.
 struct FileReference {
-    /// Shorter text is read as a name alone.
+    /// The minimum length of an id prefix. Shorter text is only read as a name.
     static let shortestPrefix = 4
 
     private let text: String
@@ -19,7 +19,7 @@ struct FileReference {
         guard !bytes.elementsEqual("-".utf8) else {
             throw CofferError(
                 .invalidInput,
-                "- does not stand for a standard stream here. For a file of that name, write ./-.")
+                "- does not stand for a standard stream here. For a file with that name, write ./-.")
         }
         self.text = text
         isNameOnly = bytes.starts(with: "./".utf8)
@@ -27,14 +27,15 @@ struct FileReference {
         guard FileNameBytes.component(name) != nil else {
             throw CofferError(
                 .invalidInput,
-                "A stored file is specified by its name, its id or the beginning of its id, not by a path.",
+                "Specify a stored file by its name, its id or the beginning of its id, not by a path.",
                 remedy: .listFiles)
         }
     }
 
-    /// Returns the id of the one file that this fits.
+    /// Returns the id of the only file that this reference matches.
     ///
-    /// - Throws: `absent`; `ambiguous` with the ids in `entries`; `locked` if a name cannot be looked up now.
+    /// - Throws: `absent`; `ambiguous` with the ids in `entries`; `locked` if the vault is locked and a name
+    ///   cannot be looked up.
     func id(in vault: Vault) async throws(CofferError) -> FileID {
         let whole = isNameOnly ? nil : try? FileID(text)
         // The command itself reports a store that cannot be read.
@@ -48,9 +49,9 @@ struct FileReference {
         }
     }
 
-    /// Returns one word for each file that a shell can offer: its name if that is unique and no shell reads
-    /// it as more than a word, or else its id. Shells expand the words that they are given, and names may
-    /// come from somebody else.
+    /// Returns one word per file for shell completion: the file's name if it is unique and shells read it as
+    /// one plain word, otherwise its id. Shells expand the words that they are given, and names may come from
+    /// someone else.
     static func words(for listing: FileListing) -> [String] {
         let counts = Dictionary(
             listing.files.map { (FileNameBytes.of($0.name), 1) }, uniquingKeysWith: { $0 + $1 })
@@ -86,19 +87,19 @@ struct FileReference {
         guard let first = found.first else {
             guard !listing.isIndexDamaged else {
                 throw CofferError(
-                    .corrupt, "The index of files is damaged, and what remains of it lists no file \(text).",
+                    .corrupt, "The file index is damaged, and the rest of it lists no file \(text).",
                     remedy: .reindexFiles)
             }
             throw CofferError(
-                .absent, "There is no file of the name \(text), and no id begins with it.",
+                .absent, "There is no file named \(text), and no id begins with it.",
                 remedy: .listFiles)
         }
         guard found.count == 1 else {
             let ids = found.map(\.description)
             throw CofferError(
                 .ambiguous,
-                "\(text) fits \(found.count) files: \(ids.joined(separator: ", ")). Specify one of them by "
-                    + "its id" + (isPrefix ? ", or by its name as ./\(text)." : "."),
+                "\(text) matches \(found.count) files: \(ids.joined(separator: ", ")). Specify one of them "
+                    + "by its id" + (isPrefix ? ", or by its name as ./\(text)." : "."),
                 remedy: .listFiles, entries: ids)
         }
         return first

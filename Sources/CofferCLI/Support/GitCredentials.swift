@@ -75,8 +75,8 @@ struct GitCredentials {
         try lines.append("\n")
     }
 
-    /// Stores the credential of `request` if it is complete, neither ephemeral nor expired, and not stored
-    /// yet.
+    /// Stores the credential in `request` if it is complete, neither ephemeral nor expired, and not yet
+    /// stored.
     func store(_ request: GitRequest) async throws(CofferError) {
         guard let target = try GitTarget(request), !(try isTrue("ephemeral", request)) else { return }
         let expires = try request.text(Self.expiry).flatMap { Int64($0) }
@@ -96,7 +96,7 @@ struct GitCredentials {
         try await put(renewing, id, nil, [:])
     }
 
-    /// Stores a token unless it is stored already, because git approves a credential after each use.
+    /// Stores a token unless it is already stored, because git approves a credential after each use.
     private func put(
         _ token: Token, _ id: TokenID, _ expires: Date?, _ attributes: [String: String]
     ) async throws(CofferError) {
@@ -108,8 +108,8 @@ struct GitCredentials {
         let result = try await tokens.put(token, for: id, expires: expires, attributes: attributes)
         guard result == .queued else { return }
         Output.message(
-            "coffer: the vault is locked: the credential waits, sealed, for the next unlock. See coffer "
-                + "token list."
+            "coffer: the vault is locked: the credential is sealed and waiting for the next unlock. See "
+                + "coffer token list."
         )
     }
 

@@ -8,7 +8,7 @@ import CofferEngine
 final class GitRequest: Sendable {
     private static let maxByteCount = 4 << 20
     private let bytes: SecretBytes
-    /// The ranges of the values of each key, in the order of the request.
+    /// The ranges of each key's values, in the order of the request.
     private let values: [[UInt8]: [Range<Int>]]
 
     private init(bytes: consuming SecretBytes, values: [[UInt8]: [Range<Int>]]) {
@@ -30,7 +30,7 @@ final class GitRequest: Sendable {
             var end = start
             var equals: Int?
             while end < bytes.count, bytes[end] != UInt8(ascii: "\n") {
-                guard bytes[end] != 0 else { throw malformed("NUL") }
+                guard bytes[end] != 0 else { throw malformed("a NUL byte") }
                 if equals == nil, bytes[end] == UInt8(ascii: "=") { equals = end }
                 end += 1
             }

@@ -1,13 +1,13 @@
 import Coffer
 import CofferBase
 
-/// The target of a git credential, and the names under which its parts are stored.
+/// A git credential's target, and the names under which its parts are stored.
 ///
-/// The service is `git:` and the URL without the user; the account is the user's name. The password has the
-/// kind access, its OAuth refresh token the kind refresh, and a credential with an authentication scheme the
-/// kind other.
+/// The service is `git:` followed by the URL without the user; the account is the user's name. The password
+/// has the kind access, its OAuth refresh token the kind refresh, and a credential with an authentication
+/// scheme the kind other.
 struct GitTarget {
-    /// The attribute with the authentication scheme.
+    /// The attribute that holds the authentication scheme.
     static let scheme = "git-authtype"
     private static let prefix = "git:"
 
@@ -15,8 +15,8 @@ struct GitTarget {
     private let server: String
     private let path: String?
 
-    /// Reads the target of a request. Returns `nil` for a request that names no server, because it could mean
-    /// all servers.
+    /// Reads a request's target. Returns `nil` for a request that names no server, because it could match all
+    /// servers.
     ///
     /// Parts are stored and compared byte for byte, as git compares them, without interpreting case, dots or
     /// percent signs. The first slash after the scheme ends the host. A host that contains a slash would

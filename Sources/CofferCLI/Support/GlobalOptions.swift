@@ -4,7 +4,7 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// The options of every command, before or after its name, even if it needs no vault.
+/// The options that every command accepts, before or after its name, even if it needs no vault.
 struct CommonOptions: ParsableArguments {
     @Flag(help: "Print one JSON document on standard output.")
     var json = false
@@ -13,7 +13,7 @@ struct CommonOptions: ParsableArguments {
     var passcodeFd: Int32?
 }
 
-/// The options of commands that need no vault. They accept `--home` and ignore it.
+/// The options of commands that need no vault. These commands accept `--home` and ignore it.
 struct NoVaultOptions: ParsableArguments {
     @Option(help: .hidden)
     var home: String?
@@ -28,13 +28,13 @@ struct NoVaultOptions: ParsableArguments {
 struct GlobalOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The vault directory; else $COFFER_HOME, $XDG_DATA_HOME/coffer, ~/.local/share/coffer.",
+            "The vault directory; default: $COFFER_HOME, $XDG_DATA_HOME/coffer or ~/.local/share/coffer.",
             valueName: "dir"))
     var home: String?
 
     @Option(
         help: ArgumentHelp(
-            "The vault of this user inside that vault, with a passcode of its own: see coffer users.",
+            "Use this user's vault inside that vault, which has its own passcode: see coffer users.",
             valueName: "name"))
     var user: String?
 
@@ -46,10 +46,10 @@ struct GlobalOptions: ParsableArguments {
     @Flag(help: "Allow the desktop keyring to ask for its password if it is locked.")
     var allowPrompt = false
 
-    /// Whether the desktop keyring may ask the user.
+    /// Whether the desktop keyring may prompt the user.
     var interaction: PromptPolicy { allowPrompt ? .allowed : .never }
 
-    /// Returns the path of the vault directory.
+    /// Returns the vault directory's path.
     func homePath() throws(CofferError) -> FilePath {
         if let home {
             guard !home.isEmpty else { throw CofferError(.invalidInput, "--home requires a directory.") }

@@ -1,7 +1,7 @@
 import Coffer
 import CofferBase
 
-/// Access to tokens for the credential helpers of other programs.
+/// Token access for the credential helpers that other programs run.
 extension TokenStore {
     /// Returns the descriptions of all readable tokens, so that a damaged token does not prevent a helper
     /// from using another one. Prints a message if any token is damaged.
@@ -17,8 +17,8 @@ extension TokenStore {
     }
 
     /// Returns the token of `kind` with the service and the account of `info`, or `nil` if there is none.
-    /// Also returns `nil`, with a message, for a token that arrived while locked, unless the token of `info`
-    /// did too: no user has accepted such a token.
+    /// Also returns `nil`, with a message, for a token that arrived while locked, unless the token that
+    /// `info` describes did too: no user has accepted such a token.
     func companion(of info: TokenInfo, kind: TokenKind) async throws(CofferError) -> Token? {
         let id = try TokenID(service: info.id.service, account: info.id.account, kind: kind)
         guard let found = try await get(id) else { return nil }

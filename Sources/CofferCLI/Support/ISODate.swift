@@ -7,7 +7,7 @@ enum ISODate {
     ///
     /// - Parameters:
     ///   - text: A date such as 2027-01-31T12:00:00Z.
-    ///   - option: The option's name, for the error.
+    ///   - option: The option's name, for the error message.
     /// - Returns: The date.
     /// - Throws: `invalidInput` for anything else, or for a date before 1970 or after 2261.
     static func parse(_ text: String, of option: String) throws(CofferError) -> Date {
@@ -19,7 +19,7 @@ enum ISODate {
         return date
     }
 
-    /// The date; `nil` if the text is none, or one before 1970 or after 2261.
+    /// Returns the date, or `nil` if the text is not a date or the date is before 1970 or after 2261.
     static func date(_ text: String) -> Date? {
         guard let date = try? Date(text, strategy: .iso8601), isInCalendar(text), storable.contains(date)
         else { return nil }

@@ -1,6 +1,6 @@
 import CofferBase
 
-/// A JSON document to print: a value, or documents in a list or an object, whose members keep their order.
+/// A JSON document to print: a value, a list of documents, or an object whose members keep their order.
 enum JSONDocument {
     case value(JSONValue)
     case list([JSONDocument])

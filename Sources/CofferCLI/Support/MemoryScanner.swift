@@ -8,7 +8,7 @@ struct MemoryScanner {
     private var needles = SecretPatterns()
 
     private static let chunkSize = 1 << 20
-    /// The number of bytes after which the search of a file ends.
+    /// The number of bytes after which the search in a file ends.
     private static let maxFileByteCount: Int64 = 256 << 20
 
     /// Adds a secret; one shorter than 8 bytes is ignored. With `isWhole`, only the whole secret matches, not
@@ -20,7 +20,7 @@ struct MemoryScanner {
     /// The names of the secrets.
     var names: [String] { needles.names }
 
-    /// Returns the places of matches below `root`; none if `root` cannot be opened.
+    /// Returns where secrets were found below `root`; nothing if `root` cannot be opened.
     func matches(below root: FilePath) throws(CofferError) -> [String] {
         guard let directory = try? Descriptor.open(root, [.read, .directory]) else { return [] }
         return try matches(in: directory)

@@ -26,7 +26,7 @@ extension RemoteCommand.Action {
 }
 
 extension SignedCommand {
-    /// The contents of the command as members of a JSON document. The counter is text because it has 64 bits.
+    /// The command's contents as members of a JSON document. The counter is text because it has 64 bits.
     var members: [(String, JSONDocument)] {
         let (scope, user, key) = content.action.details
         let (vault, device): (String?, String?) =
@@ -46,7 +46,7 @@ extension SignedCommand {
 
     private static func optional(_ text: String?) -> JSONDocument { text.map { .text($0) } ?? .none }
 
-    /// The same contents for display to the user, without absent fields.
+    /// The same contents as lines for the user, without absent fields.
     var lines: [String] {
         members.compactMap { name, value in
             guard case .value(.string(let text)) = value, !text.isEmpty else { return nil }

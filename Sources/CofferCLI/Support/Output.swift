@@ -1,14 +1,15 @@
 import CofferBase
 import CofferEngine
 
-/// The output of the program: results go to standard output, messages to standard error.
+/// The program's output: results go to standard output, messages to standard error.
 ///
-/// Results are written to the descriptor without a buffer, so a full disk or a closed pipe is an error.
+/// Results are written to the descriptor without a buffer, so that a full disk or a closed pipe causes an
+/// error.
 enum Output {
     /// Prints one line of a result.
     static func line(_ text: String) throws(CofferError) { try bytes(Array((text + "\n").utf8).span) }
 
-    /// Prints the one JSON document of a command.
+    /// Prints a command's only JSON document.
     static func json(_ document: JSONDocument) throws(CofferError) { try line(document.encoded()) }
 
     /// Prints one line for the user on standard error. Ignores write errors.

@@ -42,14 +42,14 @@ enum PasscodeInput {
     /// The descriptors from which a line has been read.
     private static let taken = Mutex<Set<Int32>>([])
 
-    /// Reads the passcode of a vault from the first line of a descriptor. A carriage return before the
-    /// newline does not belong to it: in a file written on Windows it would cost an attempt.
+    /// Reads a vault's passcode from the first line of a descriptor. Drops a carriage return before the
+    /// newline, which would make the passcode in a file written on Windows wrong and cost an attempt.
     static func passcode(on number: Int32) throws(CofferError) -> SecretBytes {
         SecretBytes(try line(of: number, droppingReturn: true))
     }
 
     /// Reads one line and closes the descriptor, so that no child process inherits it. The standard streams
-    /// stay open: the message follows the line on standard input.
+    /// stay open, because a message may follow the line on standard input.
     static func line(
         of number: Int32, droppingReturn: Bool = false
     ) throws(CofferError) -> GuardedBytes {

@@ -1,21 +1,21 @@
 import CofferBase
 import CofferEngine
 
-/// `{}` in a command, which stands for the path of a copy.
+/// The placeholder `{}` in a command, which stands for the path of a copy.
 enum PathPlaceholder {
     private static let mark = "{}"
-    /// Beside letters, digits and characters beyond ASCII, the bytes of a path that no shell reads as more
-    /// than themselves.
+    /// The bytes in a path that have no special meaning in any shell, in addition to letters, digits and
+    /// non-ASCII characters.
     private static let plain = Set("/._-+,:=@%".utf8)
-    /// Bytes that an argument with code has, and a path or the value of an option seldom.
+    /// Bytes that occur in shell code, but rarely in a path or an option's value.
     private static let code = Set(" \t\n'\"\\;|&$<>()`*?#~![]".utf8)
 
-    /// Returns the arguments with every `{}` replaced; if there is none, the path is appended.
+    /// Returns the arguments with every `{}` replaced by the path; if there is none, appends the path.
     ///
-    /// The name in the path may come from somebody else. So it is not put into an argument that looks like
-    /// code, unless it is harmless there.
+    /// The name in the path may come from someone else. The path is therefore not inserted into an argument
+    /// that looks like code unless it contains only harmless bytes.
     ///
-    /// - Throws: `invalidInput`.
+    /// - Throws: `invalidInput` if the path is not safe to insert into code.
     static func expand(_ command: [String], path: [UInt8]) throws(CofferError) -> [[UInt8]] {
         var arguments: [[UInt8]] = []
         var hasMark = false
@@ -29,8 +29,8 @@ enum PathPlaceholder {
             guard !isCode || isPlain(path) else {
                 throw CofferError(
                     .invalidInput,
-                    "The file's name has characters that the code \(argument) could take for its own. Pass "
-                        + "{} as an argument of its own, as in sh -c 'cat \"$1\"' sh {}.")
+                    "The file's name has characters that the code \(argument) could interpret. Pass {} as "
+                        + "a separate argument, as in sh -c 'cat \"$1\"' sh {}.")
             }
             hasMark = true
             arguments.append(expanded)

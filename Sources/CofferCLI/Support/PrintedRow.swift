@@ -58,7 +58,7 @@ enum PrintedRow {
         }
     }
 
-    /// Returns a text on one line, without characters that control a terminal.
+    /// Returns a text on one line, with characters that control a terminal escaped.
     private static func escaped(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

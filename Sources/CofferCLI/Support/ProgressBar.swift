@@ -5,7 +5,7 @@ import Synchronization
 /// A progress bar on standard error for long files; does nothing if standard error is not a terminal.
 final class ProgressBar: Sendable {
     private static let width = 40
-    /// The size in bytes of the smallest file for which the bar appears. Shorter work ends before a user
+    /// The size in bytes of the smallest file for which the bar appears. Smaller files finish before a user
     /// could read the bar.
     private static let shortest: Int64 = 32 << 20
 

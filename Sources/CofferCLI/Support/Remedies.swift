@@ -1,10 +1,10 @@
 import CofferBase
 
 extension CofferError.Remedy {
-    /// The remedy as one or more sentences, with the command that carries out the remedy.
+    /// The remedy as one or more sentences, with the command that carries it out.
     var sentence: String { Self.sentences[self] ?? "" }
 
-    /// The sentences for every remedy of the library. A house rule finds a remedy without a sentence.
+    /// The sentences for every remedy in the library. A house rule reports any remedy without a sentence.
     private static let sentences = vaultSentences.merging(fileSentences) { $1 }
         .merging(protectionSentences) { $1 }
 
@@ -25,18 +25,18 @@ extension CofferError.Remedy {
         """,
         .eraseUserVault: "Erase it with coffer wipe --yes --home and that directory, then try again.",
         .removeDirectory: """
-        If it was a vault, remove the directory yourself. coffer lock --all removes from the kernel \
-        keyring the keys that a lock removes; those of the afterFirstUnlock classes stay until a reboot.
+        If it was a vault, remove the directory yourself, and remove the vault's keys from the kernel \
+        keyring with coffer lock --all; those of the afterFirstUnlock classes stay until a reboot.
         """,
         .restoreOrRemoveOrders: """
-        Restore the vault's file orders from a backup, or remove it and trust the keys again with coffer \
+        Restore the vault's orders file from a backup, or remove it and trust the keys again with coffer \
         remote-wipe trust-key.
         """,
         .wipeAgain:
             "To see what is still there, erase it yourself with coffer wipe --yes --user NAME, or --tokens.",
         .restoreOrWipeTokens: """
-        Restore the vault's file tokens from a backup. Without one, erase only the tokens with coffer wipe \
-        --yes --tokens --home and its directory, and import an export; the files stay, but the vault's \
+        Restore the vault's tokens file from a backup. Without a backup, erase only the tokens with coffer \
+        wipe --yes --tokens --home and its directory, and import an export; the files stay, but the vault's \
         databases are lost with their keys.
         """,
         .restoreOrReplaceToken: """
@@ -89,13 +89,13 @@ extension CofferError.Remedy {
         .lockManually: "Lock the vault yourself with coffer lock.",
         .watchSession: "Run coffer watch in the desktop session.",
         .removeKernelKeys: """
-        Remove unneeded keys: coffer lock --all removes those that a lock removes. The keys of the \
-        afterFirstUnlock classes stay until their vault is wiped or the machine restarts; keyctl unlink \
-        KEY @u removes a key of a vault that no longer exists.
+        Remove unneeded keys with coffer lock --all. The keys of the afterFirstUnlock classes stay until \
+        their vault is wiped or the machine restarts; keyctl unlink KEY @u removes a key of a vault that no \
+        longer exists.
         """,
         .limitDocumentedSchemes: """
-        Use the schemes (coffer key documented, coffer crypt) only for data that is encrypted with them \
-        already.
+        Use the schemes (coffer key documented, coffer crypt) only for data that is already encrypted with \
+        them.
         """,
     ]
 }
@@ -106,7 +106,7 @@ extension CofferError {
 }
 
 extension JSONDocument {
-    /// Returns the name of a remedy and its sentences, as members of an object.
+    /// Returns a remedy's name and sentences as members of an object.
     static func members(of remedy: CofferError.Remedy?) -> [(String, JSONDocument)] {
         [
             ("remedy", remedy.map { .text($0.name) } ?? .none),

@@ -1,6 +1,6 @@
 /// Counts the placeholders in SQL statements.
 enum SQLPlaceholders {
-    /// Returns the number of plain `?` outside of strings, quoted names and comments, or `nil` if there is a
+    /// Returns the number of plain `?` outside strings, quoted names and comments, or `nil` if there is a
     /// numbered or named placeholder, which a list of values cannot fill.
     static func count(_ sql: String) -> Int? {
         let bytes = Array(sql.utf8)

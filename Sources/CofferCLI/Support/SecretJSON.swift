@@ -11,7 +11,7 @@ enum SecretJSON {
 
     /// Returns one object on a line; its members keep their order.
     ///
-    /// - Throws: `refused` for a secret that is not text.
+    /// - Throws: `refused` for a secret that is not UTF-8.
     static func line(_ members: [(name: String, value: Token)], before: String = "") throws(CofferError)
         -> GuardedBytes
     {
@@ -22,7 +22,8 @@ enum SecretJSON {
             try document.append("\"\(member.name)\":\"")
             try member.value.exposing { (bytes) throws(CofferError) in
                 guard (try? UTF8Span(validating: bytes)) != nil else {
-                    throw CofferError(.refused, "The stored \(member.name) is not UTF-8, as JSON requires.")
+                    throw CofferError(
+                        .refused, "The stored \(member.name) is not UTF-8, which JSON requires.")
                 }
                 try escape(bytes, into: &document)
             }
@@ -49,7 +50,7 @@ enum SecretJSON {
 
     // MARK: Reading
 
-    /// Returns the members of an object that are texts, by the bytes of their names. Ignores numbers, `true`,
+    /// Returns an object's string members, keyed by the bytes of their names. Ignores numbers, `true`,
     /// `false` and `null`, and throws `invalidInput` for any other value.
     static func members(of document: Span<UInt8>) throws(CofferError) -> [[UInt8]: Token] {
         var reader = Reader(document)
@@ -64,7 +65,7 @@ enum SecretJSON {
         init(_ bytes: Span<UInt8>) { self.bytes = bytes }
 
         private static var malformed: CofferError {
-            CofferError(.invalidInput, "The input is not a JSON object of texts.")
+            CofferError(.invalidInput, "The input must be a JSON object whose values are strings.")
         }
 
         mutating func object() throws(CofferError) -> [[UInt8]: Token] {

@@ -4,28 +4,28 @@ import CofferBase
 import CofferDatabase
 import CofferEngine
 
-/// The options that choose a store of soups, for every command that uses one.
+/// The options that choose a soup store, for every command that uses one.
 struct SoupOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The store in the vault.", valueName: "name"))
+    @Option(help: ArgumentHelp("The name of the store in the vault.", valueName: "name"))
     var store = "default"
 
-    @Flag(name: .customLong("global"), help: "A store of all users, not of the logged-in one.")
+    @Flag(name: .customLong("global"), help: "Use a store for all users, not one for the logged-in user.")
     var isGlobal = false
 
-    /// The owner of the store.
+    /// The store's owner: the logged-in user, or all users.
     var scope: SoupStoreName.Scope { isGlobal ? .global : .user }
 
-    /// The longest JSON input, in bytes.
+    /// The maximum length of JSON input, in bytes.
     private static let maxByteCount = 16 << 20
 
     /// Opens the store, passes it to `body` and closes it.
     ///
     /// - Parameters:
-    ///   - global: The vault.
-    ///   - protection: The class of a new store; `nil` if one must exist already.
-    ///   - body: Uses the store.
-    /// - Throws: `absent` if there must be a store and is none; `locked` and other errors of opening; what
-    ///   `body` throws.
+    ///   - global: The options that specify the vault.
+    ///   - protection: The class for a new store, or `nil` if the store must already exist.
+    ///   - body: The operation on the store.
+    /// - Throws: `absent` if the store must exist but does not; `locked` and other errors from opening the
+    ///   store; any error that `body` throws.
     func withStore(
         _ global: GlobalOptions, creating protection: ProtectionClass? = nil,
         _ body: (SoupStore) async throws(CofferError) -> Void
@@ -35,7 +35,8 @@ struct SoupOptions: ParsableArguments {
             let stores = SoupStores(vault, class: protection ?? .whenUnlockedThisDeviceOnly)
             if protection == nil {
                 guard try await stores.names(scope).contains(where: { $0.hasSameBytes(as: name) }) else {
-                    throw CofferError(.absent, "The vault has no store \(name) of soups.")
+                    throw CofferError(
+                        .absent, "The vault has no soup store \(name). See coffer soup list --stores.")
                 }
             }
             var failure: CofferError?
@@ -57,7 +58,7 @@ struct SoupOptions: ParsableArguments {
         return bytes.span.copied()
     }
 
-    /// Reads documents: one JSON object, a list of them, or one on each line.
+    /// Reads documents: one JSON object, a list of them, or one per line.
     static func documents(_ bytes: [UInt8]) throws(CofferError) -> [JSONValue] {
         do throws(CofferError) {
             let value = try JSONValue(parsing: bytes)
@@ -73,7 +74,7 @@ struct SoupOptions: ParsableArguments {
         }
     }
 
-    /// Prints values: one on each line or, as JSON, one list.
+    /// Prints the values, one per line or, with `asJSON`, as one list.
     static func show(_ values: [JSONValue], asJSON: Bool) throws(CofferError) {
         guard !asJSON else { return try Output.line(try JSONValue.array(values).jsonText()) }
         for value in values { try Output.line(try value.jsonText()) }

@@ -1,17 +1,17 @@
 import CofferBase
 import CofferDatabase
 
-/// A query of soups as a JSON object, in the words of SmartStore's query specs.
+/// A soup query, read from a JSON object in the terms of SmartStore's query specs.
 enum SoupQueryDocument {
-    /// A query over one soup, whose documents it finds.
+    /// A query that finds documents in one soup.
     case spec(QuerySpec)
-    /// A `SELECT` over soups, which finds rows.
+    /// A `SELECT` statement over soups, which returns rows.
     case smart(SmartQuery)
 
-    /// The number of documents that are read at once.
+    /// The number of documents to read at a time.
     static let pageSize = 100
 
-    /// The members of each type of query, beside its type.
+    /// The members that each query type allows, in addition to `queryType`.
     private static let members: [String: [String]] = [
         "all": ["orderPath", "order"],
         "exact": ["indexPath", "matchKey", "orderPath", "order"],
@@ -23,18 +23,18 @@ enum SoupQueryDocument {
 
     /// Reads a query.
     ///
-    /// - Parameter document: The object.
-    /// - Throws: `invalidInput` for anything that is no query.
+    /// - Parameter document: The JSON object.
+    /// - Throws: `invalidInput` if the object is not a query.
     init(_ document: JSONValue) throws(CofferError) {
         guard let fields = document.object, let type = fields["queryType"]?.string,
             let members = Self.members[type]
         else {
             throw CofferError(
                 .invalidInput,
-                "A query is a JSON object whose queryType is all, exact, range, like, match or smart.")
+                "A query must be a JSON object whose queryType is all, exact, range, like, match or smart.")
         }
         for name in fields.keys.sorted() where name != "queryType" && !members.contains(name) {
-            throw CofferError(.invalidInput, "A query of the type \(type) has no \(name.printable).")
+            throw CofferError(.invalidInput, "A query of type \(type) cannot have \(name.printable).")
         }
         guard type != "smart" else {
             let sql = try Self.text("smartSql", of: fields)
@@ -76,7 +76,7 @@ enum SoupQueryDocument {
         switch value.string ?? "" {
         case "ascending": return .ascending
         case "descending": return .descending
-        default: throw CofferError(.invalidInput, "The order of a query is ascending or descending.")
+        default: throw CofferError(.invalidInput, "A query's order must be ascending or descending.")
         }
     }
 
@@ -88,6 +88,6 @@ enum SoupQueryDocument {
     }
 
     private static func missing(_ name: String) -> CofferError {
-        CofferError(.invalidInput, "The query has no \(name), or it is not of the right type.")
+        CofferError(.invalidInput, "The query's \(name) is missing or has the wrong type.")
     }
 }

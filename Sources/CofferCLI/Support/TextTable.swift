@@ -1,8 +1,8 @@
 import CofferBase
 
 extension String {
-    /// The text with `?` in place of characters that disturb a terminal or a line, or that are invisible: no
-    /// name on the screen may look like another one.
+    /// The text with `?` in place of characters that disturb a terminal or a line, or that are invisible, so
+    /// that no name on the screen looks like another one.
     var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.isPrintable ? $0 : "?" }))
     }

@@ -3,21 +3,21 @@ import FoundationEssentials
 
 /// A time on the command line, as people write it.
 enum TimeArgument {
-    /// Seconds, counted from the time of use.
+    /// A number of seconds, counted from the time of use.
     case duration(Int)
     /// A point in time.
     case date(Date)
 
-    /// The longest duration: a century.
+    /// The longest duration, a century, in seconds.
     static let maxSeconds = 3_153_600_000
 
     /// Parses a time.
     ///
     /// - Parameters:
     ///   - text: Numbers with units, the largest unit first (`90d`, `1h30m`; w, d, h, m, s); the same in the
-    ///     form of ISO 8601 (`P90D`, `PT1H30M`); a day (`2027-01-31`), which is its beginning in UTC; or a
+    ///     form of ISO 8601 (`P90D`, `PT1H30M`); a day (`2027-01-31`), which means its beginning in UTC; or a
     ///     day and a time with a zone (`2027-01-31T12:00:00Z`).
-    ///   - option: The option's name, for the error.
+    ///   - option: The option's name, for the error message.
     ///   - takesSeconds: Whether a number without a unit means seconds.
     /// - Returns: The time.
     /// - Throws: `invalidInput` for anything else, more than a century, or a date before 1970 or after 2261.
@@ -36,7 +36,7 @@ enum TimeArgument {
                 + "2027-01-31 or 2027-01-31T12:00:00Z.")
     }
 
-    /// The point in time, if a duration begins `now`.
+    /// Returns the point in time. A duration begins at `now`.
     func date(from now: Date) -> Date {
         switch self {
         case .duration(let seconds): now + TimeInterval(seconds)
@@ -44,7 +44,7 @@ enum TimeArgument {
         }
     }
 
-    /// The seconds from `now` until then, rounded up; negative for the past.
+    /// Returns the number of seconds from `now` to the time, rounded up; negative for the past.
     func seconds(from now: Date) -> Int {
         switch self {
         case .duration(let seconds): seconds
@@ -62,7 +62,7 @@ enum TimeArgument {
         bytes.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
-    /// Adds up numbers with units; each unit at most once, in this order.
+    /// Adds up numbers with units. Each unit may occur at most once, in the given order.
     private static func sum(_ bytes: ArraySlice<UInt8>, _ units: [Unit]) -> Int? {
         guard !bytes.isEmpty else { return nil }
         var rest = bytes
@@ -82,8 +82,8 @@ enum TimeArgument {
         return total
     }
 
-    /// The same in the form of ISO 8601: `P`, weeks and days, and after `T` hours, minutes and seconds.
-    /// Months and years have no fixed length.
+    /// Adds up an ISO 8601 duration: `P`, weeks and days, and after `T`, hours, minutes and seconds. Months
+    /// and years are not accepted, because they have no fixed length.
     private static func isoSum(_ bytes: ArraySlice<UInt8>) -> Int? {
         guard bytes.first == UInt8(ascii: "P") else { return nil }
         let parts = bytes.dropFirst().split(

@@ -2,7 +2,7 @@ import Coffer
 import CofferBase
 
 extension TokenStore {
-    /// The error for a token that does not exist. It names the other kinds that the same service and account
+    /// Returns the error for a token that does not exist, with the other kinds that the service and account
     /// have.
     func absence(of id: TokenID) async -> CofferError {
         var kinds: [String] = []
@@ -12,7 +12,9 @@ extension TokenStore {
             else { continue }
             kinds.append("--kind \(kind.name)")
         }
-        guard !kinds.isEmpty else { return CofferError(.absent, "There is no such token.") }
+        guard !kinds.isEmpty else {
+            return CofferError(.absent, "There is no such token. See coffer token list.")
+        }
         return CofferError(
             .absent,
             "This service and account have no token of the kind \(id.kind.name). There is another: specify "

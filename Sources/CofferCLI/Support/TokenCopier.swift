@@ -3,7 +3,7 @@ import Coffer
 import CofferBase
 import CofferEngine
 
-/// The new name of a token on the command line.
+/// A token's new name on the command line.
 struct NewTokenName: ParsableArguments {
     @Argument(help: "The new service.")
     var newService: String
@@ -19,21 +19,23 @@ struct NewTokenName: ParsableArguments {
     }
 }
 
-/// Copies a token to another name, and removes the old one to rename it.
+/// Copies a token to another name, or renames it by copying it and removing the original.
 struct TokenCopier {
     let tokens: TokenStore
     let old: TokenID
     let new: TokenID
 
     init(_ tokens: TokenStore, from old: TokenID, to new: TokenID) throws(CofferError) {
-        guard old != new else { throw CofferError(.invalidInput, "The new name is the old one.") }
+        guard old != new else {
+            throw CofferError(.invalidInput, "The new name must differ from the old one.")
+        }
         try ReservedServices.check(old)
         self.tokens = tokens
         self.old = old
         self.new = new
     }
 
-    /// Copies the value and its description; never replaces a token. Returns the version of the copy.
+    /// Copies the value and its description; never replaces a token. Returns the copy's version.
     func copy() async throws(CofferError) -> UInt64 { try await copied().version }
 
     /// Copies the token and then removes it, so that an interruption loses nothing. Returns the version under
@@ -42,8 +44,8 @@ struct TokenCopier {
         guard try await !tokens.pending().contains(where: { $0.info.id == old }) else {
             throw CofferError(
                 .conflict,
-                "Values that arrived while locked wait under this name, and nothing was changed. Accept or "
-                    + "reject them first: see coffer token list.")
+                "Values that arrived while locked are waiting under this name; nothing was changed. Accept "
+                    + "or reject them first: see coffer token list.")
         }
         let copy = try await copied()
         do throws(CofferError) {
@@ -66,13 +68,14 @@ struct TokenCopier {
                 found.token, for: new, class: info.protection, expires: info.expires, scopes: info.scopes,
                 attributes: info.attributes, isEphemeral: info.isEphemeral, precondition: .absent)
             if info.isStoredWhileLocked {
-                Output.message("coffer: this token arrived while locked; the new one is not marked so.")
+                Output.message("coffer: this token arrived while locked; the new one is not marked as such.")
             }
             return (info, result.version ?? 0)
         } catch {
             guard error.code == .conflict else { throw error }
             throw CofferError(
-                .alreadyExists, "A token with the new name exists, and nothing was changed. Remove it first.")
+                .alreadyExists,
+                "A token with the new name already exists; nothing was changed. Remove that token first.")
         }
     }
 }

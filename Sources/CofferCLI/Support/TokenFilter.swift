@@ -1,17 +1,17 @@
 import Coffer
 import CofferBase
 
-/// Chooses tokens by a part of their names.
+/// Selects the tokens whose service, account or label contains a text.
 struct TokenFilter {
-    /// The attribute with the label of a token.
+    /// The attribute that holds a token's label.
     static let label = "label"
 
-    /// The wanted bytes, with A to Z as a to z; `nil` for every token.
+    /// The bytes to find, with A to Z as a to z; `nil` matches every token.
     private let wanted: [UInt8]?
 
     init(_ text: String?) { wanted = text.map { Array($0.foldedASCII.utf8) } }
 
-    /// Whether the service, the account or the label contains the text.
+    /// Reports whether the service, the account or the label contains the text.
     func matches(_ info: TokenInfo) -> Bool {
         guard let wanted else { return true }
         return [info.id.service, info.id.account, info.attributes[Self.label] ?? ""].contains { name in

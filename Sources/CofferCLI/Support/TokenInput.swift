@@ -4,14 +4,15 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// Reads the value of a token.
+/// Reads a token's value.
 enum TokenInput {
-    /// The most bytes of a typed line that the kernel passes on without its newline: it drops the others.
+    /// The maximum number of bytes, without the newline, that the kernel passes on from a typed line. It
+    /// drops the rest.
     private static let maxTypedLength = 4094
 
     /// Reads the token: one line typed on the terminal without echo, otherwise standard input byte for byte.
     ///
-    /// - Throws: `invalidInput` for an empty token, or a longer line than a terminal passes on.
+    /// - Throws: `invalidInput` for an empty token, or for a line that is longer than a terminal passes on.
     static func read() throws(CofferError) -> Token {
         let input = try Descriptor.standardInput()
         guard input.isTerminal else {

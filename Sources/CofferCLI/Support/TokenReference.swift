@@ -4,12 +4,12 @@ import CofferEngine
 
 /// A variable and the token for it, as in `NAME=SERVICE/ACCOUNT` and `NAME=SERVICE/ACCOUNT#KIND`.
 struct TokenReference {
-    /// The variable.
+    /// The variable's name.
     let name: String
-    /// The token.
+    /// The token's id.
     let id: TokenID
 
-    /// How the characters that separate the parts are written inside a part.
+    /// The escape sequences for `/`, `#` and `%` inside a part.
     private static let escapes: [(sequence: String, byte: UInt8)] = [
         ("%2F", UInt8(ascii: "/")), ("%23", UInt8(ascii: "#")), ("%25", UInt8(ascii: "%")),
     ]
@@ -17,9 +17,9 @@ struct TokenReference {
     /// Parses an argument.
     ///
     /// - Parameters:
-    ///   - argument: The text.
-    ///   - option: The option's name, for the error.
-    /// - Throws: `invalidInput` for anything else.
+    ///   - argument: The argument's text.
+    ///   - option: The option's name, for the error message.
+    /// - Throws: `invalidInput` for text in any other form.
     init(_ argument: String, of option: String) throws(CofferError) {
         guard ProgramArguments.isText(argument) else {
             throw CofferError(.invalidInput, "The names after \(option) must be UTF-8.")
@@ -35,8 +35,8 @@ struct TokenReference {
             guard let known = TokenKindArgument(rawValue: word) else {
                 throw CofferError(
                     .invalidInput,
-                    "\(word.printable) is no kind of token: access, refresh, id or other. Write %23 for a # "
-                        + "that is part of a name.")
+                    "\(word.printable) is not a token kind: use access, refresh, id or other. Write %23 "
+                        + "for a # that is part of a name.")
             }
             kind = known
             place = place[..<mark]

@@ -5,13 +5,13 @@ import CofferBase
 enum TypedTwice {
     private static let maxTries = 3
 
-    /// Asks for a new secret and its repetition, and again after a mistake, at most three times.
+    /// Asks for a new secret and its repetition. After a mistake, asks again, at most three times in all.
     ///
     /// - Parameters:
     ///   - prompt: The prompt for the secret.
     ///   - confirmation: The prompt for its repetition.
-    ///   - noun: The secrets, in the plural, for messages.
-    ///   - check: Throws if the secret is not acceptable; it is then not asked for a second time.
+    ///   - noun: The plural noun for the two secrets in messages.
+    ///   - check: Throws if the secret is not acceptable; its repetition is then not asked for.
     /// - Returns: The secret.
     /// - Throws: The error of the third try: `invalidInput` if the two differ, or the error of `check`.
     static func read(

@@ -13,7 +13,7 @@ enum VaultOpener {
         return vault
     }
 
-    /// The vault that the options name: the user's, if they name one.
+    /// Returns the location of the vault that the options specify: the user's, if they name a user.
     static func location(_ global: GlobalOptions) throws(CofferError) -> VaultLocation {
         let home = try homeLocation(global)
         guard let user = global.user else { return home }
@@ -23,15 +23,15 @@ enum VaultOpener {
         return try home.namespace(of: user)
     }
 
-    /// The vault in the vault directory, whatever user is named.
+    /// Returns the location of the vault in the vault directory, even if the options name a user.
     static func homeLocation(_ global: GlobalOptions) throws(CofferError) -> VaultLocation {
         VaultLocation(path: try global.homePath())
     }
 
     /// Opens and unlocks the vault: with the given passcode, with keys that `unlock` cached in the kernel
     /// keyring, without a passcode if none is set, or by asking on the terminal. If there is no terminal,
-    /// keys that outlast a lock still open items of their class. `given` is the passcode on `--passcode-fd`
-    /// if the caller has read it already.
+    /// keys that outlast a lock still open items in their class. `given` is the passcode on `--passcode-fd`
+    /// if the caller has already read it.
     static func unlocked(
         _ global: GlobalOptions, with given: Passcode? = nil
     ) async throws(CofferError) -> Vault {
@@ -85,7 +85,8 @@ enum VaultOpener {
         + "--passcode-fd, or run coffer unlock first."
 
     /// Unlocks a vault; cached keys in the kernel keyring are sufficient if `isEnough` returns `true`. With
-    /// `isHolding`, caching the keys later detects a lock by another process since this call.
+    /// `isHolding`, a later attempt to cache the keys detects if another process has locked the vault since
+    /// this call.
     private static func unlock(
         _ vault: Vault, _ global: GlobalOptions, with known: Passcode? = nil, isHolding: Bool,
         _ isEnough: (Vault) -> Bool
@@ -136,12 +137,13 @@ enum VaultOpener {
 
     private static let isLocked = "The vault is locked. "
     private static let inKey =
-        "The passcode is a part of this key, and no vault knows its passcode. Specify it with "
+        "This key is derived from the passcode, which the vault does not store. Specify it with "
         + "--passcode-fd. If the key has another passcode or none, specify that one with --key-passcode-fd."
     private static let ofVault = "Specify its passcode with --passcode-fd."
 
-    /// Unlocks for the helpers of other programs, whose users see only the message. With `prompt`, asks for
-    /// the passcode on the terminal of this process, although standard input belongs to the other program.
+    /// Unlocks the vault for helpers that other programs run, whose users see only the error message. With
+    /// `prompt`, asks for the passcode on the terminal of this process, although standard input belongs to
+    /// the other program.
     static func unlockedForHelper(
         _ global: GlobalOptions, prompt: String? = nil
     ) async throws(CofferError) -> Vault {
@@ -171,8 +173,8 @@ enum VaultOpener {
         return vault
     }
 
-    /// Unlocks for storing. If the vault is locked and there is no way to ask for the passcode, returns it
-    /// locked; stored tokens then wait for an unlock.
+    /// Unlocks the vault to store tokens. If the vault is locked and there is no way to ask for the passcode,
+    /// returns it locked; stored tokens then wait for an unlock.
     static func unlockedForStoring(
         _ global: GlobalOptions, with given: Passcode? = nil
     ) async throws(CofferError) -> Vault {
@@ -210,8 +212,8 @@ enum VaultOpener {
             + "resists it."
     }
 
-    /// A new passcode: from the given descriptor, or typed twice on the terminal. A typed one that `policy`
-    /// refuses is not asked for a second time.
+    /// Reads a new passcode from the given descriptor, or asks for it twice on the terminal. If `policy`
+    /// refuses a typed passcode, does not ask for its repetition.
     static func newPasscode(
         onDescriptor number: Int32?, option: String = "--new-passcode-fd", policy: PasscodePolicy
     ) throws(CofferError) -> Passcode {
@@ -253,7 +255,7 @@ enum VaultOpener {
     /// The longest delay to wait for; a longer one is an error.
     private static let maxWait = Duration.seconds(60)
 
-    /// Reads the passcode of a vault from the terminal. Warns the user before the last attempt.
+    /// Reads a vault's passcode from the terminal. Warns the user before the last attempt.
     private static func typedPasscode(
         _ prompt: String, of vault: Vault
     ) async throws(CofferError) -> Passcode? {

@@ -127,7 +127,7 @@ struct WipeProof {
                 continue
             }
             throw CofferError(
-                .internalFailure, "The search misses what is in \(location). Nothing was wiped.")
+                .internalFailure, "The search finds no secrets in \(location). Nothing was wiped.")
         }
     }
 
@@ -148,7 +148,7 @@ struct WipeProof {
         return matches
     }
 
-    /// The names of the patterns.
+    /// The names of the secrets to search for.
     var names: [String] { search.names }
 
     /// Every location that is searched.

@@ -78,7 +78,7 @@ public struct AEAD: ~Copyable, Sendable {
         _ plaintext: Span<UInt8>, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> [UInt8] {
         guard algorithm.engine == nil || randomNonces < 1 << 32 else {
-            throw CofferError(.refused, "This key has sealed 2^32 messages. Use a new one.")
+            throw CofferError(.refused, "This key has sealed 2^32 messages: use a new key.")
         }
         randomNonces += 1
         let size = algorithm.nonceSize
@@ -111,9 +111,10 @@ public struct AEAD: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - sealed: Ciphertext and tag.
-    ///   - nonce: Exactly the algorithm's nonce size.
+    ///   - nonce: The nonce, of exactly the algorithm's nonce size.
     ///   - associatedData: The bytes that were authenticated with the plaintext.
-    ///   - output: Exactly 16 bytes shorter than `sealed`; cleared if opening fails.
+    ///   - output: The memory for the plaintext, exactly 16 bytes shorter than `sealed`; cleared if opening
+    ///     fails.
     /// - Throws: `notAuthentic` if `sealed` is too short or its tag is invalid; `invalidInput` for a nonce or
     ///   an output of the wrong size.
     public mutating func open(

@@ -3,10 +3,11 @@ import CofferEngine
 
 /// AES-256-CBC with PKCS#5 padding, authenticated by encrypt-then-MAC with HMAC-SHA-256.
 ///
-/// For systems that must use CBC; otherwise use ``AEAD``. HKDF-SHA256 derives two independent keys from a
-/// 32-byte key. The tag covers the length of the associated data (8 bytes, big-endian), the associated data,
-/// the IV and the ciphertext. The tag is compared in constant time before anything is decrypted, so there is
-/// no padding oracle. Every failure to open a message throws the same `notAuthentic`.
+/// Use this type only for systems that must use CBC, and ``AEAD`` otherwise. HKDF-SHA256 derives two
+/// independent keys from a 32-byte key. The tag covers the length of the associated data (8 bytes,
+/// big-endian), the associated data, the IV and the ciphertext. The tag is compared in constant time before
+/// anything is decrypted, so there is no padding oracle. Every failure to open a message throws the same
+/// `notAuthentic`.
 ///
 /// A message is IV (16) ‖ ciphertext ‖ tag (32). Sources: NIST SP 800-38A, RFC 2104, RFC 5869.
 public struct AuthenticatedCBC: ~Copyable, Sendable {
@@ -41,7 +42,7 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
             authentication: try HMACContext.make(key: authenticationKey.secret.span, digest: .sha256))
     }
 
-    /// Returns the size of the message for `count` bytes of plaintext.
+    /// Returns the message size for `count` bytes of plaintext.
     public static func messageSize(_ count: Int) -> Int {
         ivSize + CBCCipher.ciphertextSize(count) + tagSize
     }
@@ -72,9 +73,9 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - plaintext: The bytes to encrypt; may be empty.
-    ///   - iv: 16 bytes, unpredictable for each message.
+    ///   - iv: The IV: 16 bytes, unpredictable for each message.
     ///   - associatedData: The bytes to authenticate with the plaintext.
-    ///   - output: Exactly ``messageSize(_:)`` bytes.
+    ///   - output: The memory for the message, exactly ``messageSize(_:)`` bytes.
     /// - Throws: `invalidInput` for an IV or an output of another size.
     public mutating func seal(
         _ plaintext: Span<UInt8>, choosingIV iv: Span<UInt8>, associatedData: Span<UInt8>,
@@ -111,7 +112,8 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
     /// - Parameters:
     ///   - message: IV, ciphertext and tag.
     ///   - associatedData: The bytes that were authenticated with the plaintext.
-    ///   - output: At least as many bytes as the ciphertext: 48 fewer than the message.
+    ///   - output: The memory for the plaintext, at least as long as the ciphertext, which is 48 bytes
+    ///     shorter than the message.
     /// - Returns: The number of bytes of plaintext at the start of `output`.
     /// - Throws: `notAuthentic` for a bad tag, a bad length and bad padding alike; `invalidInput` for an
     ///   output that is too short.

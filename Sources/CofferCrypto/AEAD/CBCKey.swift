@@ -1,11 +1,11 @@
 public import CofferBase
 import CofferEngine
 
-/// An AES key prepared for many messages in CBC mode with PKCS#5 padding, with output into the caller's
+/// An AES key prepared for many messages in CBC mode with PKCS#5 padding, which writes to the caller's
 /// memory.
 ///
 /// ``CBC`` expands the key and allocates memory for each message; this type expands the key once and
-/// allocates none. **Not authenticated**: the warnings of ``CBC`` apply.
+/// allocates none. **Not authenticated**: the warnings for ``CBC`` apply.
 public struct CBCKey: ~Copyable, Sendable {
     private var encryption: CBCCipher
     private var decryption: CBCCipher
@@ -24,15 +24,15 @@ public struct CBCKey: ~Copyable, Sendable {
             decryption: try CBCCipher.make(key: key.secret.span, encrypting: false))
     }
 
-    /// Returns the size of the ciphertext for `count` bytes of plaintext: padding adds 1 to 16 bytes.
+    /// Returns the ciphertext size for `count` bytes of plaintext: padding adds 1 to 16 bytes.
     public static func sealedSize(_ count: Int) -> Int { CBCCipher.ciphertextSize(count) }
 
     /// Encrypts `plaintext`.
     ///
     /// - Parameters:
     ///   - plaintext: The bytes to encrypt; may be empty.
-    ///   - iv: 16 bytes, unpredictable for each message.
-    ///   - output: At least ``sealedSize(_:)`` bytes.
+    ///   - iv: The IV: 16 bytes, unpredictable for each message.
+    ///   - output: The memory for the ciphertext, at least ``sealedSize(_:)`` bytes.
     /// - Returns: The number of bytes written to `output`.
     /// - Throws: `invalidInput` for an IV of another size or an output that is too short.
     public mutating func seal(
@@ -44,9 +44,10 @@ public struct CBCKey: ~Copyable, Sendable {
     /// Decrypts `ciphertext`.
     ///
     /// - Parameters:
-    ///   - ciphertext: A multiple of 16 bytes, at least 16.
-    ///   - iv: The 16 bytes that the message was encrypted with.
-    ///   - output: At least as many bytes as the ciphertext; cleared if decryption fails.
+    ///   - ciphertext: The bytes to decrypt: a multiple of 16, at least 16.
+    ///   - iv: The 16-byte IV with which the message was encrypted.
+    ///   - output: The memory for the plaintext, at least as long as the ciphertext; cleared if decryption
+    ///     fails.
     /// - Returns: The number of bytes of plaintext at the start of `output`.
     /// - Throws: `notAuthentic` for a bad length and bad padding alike; `invalidInput` for an IV of another
     ///   size or an output that is too short.

@@ -1,13 +1,13 @@
 public import CofferBase
 import CofferEngine
 
-/// The authenticated ciphers of JOSE: AES-CBC, then HMAC with SHA-2 (RFC 7518 section 5.2).
+/// The authenticated JOSE ciphers: AES-CBC, then HMAC with SHA-2 (RFC 7518 section 5.2).
 ///
-/// For JSON Web Encryption and formats built on it; otherwise use ``AEAD``. The first half of the key
-/// authenticates, the second half encrypts. The tag is the first half of an HMAC over the associated data,
-/// the IV, the ciphertext and the length of the associated data in bits (8 bytes, big-endian). The tag is
-/// compared in constant time before anything is decrypted, so there is no padding oracle, and every failure
-/// to open a message throws the same `notAuthentic`.
+/// Use this type only for JSON Web Encryption and formats built on it, and ``AEAD`` otherwise. The first half
+/// of the key authenticates, the second half encrypts. The tag is the first half of an HMAC over the
+/// associated data, the IV, the ciphertext and the length of the associated data in bits (8 bytes,
+/// big-endian). The tag is compared in constant time before anything is decrypted, so there is no padding
+/// oracle, and every failure to open a message throws the same `notAuthentic`.
 ///
 /// IVs are 16 bytes and must be unpredictable for each message. Not guaranteed: 256-bit encryption, because
 /// A128CBC-HS256 and A192CBC-HS384 encrypt under keys of only 16 and 24 bytes.
@@ -62,7 +62,7 @@ public struct JOSECBC: ~Copyable, Sendable {
 
     /// Prepares a key for many messages.
     ///
-    /// - Throws: `invalidInput` for a key whose size is not the algorithm's.
+    /// - Throws: `invalidInput` for a key of the wrong size.
     public static func prepare(
         _ algorithm: Algorithm, key: borrowing SymmetricKey
     ) throws(CofferError) -> JOSECBC {

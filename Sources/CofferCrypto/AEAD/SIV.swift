@@ -31,7 +31,7 @@ public struct SIV: ~Copyable, Sendable {
     /// - Parameters:
     ///   - plaintext: The bytes to encrypt; may be empty.
     ///   - associatedData: Strings that are authenticated with the plaintext, separately and in order. An
-    ///     empty string and no string differ.
+    ///     empty string is not the same as no string.
     /// - Returns: The synthetic IV and the ciphertext, 16 bytes more than the plaintext.
     /// - Throws: `invalidInput` for more than 126 strings.
     public mutating func seal(

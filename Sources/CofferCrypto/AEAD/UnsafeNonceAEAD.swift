@@ -1,13 +1,13 @@
 public import CofferBase
 import CofferEngine
 
-/// The ciphers of ``AEAD`` under nonces that the caller chooses.
+/// The ciphers in ``AEAD`` with nonces that the caller chooses.
 ///
 /// **Dangerous**: reusing a nonce under one key compromises both messages and the key's authentication. Use
 /// this type only for protocols that prescribe the nonce and for test vectors; otherwise use ``AEAD``, which
 /// draws its nonces itself. This type does not count messages.
 public struct UnsafeNonceAEAD: ~Copyable, Sendable {
-    /// The key of XChaCha20-Poly1305, for which libsodium has no reusable key schedule.
+    /// The XChaCha20-Poly1305 key, for which libsodium has no reusable key schedule.
     private final class ExtendedKey: Sendable {
         let key: SymmetricKey
         init(_ key: consuming SymmetricKey) { self.key = key }
@@ -49,9 +49,9 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - plaintext: The bytes to encrypt; may be empty.
-    ///   - nonce: Exactly the algorithm's nonce size.
+    ///   - nonce: The nonce, of exactly the algorithm's nonce size.
     ///   - associatedData: The bytes to authenticate with the plaintext.
-    ///   - output: Exactly 16 bytes longer than the plaintext.
+    ///   - output: The memory for the ciphertext and the tag, exactly 16 bytes longer than the plaintext.
     /// - Throws: `invalidInput` for a nonce or an output of the wrong size.
     public mutating func seal(
         _ plaintext: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
@@ -72,9 +72,10 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - sealed: Ciphertext and tag.
-    ///   - nonce: Exactly the algorithm's nonce size.
+    ///   - nonce: The nonce, of exactly the algorithm's nonce size.
     ///   - associatedData: The bytes that were authenticated with the plaintext.
-    ///   - output: Exactly 16 bytes shorter than `sealed`; cleared if opening fails.
+    ///   - output: The memory for the plaintext, exactly 16 bytes shorter than `sealed`; cleared if opening
+    ///     fails.
     /// - Throws: `notAuthentic` if `sealed` is too short or its tag is invalid; `invalidInput` for a nonce or
     ///   an output of the wrong size.
     public mutating func open(
@@ -97,7 +98,7 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
     package mutating func sealInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>
     ) throws(CofferError) {
-        guard extended == nil else { throw CofferError(.unsupported, "Not for this algorithm.") }
+        guard extended == nil else { throw CofferError(.unsupported, "This algorithm cannot seal in place.") }
         try xaes?.sealInPlace(&buffer, nonce: nonce, associatedData: Span())
         try cipher?.sealInPlace(&buffer, nonce: nonce, associatedData: Span())
     }
@@ -107,7 +108,7 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>
     ) throws(CofferError) {
-        guard extended == nil else { throw CofferError(.unsupported, "Not for this algorithm.") }
+        guard extended == nil else { throw CofferError(.unsupported, "This algorithm cannot open in place.") }
         try xaes?.openInPlace(&buffer, nonce: nonce, associatedData: Span())
         try cipher?.openInPlace(&buffer, nonce: nonce, associatedData: Span())
     }

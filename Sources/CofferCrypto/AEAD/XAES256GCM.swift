@@ -3,15 +3,15 @@ import CofferEngine
 
 /// XAES-256-GCM for many messages whose nonces share their first half.
 ///
-/// A key is derived from the first 12 bytes of the 24-byte nonce; the last 12 bytes are the nonce of
-/// AES-256-GCM under the derived key. ``derived(noncePrefix:)`` derives the key once for all messages that
-/// share a prefix, such as the pages written while a database is open. Each message then takes one plain
-/// AES-256-GCM operation and allocates no memory. The messages are those of ``AEAD`` with `xaes256GCM` under
-/// the whole nonce.
+/// XAES-256-GCM derives a key from its own key and the first 12 bytes of the 24-byte nonce; the last 12 bytes
+/// are the AES-256-GCM nonce under the derived key. ``derived(noncePrefix:)`` derives the key once for all
+/// messages that share a prefix, such as the pages written while a database is open. Each message then takes
+/// one plain AES-256-GCM operation and allocates no memory. The messages are the same as those that ``AEAD``
+/// with `xaes256GCM` seals under the whole nonce.
 ///
-/// Generate the prefix at random, and the suffix for each message: up to 2^32 messages under one prefix, and
-/// any number of prefixes under one key. Not guaranteed: as with every GCM mode, a reused nonce breaks
-/// confidentiality and authentication, and the ciphertext does not commit to its key.
+/// Generate the prefix at random, and a new random suffix for each message. Seal at most 2^32 messages under
+/// one prefix; one key may have any number of prefixes. Not guaranteed: as with every GCM mode, a reused
+/// nonce breaks confidentiality and authentication, and the ciphertext does not commit to its key.
 ///
 /// Sources: C2SP XAES-256-GCM, NIST SP 800-108r1, SP 800-38B, SP 800-38D.
 public struct XAES256GCM: ~Copyable, Sendable {
@@ -19,7 +19,7 @@ public struct XAES256GCM: ~Copyable, Sendable {
     public static let keySize = XAESCipher.keySize
     /// The nonce's size in bytes.
     public static let nonceSize = XAESCipher.nonceSize
-    /// The size in bytes of the part of the nonce from which a key is derived.
+    /// The size in bytes of the nonce's first part, from which a key is derived.
     public static let noncePrefixSize = XAESCipher.prefixSize
     /// The tag's size in bytes.
     public static let tagSize = XAESCipher.tagSize
@@ -54,7 +54,7 @@ public struct XAES256GCM: ~Copyable, Sendable {
         ///   - plaintext: The bytes to encrypt; may be empty.
         ///   - nonceSuffix: The nonce's last 12 bytes, never reused under one prefix.
         ///   - associatedData: The bytes to authenticate with the plaintext.
-        ///   - output: Exactly 16 bytes longer than the plaintext.
+        ///   - output: The memory for the ciphertext and the tag, exactly 16 bytes longer than the plaintext.
         /// - Throws: `invalidInput` for a suffix or an output of another size.
         public mutating func seal(
             _ plaintext: Span<UInt8>, choosingNonceSuffix nonceSuffix: Span<UInt8>,
@@ -80,7 +80,8 @@ public struct XAES256GCM: ~Copyable, Sendable {
         ///   - sealed: Ciphertext and tag.
         ///   - nonceSuffix: The nonce's last 12 bytes.
         ///   - associatedData: The bytes that were authenticated with the plaintext.
-        ///   - output: Exactly 16 bytes shorter than `sealed`; cleared if opening fails.
+        ///   - output: The memory for the plaintext, exactly 16 bytes shorter than `sealed`; cleared if
+        ///     opening fails.
         /// - Throws: `notAuthentic` if `sealed` is too short or its tag is invalid; `invalidInput` for a
         ///   suffix or an output of another size.
         public mutating func open(

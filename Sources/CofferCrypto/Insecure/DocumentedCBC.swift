@@ -2,7 +2,7 @@ public import CofferBase
 import CofferEngine
 
 extension Insecure.DocumentedCBC {
-    /// Encrypts `plaintext` by the documented scheme: IV (16 random bytes) ‖ AES-CBC with PKCS#5 padding,
+    /// Encrypts `plaintext` with the documented scheme: IV (16 random bytes) ‖ AES-CBC with PKCS#5 padding,
     /// under a key of 16 or 32 bytes.
     ///
     /// "AES-128 with a 256-bit key" in the documents means AES-256: 128 is the block size in bits. The

@@ -33,12 +33,11 @@ extension Insecure.DocumentedKey {
     /// Returns an upper-case hexadecimal digit without a table look-up or a branch.
     private static func digit(_ value: UInt8) -> UInt8 { 48 &+ value &+ ((9 &- value) >> 7) &* 7 }
 
-    /// Returns the documented key for a UUID in guarded memory, as the overload of this function does for a
-    /// `String`.
+    /// Returns the documented key for a UUID in guarded memory, like the overload for a `String`.
     ///
     /// - Parameters:
-    ///   - uuid: UTF-8, hashed unchanged.
-    ///   - label: Empty in the documented case.
+    ///   - uuid: The UUID's UTF-8 bytes, hashed unchanged.
+    ///   - label: The text that is appended to the UUID; empty in the documented case.
     ///   - passcode: The passcode, whose hash is appended; `nil` appends nothing.
     /// - Returns: The key.
     /// - Throws: `invalidInput` for an empty UUID.
@@ -51,9 +50,9 @@ extension Insecure.DocumentedKey {
     /// Returns the documented key as readable bytes, for another program that implements the scheme.
     ///
     /// - Parameters:
-    ///   - uuid: UTF-8, hashed unchanged.
-    ///   - label: Empty in the documented case.
-    ///   - passcode: `nil` if there is none.
+    ///   - uuid: The UUID's UTF-8 bytes, hashed unchanged.
+    ///   - label: The text that is appended to the UUID; empty in the documented case.
+    ///   - passcode: The passcode; `nil` if there is none.
     /// - Returns: The key's 32 bytes.
     /// - Throws: `invalidInput` for an empty UUID.
     public static func exposingKey(
@@ -87,16 +86,17 @@ extension Insecure.DocumentedKey {
         return try GuardedBytes.concatenating(uuid.guarded.span, label.span)
     }
 
-    /// Returns the passphrase of a documented SQLCipher database, from the passcode if one is set, otherwise
-    /// from the UUID. Both are hashed like a passcode: Base64(SHA-256(UTF-8)), 44 ASCII bytes. SQLCipher
-    /// derives the key from the passphrase with PBKDF2.
+    /// Returns the passphrase for a documented SQLCipher database, made from the passcode if one is set,
+    /// otherwise from the UUID. Either is hashed like a passcode: Base64(SHA-256(UTF-8)), 44 ASCII bytes.
+    /// SQLCipher derives the key from the passphrase with PBKDF2.
     ///
     /// If a passcode is set, the UUID is not used: an attacker who has the database can guess a passcode of a
     /// few digits. Use this function only for existing databases, and a random key for new ones.
     ///
     /// - Parameters:
-    ///   - uuid: UTF-8, hashed unchanged; required even if a passcode is set, so that no caller omits it.
-    ///   - passcode: `nil` or empty if there is none.
+    ///   - uuid: The UUID's UTF-8 bytes, hashed unchanged; required even if a passcode is set, so that no
+    ///     caller omits it.
+    ///   - passcode: The passcode; `nil` or empty if there is none.
     /// - Returns: The passphrase as text.
     /// - Throws: `invalidInput` for an empty UUID.
     public static func databasePassphrase(

@@ -18,7 +18,7 @@ extension Insecure.DocumentedKey {
     /// - Parameters:
     ///   - uuid: An RFC 4122 version 4 UUID as text, hashed unchanged. The documented form is upper case with
     ///     dashes, 36 bytes.
-    ///   - label: Empty in the documented case.
+    ///   - label: The text that is appended to the UUID; empty in the documented case.
     ///   - passcode: The passcode, whose hash is appended; `nil` appends nothing.
     /// - Returns: The key.
     /// - Throws: `invalidInput` for an empty UUID.
@@ -40,9 +40,9 @@ extension Insecure.DocumentedKey {
     /// Returns the documented key as readable bytes, for another program that implements the scheme.
     ///
     /// - Parameters:
-    ///   - uuid: As for ``key(uuid:label:passcode:)``.
-    ///   - label: Empty in the documented case.
-    ///   - passcode: `nil` if there is none.
+    ///   - uuid: The UUID as text, as in ``key(uuid:label:passcode:)``.
+    ///   - label: The text that is appended to the UUID; empty in the documented case.
+    ///   - passcode: The passcode; `nil` if there is none.
     /// - Returns: The key's 32 bytes.
     /// - Throws: `invalidInput` for an empty UUID.
     public static func exposingKey(

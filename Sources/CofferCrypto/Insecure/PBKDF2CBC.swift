@@ -2,9 +2,9 @@ public import CofferBase
 import CofferEngine
 
 extension Insecure.PBKDF2CBC {
-    /// The parameters of the derivation, which are stored with the data.
+    /// The derivation parameters, which are stored with the data.
     public struct Parameters: Sendable, Equatable {
-        /// The hash function of the HMAC: SHA-1, SHA-256 or SHA-512.
+        /// The HMAC's hash function: SHA-1, SHA-256 or SHA-512.
         public let digest: Digest
         /// The salt; at least 16 random bytes for new data.
         public let salt: [UInt8]
@@ -53,7 +53,7 @@ extension Insecure.PBKDF2CBC {
         return SecretBytes(try Encoding.base64(random.span))
     }
 
-    /// Returns the secret of the device scheme: device identifier ‖ random string, both UTF-8.
+    /// Returns the secret for the device scheme: device identifier ‖ random string, both UTF-8.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func deviceSecret(deviceID: String, randomString: String) throws(CofferError) -> SecretBytes
@@ -61,7 +61,7 @@ extension Insecure.PBKDF2CBC {
         try SecretBytes.copying(deviceID + randomString)
     }
 
-    /// Returns the secret of the device scheme: device identifier ‖ random string, both UTF-8.
+    /// Returns the secret for the device scheme: device identifier ‖ random string, both UTF-8.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func deviceSecret(

@@ -3,15 +3,15 @@ import CofferEngine
 
 /// Argon2id (RFC 9106): derives a key from a passcode at a cost in memory and time that slows guessing.
 public enum Argon2id {
-    /// The cost of one derivation. It is stored beside the salt and checked against bounds because an
+    /// The cost of one derivation. It is stored alongside the salt and checked against bounds because an
     /// attacker may have changed the file.
     public struct Cost: Sendable, Equatable {
-        /// The memory in KiB.
+        /// The amount of memory in KiB.
         public let memoryKiB: Int
         /// The number of passes over the memory.
         public let passes: Int
 
-        /// 64 MiB and 3 passes: about a tenth of a second on one processor core of 2024.
+        /// 64 MiB and 3 passes: about a tenth of a second on one core of a 2024 processor.
         public static let standard = Cost(uncheckedMemoryKiB: 64 * 1024, passes: 3)
         /// The minimum accepted cost: 8 MiB and 2 passes.
         public static let floor = Cost(uncheckedMemoryKiB: 8 * 1024, passes: 2)

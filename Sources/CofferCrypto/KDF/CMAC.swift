@@ -3,13 +3,14 @@ import CofferEngine
 
 /// AES-CMAC (NIST SP 800-38B, RFC 4493): message authentication with AES alone.
 ///
-/// For protocols that prescribe CMAC; otherwise use ``HMAC``. The key has 16, 24 or 32 bytes, the tag 16. Not
-/// guaranteed: the tag does not commit to its key. SP 800-38B requires a new key after 2^48 messages.
+/// Use CMAC only for protocols that prescribe it, and ``HMAC`` otherwise. The key has 16, 24 or 32 bytes, the
+/// tag 16. Not guaranteed: the tag does not commit to its key. SP 800-38B requires a new key after 2^48
+/// messages.
 public enum CMAC {
     /// The tag's size in bytes.
     public static let tagSize = CMACContext.tagSize
 
-    /// Returns the tag of `message`.
+    /// Returns the tag for `message`.
     ///
     /// - Throws: `invalidInput` for a key of another size.
     public static func authenticate(
@@ -23,7 +24,7 @@ public enum CMAC {
         return tag
     }
 
-    /// Returns whether `tag` is the full tag of `message`, comparing in constant time.
+    /// Returns whether `tag` is the full tag for `message`, comparing in constant time.
     ///
     /// - Throws: `invalidInput` for a key of another size.
     public static func isValid(

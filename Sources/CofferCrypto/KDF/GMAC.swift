@@ -3,16 +3,16 @@ import CofferEngine
 
 /// AES-GMAC (NIST SP 800-38D): message authentication with AES-GCM and an empty plaintext.
 ///
-/// For protocols that prescribe GMAC; otherwise use ``HMAC``. The key has 16, 24 or 32 bytes, the nonce 12,
-/// the tag 16. Never reuse a nonce under one key, in GMAC or in GCM: two tags under one nonce reveal enough
-/// to forge other tags.
+/// Use GMAC only for protocols that prescribe it, and ``HMAC`` otherwise. The key has 16, 24 or 32 bytes, the
+/// nonce 12, the tag 16. Never reuse a nonce under one key, in GMAC or in GCM: two tags under one nonce
+/// reveal enough to forge other tags.
 public enum GMAC {
     /// The tag's size in bytes.
     public static let tagSize = AEADCipher.tagSize
     /// The nonce's size in bytes.
     public static let nonceSize = AEADCipher.nonceSize
 
-    /// Returns the tag of `message`.
+    /// Returns the tag for `message`.
     ///
     /// - Throws: `invalidInput` for a key or a nonce of another size.
     public static func authenticate(
@@ -25,7 +25,7 @@ public enum GMAC {
         return tag
     }
 
-    /// Returns whether `tag` is the full tag of `message`, comparing in constant time.
+    /// Returns whether `tag` is the full tag for `message`, comparing in constant time.
     ///
     /// - Throws: `invalidInput` for a key or a nonce of another size.
     public static func isValid(

@@ -4,14 +4,14 @@ import CofferEngine
 /// HKDF (RFC 5869): derives independent keys from one strong key. For passcodes, use ``Argon2id`` or
 /// ``PBKDF2``.
 public enum HKDF {
-    /// Derives `count` bytes by extract and expand, at most 255 times the digest's size.
+    /// Derives `count` bytes with extract and expand, at most 255 times the digest's size.
     ///
     /// - Parameters:
     ///   - key: The input keying material, a strong key.
     ///   - salt: The salt; may be empty.
-    ///   - info: The purpose of the result.
+    ///   - info: The purpose for which the bytes are derived.
     ///   - digest: The hash function.
-    ///   - count: The size of the result in bytes, at least 1.
+    ///   - count: The number of bytes to derive, at least 1.
     /// - Returns: The derived bytes.
     /// - Throws: `invalidInput` for a size out of bounds.
     public static func derive(
@@ -51,7 +51,7 @@ public enum HKDF {
                 count: 32))
     }
 
-    /// Expands a uniformly random key to a block that the caller divides into several keys.
+    /// Expands a uniformly random key into a block that the caller divides into several keys.
     ///
     /// - Throws: `invalidInput` for a size out of bounds.
     public static func expand(

@@ -3,7 +3,7 @@ import CofferEngine
 
 /// Keyed message authentication (RFC 2104, FIPS 198-1).
 public enum HMAC {
-    /// Returns the full-length tag of `message`.
+    /// Returns the full-length tag for `message`.
     ///
     /// - Throws: `internalFailure` if the library fails.
     public static func authenticate(
@@ -15,7 +15,7 @@ public enum HMAC {
         return tag
     }
 
-    /// Returns whether `tag` is the full-length tag of `message`, comparing in constant time.
+    /// Returns whether `tag` is the full-length tag for `message`, comparing in constant time.
     ///
     /// - Throws: `internalFailure` if the library fails.
     public static func isValid(

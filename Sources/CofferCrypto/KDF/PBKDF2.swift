@@ -13,8 +13,8 @@ public enum PBKDF2 {
     ///   - secret: The passcode's bytes, used unchanged.
     ///   - salt: The salt, of any length.
     ///   - rounds: The number of rounds, 1 to 2^31 − 1.
-    ///   - digest: The hash function of the HMAC.
-    ///   - count: The size of the result in bytes, 1 to 2^31 − 1.
+    ///   - digest: The HMAC's hash function.
+    ///   - count: The number of bytes to derive, 1 to 2^31 − 1.
     /// - Returns: The derived bytes.
     /// - Throws: `invalidInput` for a number of rounds or a size out of bounds.
     public static func derive(

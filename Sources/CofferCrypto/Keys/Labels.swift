@@ -1,7 +1,7 @@
-/// The key-derivation labels of the package.
+/// The package's key-derivation labels.
 ///
-/// A label separates the keys of one purpose from those of every other. Changing a label makes stored data
-/// unreadable.
+/// A label separates the keys for one purpose from those for every other purpose. Changing a label makes
+/// stored data unreadable.
 package enum KDFLabel {
     package static let deviceMAC = "coffer/device-mac/v1"
     package static let classKeyWrapping = "coffer/class-key-wrap/v1"

@@ -22,7 +22,7 @@ public struct SecretBytes: ~Copyable, Sendable {
         SecretBytes(try GuardedBytes.copying(bytes))
     }
 
-    /// Copies the UTF-8 of `text` without normalisation. The string itself cannot be cleared.
+    /// Copies the UTF-8 bytes of `text` without normalisation. The string itself cannot be cleared.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func copying(_ text: String) throws(CofferError) -> SecretBytes {

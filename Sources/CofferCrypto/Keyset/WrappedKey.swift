@@ -12,7 +12,7 @@ public struct WrappedKey: Sendable, Equatable {
     private static let headerSize = 24
     private static let algorithm: UInt8 = 1
 
-    /// A random identifier of 16 bytes.
+    /// The key's 16-byte identifier.
     public let id: [UInt8]
     /// The generation, which increases when the key is replaced.
     public let generation: UInt32
@@ -31,7 +31,7 @@ public struct WrappedKey: Sendable, Equatable {
     ///   - kek: The key-encryption key, 32 bytes.
     ///   - id: The identifier, 16 bytes; `nil` for a new random one.
     ///   - generation: The generation, at least 1.
-    ///   - context: The owner and the purpose of the key, such as a vault and a protection class.
+    ///   - context: The key's owner and purpose, such as a vault and a protection class.
     /// - Returns: The wrapped key.
     /// - Throws: `invalidInput` for a key or an identifier of another size, or for generation 0.
     public static func wrap(
@@ -78,7 +78,7 @@ public struct WrappedKey: Sendable, Equatable {
         }
         guard bytes[0] == algorithm else {
             throw CofferError(
-                .unsupportedVersion, "A key is wrapped by an algorithm that this release does not support.")
+                .unsupportedVersion, "A key is wrapped with an algorithm that this release does not support.")
         }
         guard bytes[1] | bytes[2] | bytes[3] == 0, bytes.bigEndian(UInt32.self, at: 4) >= 1 else {
             throw CofferError(.corrupt, "A wrapped key is damaged.")

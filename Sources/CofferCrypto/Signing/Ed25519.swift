@@ -3,12 +3,12 @@ import CofferEngine
 
 /// Ed25519 signatures (RFC 8032): 32-byte seed and public key, 64-byte signature.
 public enum Ed25519 {
-    /// The size of a seed and of a public key in bytes.
+    /// The size in bytes of a seed, and of a public key.
     public static let keySize = Ed25519Binding.seedSize
-    /// The size of a signature in bytes.
+    /// A signature's size in bytes.
     public static let signatureSize = Ed25519Binding.signatureSize
 
-    /// Returns the public key of `seed`.
+    /// Returns the public key for `seed`.
     ///
     /// - Throws: `invalidInput` for a seed that is not 32 bytes.
     public static func publicKey(seed: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {

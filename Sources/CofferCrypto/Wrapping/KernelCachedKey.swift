@@ -4,10 +4,10 @@ import CofferEngine
 /// A key cached in the kernel's user keyring, where other processes of the same user can find it until a
 /// timeout.
 ///
-/// The kernel measures timeouts with a clock that can be set back, so the expiry time is also stored beside
-/// the key, as time since boot. A tag under the key and its name authenticates the expiry time, the boot and
-/// whether use may renew the timeout: ``read(name:boot:now:)`` ignores an entry that another process changed
-/// or moved to another name.
+/// The kernel measures timeouts with a clock that can be set back, so the expiry time is also stored
+/// alongside the key, as time since boot. A tag under the key and its name authenticates the expiry time, the
+/// boot and whether use may renew the timeout: ``read(name:boot:now:)`` ignores an entry that another process
+/// changed or moved to another name.
 ///
 /// The timeout limits exposure over time. It does not protect against the user's other programs: every
 /// process of the same user can read the key. Any such process can also store a different key under the same
@@ -21,7 +21,7 @@ public struct KernelCachedKey: ~Copyable, Sendable {
     /// The expiry time, as time since boot; `nil` if the key does not expire.
     public let end: Duration?
 
-    /// Returns the key alone.
+    /// Consumes this value and returns its key.
     public consuming func takeKey() -> SymmetricKey { key }
 
     /// The result of ``renew(_:name:timeout:boot:now:)``.
@@ -34,15 +34,16 @@ public struct KernelCachedKey: ~Copyable, Sendable {
         case missing
     }
 
-    /// Stores `key` in the kernel and replaces an existing key of that name. A process that renews the
+    /// Stores `key` in the kernel and replaces any existing key with that name. A process that renews the
     /// replaced key at the same time does not affect the new one.
     ///
     /// - Parameters:
     ///   - key: The key.
     ///   - name: The name under which the key is cached.
-    ///   - timeout: The seconds until the kernel removes the key; `nil` to keep the key until reboot.
+    ///   - timeout: The number of seconds until the kernel removes the key; `nil` to keep the key until
+    ///     reboot.
     ///   - isRenewable: Whether using the key may renew the timeout.
-    ///   - boot: The identifier of this boot. The key cannot be read in another boot.
+    ///   - boot: The current boot's identifier. The key cannot be read in another boot.
     ///   - now: The time since boot.
     /// - Throws: `invalidInput` for a timeout that is not 1 to 2^31 − 1 seconds; `unsupported`,
     ///   `permissionDenied` or `noSpace` if the kernel does not store the key.
@@ -75,7 +76,7 @@ public struct KernelCachedKey: ~Copyable, Sendable {
     ///
     /// - Parameters:
     ///   - name: The name under which the key is cached.
-    ///   - boot: The identifier of this boot.
+    ///   - boot: The current boot's identifier.
     ///   - now: The time since boot.
     /// - Returns: The key; `nil` if none was found.
     /// - Throws: `unsupported` or `permissionDenied` if the kernel keyring cannot be used.
@@ -96,7 +97,7 @@ public struct KernelCachedKey: ~Copyable, Sendable {
 
     // MARK: Cached content
 
-    /// The size of the flag that allows renewal (1 byte) and of the expiry time (8 bytes).
+    /// The total size in bytes of the renewal flag (1) and the expiry time (8).
     private static let marksSize = 9
     private static let tagSize = 32
 

@@ -2,15 +2,15 @@ public import CofferBase
 import CofferEngine
 
 /// Anonymous public-key encryption: anyone can seal a message to a public key, and only the holder of the
-/// secret key can open it (X25519 and XSalsa20-Poly1305, the sealed box of libsodium). The box does not
-/// identify the sender.
+/// secret key can open it (X25519 and XSalsa20-Poly1305, libsodium's sealed box). The box does not identify
+/// the sender.
 public enum SealedBox {
     /// The size of public and secret keys in bytes.
     public static let keySize = SealedBoxBinding.keySize
     /// The number of bytes by which a sealed box is longer than its message.
     public static let overhead = SealedBoxBinding.overhead
 
-    /// Returns the public key of a 32-byte secret key.
+    /// Returns the public key for a 32-byte secret key.
     ///
     /// - Throws: `invalidInput` for a key of another size.
     public static func publicKey(of secretKey: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {

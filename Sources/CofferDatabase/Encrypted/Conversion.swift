@@ -21,8 +21,8 @@ extension EncryptedDatabase {
         try write(copy, to: targetPath, newKey)
     }
 
-    /// Opens a database to copy it. Rolls back a transaction that a crash interrupted, in the database itself
-    /// or, when the source is not writable, in a copy beside the target.
+    /// Opens a database for copying. If a crash interrupted a transaction, rolls it back in the database
+    /// itself or, when the source is not writable, in a copy beside the target.
     private static func open(
         _ source: FilePath, _ key: borrowing DatabaseKey, for target: FilePath
     ) throws(CofferError) -> DatabaseCopy {
@@ -38,7 +38,7 @@ extension EncryptedDatabase {
     ///   - target: The new file.
     ///   - key: The new file's key, with its format.
     /// - Throws: `alreadyExists`; `absent`, also for an empty source; `refused` for a read-only format, and
-    ///   for a format whose pages cannot reserve as many bytes as those of the source.
+    ///   for a format that cannot reserve as many bytes in each page as the source does.
     public static func encrypt(
         _ source: FilePath, to target: FilePath, key: borrowing DatabaseKey
     ) throws(CofferError) {
@@ -46,7 +46,7 @@ extension EncryptedDatabase {
         try write(copy, to: absolutePath(target), key)
     }
 
-    /// Writes a database to a new file **in plaintext**: everyone who can read the file can read all data.
+    /// Writes a database to a new file **in plaintext**: anyone who can read the file can read all its data.
     ///
     /// - Parameters:
     ///   - source: The encrypted database.
@@ -100,13 +100,13 @@ extension EncryptedDatabase {
         try folder.sync()
     }
 
-    /// The suffix of the name of the new file while a database is re-encrypted.
+    /// The suffix of the new file's name while a database is being re-encrypted.
     static let unfinishedSuffix = "-rekey"
 
     /// Returns the name of the file that replaces `name` once it is complete.
     private static func suffixed(_ name: FilePath.Component) throws(CofferError) -> FilePath {
         guard let path = FileNameBytes.path(FileNameBytes.of(name) + Array(unfinishedSuffix.utf8)) else {
-            throw CofferError(.invalidInput, "The database's name cannot be extended: rename it.")
+            throw CofferError(.invalidInput, "The database's name cannot take a suffix: rename the database.")
         }
         return path
     }
@@ -121,7 +121,8 @@ extension EncryptedDatabase {
         guard key.format == .gcm1 || copy.reserve <= least else {
             throw CofferError(
                 .refused,
-                "The database reserves \(copy.reserve) bytes of each page; its new format reserves \(least).")
+                "The database reserves \(copy.reserve) bytes of each page, but its new format reserves only "
+                    + "\(least): choose gcm1.")
         }
         try copy.write(to: path, key.handle(reserve: max(copy.reserve, least)))
     }

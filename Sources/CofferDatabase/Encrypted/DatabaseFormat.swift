@@ -1,12 +1,12 @@
 import CofferEngineSQLite
 
-/// The format in which the pages of a database are encrypted.
+/// The format in which a database's pages are encrypted.
 public enum DatabaseFormat: String, Sendable, CaseIterable {
-    /// AES-256-GCM with 24-byte nonces. The fastest format, for new databases.
+    /// AES-256-GCM with 24-byte nonces. This is the fastest format; use it for new databases.
     case gcm1
-    /// The page format of SQLCipher 4 with its defaults, for databases that SQLCipher also reads and writes.
+    /// SQLCipher 4's default page format, for databases that SQLCipher also reads and writes.
     case sqlcipher4
-    /// The page format of SQLCipher 3 with its defaults, for reading and converting only.
+    /// SQLCipher 3's default page format, for reading and converting only.
     case sqlcipher3
 
     var codec: CodecFormat {

@@ -2,10 +2,10 @@ public import CofferCrypto
 import CofferEngine
 import CofferEngineSQLite
 
-/// The key of an encrypted database, and the format that it belongs to.
+/// The key to an encrypted database, with the database's format.
 ///
-/// Prefer a key of 32 bytes: opening a connection then needs no key derivation. A passphrase goes through the
-/// format's own derivation: Argon2id for `gcm1`, SQLCipher's PBKDF2 for the others.
+/// Prefer a 32-byte key: opening a connection then needs no key derivation. Each format derives the key from
+/// a passphrase in its own way: `gcm1` with Argon2id, the others with SQLCipher's PBKDF2.
 public struct DatabaseKey: ~Copyable, Sendable {
     /// The format in which the pages are encrypted.
     public let format: DatabaseFormat
@@ -14,7 +14,7 @@ public struct DatabaseKey: ~Copyable, Sendable {
     let costs: DerivationCosts?
     let salt: [UInt8]?
     private let plaintextHeader: Int
-    /// SQLCipher's settings that are not its defaults.
+    /// The SQLCipher settings that differ from its defaults.
     private let settings: SQLCipherSettings
 
     private init(
@@ -32,14 +32,14 @@ public struct DatabaseKey: ~Copyable, Sendable {
     /// Creates a key from 32 bytes.
     ///
     /// - Parameters:
-    ///   - key: The bytes.
+    ///   - key: The 32-byte key.
     ///   - format: The format in which the pages are encrypted.
     ///   - salt: The 16 random bytes in the plaintext part of the database's first page; 6 bytes for a `gcm1`
     ///     database with the first version of the header. With a salt stored beside the key, a database with
     ///     a torn first page can still be opened. `nil` reads the salt from the file, or generates one for a
     ///     new file.
     /// - Returns: The key.
-    /// - Throws: `invalidInput` for a key or a salt of another size.
+    /// - Throws: `invalidInput` for a key or a salt with the wrong size.
     public static func raw(
         _ key: consuming SecretBytes, format: DatabaseFormat = .gcm1, salt: [UInt8]? = nil
     ) throws(CofferError) -> DatabaseKey {
@@ -59,11 +59,11 @@ public struct DatabaseKey: ~Copyable, Sendable {
     /// this for databases that already have this form, not for new ones.
     ///
     /// - Parameters:
-    ///   - key: The bytes.
+    ///   - key: The 32-byte key.
     ///   - salt: The 16 bytes that SQLCipher reads from outside the file (`cipher_salt`).
     ///   - plaintextHeader: The number of plaintext bytes: a multiple of 16, from 16 to 1024.
     /// - Returns: The key, for the format `sqlcipher4`.
-    /// - Throws: `invalidInput` when the key, the salt or the plaintext header has another size.
+    /// - Throws: `invalidInput` when the key, the salt or the plaintext header has the wrong size.
     public static func sqlcipher4(
         _ key: consuming SecretBytes, salt: [UInt8], plaintextHeader: Int
     ) throws(CofferError) -> DatabaseKey {
@@ -78,14 +78,15 @@ public struct DatabaseKey: ~Copyable, Sendable {
             key, format: .sqlcipher4, salt: salt, plaintextHeader: plaintextHeader)
     }
 
-    /// The same key, for a SQLCipher database that was not made with the defaults of its format.
+    /// Returns the same key for a SQLCipher database that was not created with its format's defaults.
     ///
-    /// A database does not state its settings. With wrong ones, opening it fails like with a wrong key.
+    /// A database does not record its settings. With the wrong settings, opening it fails as with a wrong
+    /// key.
     ///
     /// - Parameter settings: The settings.
     /// - Returns: The key.
     /// - Throws: `invalidInput` for the format `gcm1`, for a setting out of bounds, and for a plaintext
-    ///   header in another format than `sqlcipher4`.
+    ///   header in a format other than `sqlcipher4`.
     public consuming func with(_ settings: SQLCipherSettings) throws(CofferError) -> DatabaseKey {
         let (format, costs) = (format, costs)
         // Read before the secret is taken out.
@@ -96,7 +97,7 @@ public struct DatabaseKey: ~Copyable, Sendable {
             secret, format: format, costs: costs, salt: salt, plaintextHeader: header, settings: settings)
     }
 
-    /// A new random key.
+    /// Creates a random key.
     ///
     /// - Throws: `outOfMemory`.
     public static func random(format: DatabaseFormat = .gcm1) throws(CofferError) -> DatabaseKey {
@@ -108,15 +109,15 @@ public struct DatabaseKey: ~Copyable, Sendable {
     /// In SQLCipher's formats, 64 hexadecimal digits between `x'` and `'` are not a passphrase but the key
     /// itself, and 96 digits are the key and the salt, as in SQLCipher.
     ///
-    /// A `gcm1` database states the cost of its derivation in a header that cannot be authenticated before
-    /// the derivation. Opening a database that demands more than 1 GiB of memory or 16 passes throws
+    /// A `gcm1` database records the derivation cost in its header, which cannot be authenticated before the
+    /// key is derived. Opening a database that demands more than 1 GiB of memory or 16 passes throws
     /// `refused`, unless `cost` or `allowingExpensive` permits the cost.
     ///
     /// - Parameters:
     ///   - passphrase: The bytes of the passphrase, used unchanged.
     ///   - format: The format in which the pages are encrypted.
-    ///   - cost: The memory and the passes for a new database; `nil` for the standard cost. SQLCipher's
-    ///     formats have fixed costs.
+    ///   - cost: The memory and the number of passes for a new database; `nil` for the standard cost.
+    ///     SQLCipher's formats have fixed costs.
     ///   - allowingExpensive: Whether a database may demand more, up to 4 GiB and 64 passes.
     /// - Returns: The key.
     /// - Throws: `invalidInput` for an empty passphrase, and for a cost in SQLCipher's formats.

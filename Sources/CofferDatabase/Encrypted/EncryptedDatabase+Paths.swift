@@ -4,7 +4,7 @@ public import FoundationEssentials
 public import GRDB
 import SystemPackage
 
-/// Paths as text and as file URLs.
+/// Overloads that take paths as text or as file URLs.
 extension EncryptedDatabase {
     /// Opens a database at a path, given as text, for one connection, creating it if necessary.
     ///
@@ -27,7 +27,7 @@ extension EncryptedDatabase {
     ///   - key: Its key.
     ///   - configuration: GRDB's configuration.
     /// - Returns: GRDB's queue.
-    /// - Throws: `invalidInput` for a URL that is not a file URL of this machine; otherwise as for a
+    /// - Throws: `invalidInput` for a URL that is not a file URL on this machine; otherwise as for a
     ///   `FilePath`.
     public static func queue(
         at url: URL, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
@@ -56,7 +56,7 @@ extension EncryptedDatabase {
     ///   - key: Its key.
     ///   - configuration: GRDB's configuration.
     /// - Returns: GRDB's pool.
-    /// - Throws: `invalidInput` for a URL that is not a file URL of this machine; otherwise as for a
+    /// - Throws: `invalidInput` for a URL that is not a file URL on this machine; otherwise as for a
     ///   `FilePath`.
     public static func pool(
         at url: URL, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
@@ -64,7 +64,7 @@ extension EncryptedDatabase {
         try pool(at: FilePath(fileURL: url), key: key, configuration: configuration)
     }
 
-    /// Writes a database to a new file in another format or under another key; paths as text.
+    /// Writes a database to a new file in another format or under another key; takes the paths as text.
     ///
     /// - Parameters:
     ///   - source: The database to read; it may be in use.
@@ -78,14 +78,14 @@ extension EncryptedDatabase {
         try convert(FilePath(text: source), key: key, to: FilePath(text: target), newKey: newKey)
     }
 
-    /// Writes a database to a new file in another format or under another key; paths as file URLs.
+    /// Writes a database to a new file in another format or under another key; takes the paths as file URLs.
     ///
     /// - Parameters:
     ///   - source: The database to read; it may be in use.
     ///   - key: Its key.
     ///   - target: The new file.
     ///   - newKey: The new file's key, with its format.
-    /// - Throws: `invalidInput` for a URL that is not a file URL of this machine; otherwise as for a
+    /// - Throws: `invalidInput` for a URL that is not a file URL on this machine; otherwise as for a
     ///   `FilePath`.
     public static func convert(
         _ source: URL, key: borrowing DatabaseKey, to target: URL, newKey: borrowing DatabaseKey
@@ -93,7 +93,7 @@ extension EncryptedDatabase {
         try convert(FilePath(fileURL: source), key: key, to: FilePath(fileURL: target), newKey: newKey)
     }
 
-    /// Writes a plain database to a new, encrypted file; paths as text.
+    /// Writes a plain database to a new, encrypted file; takes the paths as text.
     ///
     /// - Parameters:
     ///   - source: The plain database; it is not changed.
@@ -106,13 +106,13 @@ extension EncryptedDatabase {
         try encrypt(FilePath(text: source), to: FilePath(text: target), key: key)
     }
 
-    /// Writes a plain database to a new, encrypted file; paths as file URLs.
+    /// Writes a plain database to a new, encrypted file; takes the paths as file URLs.
     ///
     /// - Parameters:
     ///   - source: The plain database; it is not changed.
     ///   - target: The new file.
     ///   - key: The new file's key, with its format.
-    /// - Throws: `invalidInput` for a URL that is not a file URL of this machine; otherwise as for a
+    /// - Throws: `invalidInput` for a URL that is not a file URL on this machine; otherwise as for a
     ///   `FilePath`.
     public static func encrypt(
         _ source: URL, to target: URL, key: borrowing DatabaseKey
@@ -120,7 +120,7 @@ extension EncryptedDatabase {
         try encrypt(FilePath(fileURL: source), to: FilePath(fileURL: target), key: key)
     }
 
-    /// Writes a database to a new file **in plaintext**; paths as text.
+    /// Writes a database to a new file **in plaintext**; takes the paths as text.
     ///
     /// - Parameters:
     ///   - source: The encrypted database.
@@ -133,13 +133,13 @@ extension EncryptedDatabase {
         try exportPlain(FilePath(text: source), key: key, to: FilePath(text: target))
     }
 
-    /// Writes a database to a new file **in plaintext**; paths as file URLs.
+    /// Writes a database to a new file **in plaintext**; takes the paths as file URLs.
     ///
     /// - Parameters:
     ///   - source: The encrypted database.
     ///   - key: Its key.
     ///   - target: The new file.
-    /// - Throws: `invalidInput` for a URL that is not a file URL of this machine; otherwise as for a
+    /// - Throws: `invalidInput` for a URL that is not a file URL on this machine; otherwise as for a
     ///   `FilePath`.
     public static func exportPlain(
         _ source: URL, key: borrowing DatabaseKey, to target: URL
@@ -150,7 +150,7 @@ extension EncryptedDatabase {
     /// Re-encrypts the database at a path, given as text, in place under another key.
     ///
     /// - Parameters:
-    ///   - path: The database; no program may have it open, this one included.
+    ///   - path: The database; no program, including this one, may have it open.
     ///   - key: Its key.
     ///   - newKey: Its new key, which may be for another format.
     /// - Throws: `invalidInput` for a path with a NUL; otherwise as for a `FilePath`.
@@ -163,10 +163,10 @@ extension EncryptedDatabase {
     /// Re-encrypts the database at a file URL in place under another key.
     ///
     /// - Parameters:
-    ///   - url: The database; no program may have it open, this one included.
+    ///   - url: The database; no program, including this one, may have it open.
     ///   - key: Its key.
     ///   - newKey: Its new key, which may be for another format.
-    /// - Throws: `invalidInput` for a URL that is not a file URL of this machine; otherwise as for a
+    /// - Throws: `invalidInput` for a URL that is not a file URL on this machine; otherwise as for a
     ///   `FilePath`.
     public static func rekey(
         at url: URL, from key: borrowing DatabaseKey, to newKey: borrowing DatabaseKey

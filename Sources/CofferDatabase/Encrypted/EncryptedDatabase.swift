@@ -11,19 +11,19 @@ public import SystemPackage
 /// try await pool.write { db in try db.create(table: "note") { $0.primaryKey("id", .text) } }
 /// ```
 ///
-/// The result is GRDB's own queue or pool, and all of GRDB works on it: migrations, full-text search,
+/// The result is GRDB's own queue or pool, and all GRDB features work on it: migrations, full-text search,
 /// observation, `vacuum(into:)`, whose copy has the same key, and backup; see <doc:CopiesOfADatabase>. The
 /// database, its journal or WAL, and the unnamed files that SQLite uses for sorting are encrypted; the shared
 /// memory beside a WAL holds page numbers only. Every page is authenticated for its place in its database.
-/// The replacement of a page, or of the whole file, with an older version is not detected.
+/// Replacing a page, or the whole file, with an older version is not detected.
 ///
 /// Statements that would bypass the encryption are denied: attaching a database that is not encrypted, and
 /// loading extensions. `PRAGMA auto_vacuum` works on a new database, in `prepareDatabase` or before the first
 /// table; `PRAGMA page_size` and `PRAGMA mmap_size` change nothing. See <doc:WhatDiffersFromGRDB> for the
 /// other differences.
 ///
-/// GRDB's `path` of the queue or pool is an SQLite URI with a token that stands for the key in this process.
-/// Use ``path(of:)`` to get the file.
+/// The queue's or pool's `path` is an SQLite URI with a token that stands for the key in this process. Use
+/// ``path(of:)`` to get the file's path.
 public enum EncryptedDatabase {
     /// Opens a database for one connection, creating it if necessary.
     ///
@@ -37,8 +37,8 @@ public enum EncryptedDatabase {
     ///   another format; `corrupt` when the first page is damaged, or when a WAL or a journal beside the
     ///   database does not match it; `readOnly` when a crash interrupted the last transaction of a database
     ///   that is opened read-only; `absent` when a database that is opened read-only does not exist;
-    ///   `unsupported` for SQLCipher's plaintext header; `invalidInput` for an empty path and `:memory:`; the
-    ///   errors of the system. An error that the program itself throws while it prepares a connection is
+    ///   `unsupported` for SQLCipher's plaintext header; `invalidInput` for an empty path and `:memory:`;
+    ///   system errors. An error that the program itself throws while it prepares a connection is
     ///   rethrown unchanged.
     public static func queue(
         at path: FilePath, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
@@ -88,9 +88,9 @@ public enum EncryptedDatabase {
         }
     }
 
-    /// Returns the file of an encrypted database.
+    /// Returns the path of an encrypted database's file.
     ///
-    /// GRDB's own `path` is the URI by which SQLite opens the file through the encrypting VFS.
+    /// GRDB's own `path` is the URI with which SQLite opens the file through the encrypting VFS.
     ///
     /// - Parameter reader: A queue, a pool or a snapshot.
     /// - Returns: The absolute path; for a database that is not encrypted, GRDB's `path`.
@@ -100,20 +100,20 @@ public enum EncryptedDatabase {
         return FileNameBytes.path(uri.path) ?? FilePath(text)
     }
 
-    /// Requires a database at `path`, for callers whose open call would otherwise create one.
+    /// Checks that there is a database at `path`, for callers whose open call would otherwise create one.
     ///
     /// - Parameter path: The database.
-    /// - Throws: `absent`, also for an empty file; the errors of the system.
+    /// - Throws: `absent`, also for an empty file; system errors.
     package static func requireDatabase(at path: FilePath) throws(CofferError) {
         try UnopenedFile.requireDatabase(at: absolutePath(path))
     }
 
-    /// Returns the absolute path: SQLite's URIs accept no other.
+    /// Returns the absolute path, because SQLite's URIs accept no other.
     static func absolutePath(_ path: FilePath) throws(CofferError) -> FilePath {
         guard !path.isEmpty else { throw CofferError(.invalidInput, "The database's path is empty.") }
         guard path != ":memory:" else {
             throw CofferError(
-                .invalidInput, "A database in memory is not encrypted: open GRDB's own DatabaseQueue().")
+                .invalidInput, "An in-memory database is not encrypted: use GRDB's own DatabaseQueue().")
         }
         guard !path.isAbsolute else { return path }
         guard let folder = Environment.workingDirectory else {
@@ -135,7 +135,7 @@ public enum EncryptedDatabase {
             if format == nil, TemporaryDatabases.moveIntoMemory(db) { return }
             guard format == handle.format.rawValue else {
                 if format == nil {
-                    throw CofferError(.internalFailure, "SQLite did not open the database encrypted.")
+                    throw CofferError(.internalFailure, "SQLite opened the database without encrypting it.")
                 }
                 throw SQLiteFailure.notEncrypted(handle)
             }
@@ -171,7 +171,7 @@ public enum EncryptedDatabase {
         (writer as? DatabasePool)?.invalidateReadOnlyConnections()
     }
 
-    /// Returns a typed error for an error that GRDB threw: `corrupt` for a damaged page, `noSpace`, `busy`
+    /// Converts an error that GRDB threw to a typed error: `corrupt` for a damaged page, `noSpace`, `busy`
     /// and so on.
     ///
     /// - Parameter error: The error that was thrown.

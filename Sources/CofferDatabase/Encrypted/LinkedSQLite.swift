@@ -1,7 +1,7 @@
 package import Coffer
 import CofferEngineSQLite
 
-/// The SQLite library that this process runs.
+/// The SQLite library that this process uses.
 package enum LinkedSQLite {
     /// The first release in which content committed to a WAL survives `ROLLBACK TO` a savepoint in which the
     /// cache spilled.
@@ -17,7 +17,7 @@ package enum LinkedSQLite {
         [number / 1_000_000, number / 1000 % 1000, number % 1000].map(String.init).joined(separator: ".")
     }
 
-    /// Returns a warning about the library for a report on the host; none from that release on.
+    /// Returns a note about the library for a report on the host; none for SQLite 3.50.2 and later.
     ///
     /// - Parameter number: The version number.
     /// - Returns: One check or none.

@@ -1,35 +1,35 @@
 import CofferBase
 import CofferEngineSQLite
 
-/// The settings of a SQLCipher database that differ from the defaults of its format: those that a program
-/// chose with SQLCipher's pragmas, or that an earlier version of SQLCipher had.
+/// The settings in which a SQLCipher database differs from its format's defaults: those that a program chose
+/// with SQLCipher's pragmas, or the defaults of an earlier SQLCipher version.
 ///
 /// ```swift
 /// let key = try DatabaseKey.passphrase(passphrase, format: .sqlcipher3)
 ///     .with(SQLCipherSettings(iterations: 4000))  // SQLCipher 2
 /// ```
 public struct SQLCipherSettings: Sendable, Hashable {
-    /// The rounds of PBKDF2 for a passphrase (`kdf_iter`), at most 10 million; `nil` for the default: 256000
-    /// in `sqlcipher4`, 64000 in `sqlcipher3`. A key of 32 bytes needs none.
+    /// The number of PBKDF2 rounds for a passphrase (`kdf_iter`), at most 10 million; `nil` for the default:
+    /// 256000 in `sqlcipher4`, 64000 in `sqlcipher3`. A 32-byte key needs none.
     public var iterations: Int?
 
-    /// The page size in bytes (`cipher_page_size`): a power of two from 1024 to 65536; `nil` for the default,
-    /// which is 4096 in `sqlcipher4` and 1024 in `sqlcipher3`.
+    /// The page size in bytes (`cipher_page_size`): a power of two from 1024 to 65536; `nil` for the default:
+    /// 4096 in `sqlcipher4`, 1024 in `sqlcipher3`.
     public var pageSize: Int?
 
-    /// The 16 bytes of a salt that is kept outside the database (`cipher_salt`), whose first page then begins
+    /// The 16-byte salt, if it is stored outside the database (`cipher_salt`), whose first page then begins
     /// in plaintext; `nil` if the database holds its salt.
     public var salt: [UInt8]?
 
-    /// The number of plaintext bytes with such a salt (`cipher_plaintext_header_size`): a multiple of 16 from
-    /// 16 to 1024.
+    /// The number of plaintext bytes with such a salt (`cipher_plaintext_header_size`): 16 to 1024, a
+    /// multiple of 16.
     public var plaintextHeader: Int
 
     /// Creates settings.
     ///
     /// - Parameters:
-    ///   - iterations: The rounds for a passphrase; `nil` for the default.
-    ///   - pageSize: The size of a page; `nil` for the default.
+    ///   - iterations: The number of PBKDF2 rounds for a passphrase; `nil` for the default.
+    ///   - pageSize: The page size in bytes; `nil` for the default.
     ///   - salt: The salt outside the database; `nil` if there is none.
     ///   - plaintextHeader: The number of plaintext bytes with such a salt.
     public init(
@@ -46,11 +46,11 @@ public struct SQLCipherSettings: Sendable, Hashable {
     /// Throws `invalidInput` unless a database of this format can have the settings.
     func check(for format: DatabaseFormat) throws(CofferError) {
         guard format != .gcm1 else {
-            throw CofferError(.invalidInput, "The settings of SQLCipher do not apply to gcm1.")
+            throw CofferError(.invalidInput, "SQLCipher settings do not apply to gcm1.")
         }
         guard iterations.map({ (1...Self.maxIterations).contains($0) }) ?? true else {
             throw CofferError(
-                .invalidInput, "The rounds of the derivation must be 1 to \(Self.maxIterations).")
+                .invalidInput, "The number of derivation rounds must be 1 to \(Self.maxIterations).")
         }
         guard pageSize.map({ (1024...65_536).contains($0) && $0.nonzeroBitCount == 1 }) ?? true else {
             throw CofferError(.invalidInput, "The page size must be a power of two from 1024 to 65536.")

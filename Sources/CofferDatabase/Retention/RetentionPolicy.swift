@@ -10,9 +10,9 @@ public struct RetentionPolicy: Sendable, Hashable {
     /// Creates a policy.
     ///
     /// - Parameters:
-    ///   - maximumAge: One week by default.
-    ///   - minimumCount: 25 by default.
-    ///   - maximumCount: 500 by default.
+    ///   - maximumAge: The maximum time since an entry was last viewed; one week by default.
+    ///   - minimumCount: The minimum number of entries to keep; 25 by default.
+    ///   - maximumCount: The maximum number of entries to keep; 500 by default.
     public init(
         maximumAge: Duration = .seconds(7 * 24 * 3600), minimumCount: Int = 25, maximumCount: Int = 500
     ) {

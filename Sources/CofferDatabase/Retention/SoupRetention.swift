@@ -4,8 +4,8 @@ import GRDB
 extension SoupStore {
     /// Removes the entries that a policy does not keep, in one transaction.
     ///
-    /// Inserting an entry and every ``markViewed(_:in:)`` count as a view; replacing an entry does not. An
-    /// entry viewed exactly as long ago as the policy's age is kept.
+    /// Inserting an entry counts as a view, as does every call to ``markViewed(_:in:)``; replacing an entry
+    /// does not. An entry last viewed exactly as long ago as the policy's maximum age is kept.
     ///
     /// - Parameters:
     ///   - policy: The policy.

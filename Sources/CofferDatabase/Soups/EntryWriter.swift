@@ -1,7 +1,7 @@
 import CofferBase
 import GRDB
 
-/// A writer of entries into the tables of one soup, for use inside one transaction.
+/// Writes entries to one soup's tables, within one transaction.
 struct EntryWriter {
     private let db: Database
     private let layout: SoupLayout

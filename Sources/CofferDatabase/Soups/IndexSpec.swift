@@ -1,4 +1,4 @@
-/// An indexed path of a soup's documents, by which they can be found.
+/// An indexed path in a soup's documents, by which the documents can be found.
 public struct IndexSpec: Sendable, Hashable {
     /// The form in which the values at a path are stored.
     public enum Kind: String, Sendable, CaseIterable {

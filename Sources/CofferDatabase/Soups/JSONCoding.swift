@@ -12,7 +12,7 @@ extension JSONValue {
         }
     }
 
-    /// Encodes `value`. Dates become milliseconds since 1970, like those of a soup.
+    /// Encodes `value`. Dates become milliseconds since 1970, like a soup's own dates.
     ///
     /// - Throws: `invalidInput` when JSON cannot represent the value, such as not-a-number.
     public init(encoding value: some Encodable) throws(CofferError) {
@@ -37,11 +37,11 @@ extension JSONValue {
         do {
             return try decoder.decode(type, from: data)
         } catch {
-            throw CofferError(.invalidInput, "The document is not a \(type)\(Self.place(of: error)).")
+            throw CofferError(.invalidInput, "The document is not a valid \(type)\(Self.place(of: error)).")
         }
     }
 
-    /// Returns the place where a coder failed: the keys on the path, never a value.
+    /// Returns the place where coding failed: the keys on the path, never a value.
     private static func place(of error: any Error) -> String {
         let path: [any CodingKey] =
             switch error {

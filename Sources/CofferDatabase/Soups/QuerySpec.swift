@@ -1,11 +1,11 @@
 public import CofferBase
 
-/// A query for entries of a soup: one condition on one indexed path, and an order.
+/// A query for entries in a soup: one condition on one indexed path, and an order.
 ///
 /// In addition to the soup's index paths, `_soupEntryId`, `_soupCreatedDate`, `_soupLastModifiedDate` and
 /// `_soupLastViewedDate` can be queried and ordered by. Entries with equal values are ordered by id.
 public struct QuerySpec: Sendable, Hashable {
-    /// The direction of the order.
+    /// The sort direction.
     public enum Order: String, Sendable, CaseIterable {
         /// Smallest first; entries without a value come before all others.
         case ascending = "ASC"
@@ -28,7 +28,7 @@ public struct QuerySpec: Sendable, Hashable {
 
     /// The path to order by; `nil` orders by id, or by relevance for a match query.
     public let orderPath: String?
-    /// The direction.
+    /// The sort direction.
     public let order: Order
     /// The number of entries on a page of the cursor.
     public let pageSize: Int
@@ -43,9 +43,9 @@ public struct QuerySpec: Sendable, Hashable {
     /// Creates a query for every entry.
     ///
     /// - Parameters:
-    ///   - orderPath: An index path; `nil` orders by id.
-    ///   - order: The direction.
-    ///   - pageSize: At least 1.
+    ///   - orderPath: The index path to order by; `nil` orders by id.
+    ///   - order: The sort direction.
+    ///   - pageSize: The number of entries on a page; at least 1.
     /// - Returns: The query.
     public static func all(
         orderPath: String? = nil, order: Order = .ascending, pageSize: Int = defaultPageSize
@@ -58,9 +58,9 @@ public struct QuerySpec: Sendable, Hashable {
     /// - Parameters:
     ///   - key: The value; `null` finds entries without a value.
     ///   - path: An index path.
-    ///   - orderPath: An index path; `nil` orders by id.
-    ///   - order: The direction.
-    ///   - pageSize: At least 1.
+    ///   - orderPath: The index path to order by; `nil` orders by id.
+    ///   - order: The sort direction.
+    ///   - pageSize: The number of entries on a page; at least 1.
     /// - Returns: The query.
     public static func exact(
         _ key: JSONValue, path: String, orderPath: String? = nil, order: Order = .ascending,
@@ -74,10 +74,10 @@ public struct QuerySpec: Sendable, Hashable {
     /// - Parameters:
     ///   - begin: The smallest value; `nil` for no bound.
     ///   - end: The largest value; `nil` for no bound. With neither, the query finds every entry.
-    ///   - path: An index path; also the order, unless `orderPath` is set.
-    ///   - orderPath: An index path.
-    ///   - order: The direction.
-    ///   - pageSize: At least 1.
+    ///   - path: An index path. The results are ordered by it unless `orderPath` is set.
+    ///   - orderPath: The index path to order by; `nil` orders by `path`.
+    ///   - order: The sort direction.
+    ///   - pageSize: The number of entries on a page; at least 1.
     /// - Returns: The query.
     public static func range(
         from begin: JSONValue?, to end: JSONValue?, path: String, orderPath: String? = nil,
@@ -94,10 +94,10 @@ public struct QuerySpec: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - pattern: The pattern; see ``literal(_:)``.
-    ///   - path: An index path; also the order, unless `orderPath` is set.
-    ///   - orderPath: An index path.
-    ///   - order: The direction.
-    ///   - pageSize: At least 1.
+    ///   - path: An index path. The results are ordered by it unless `orderPath` is set.
+    ///   - orderPath: The index path to order by; `nil` orders by `path`.
+    ///   - order: The sort direction.
+    ///   - pageSize: The number of entries on a page; at least 1.
     /// - Returns: The query.
     public static func like(
         _ pattern: String, path: String, orderPath: String? = nil, order: Order = .ascending,
@@ -111,9 +111,9 @@ public struct QuerySpec: Sendable, Hashable {
     /// - Parameters:
     ///   - expression: The expression, such as `cloud AND sto*`; see ``words(_:)``.
     ///   - path: A path with a full-text index; `nil` for all of them.
-    ///   - orderPath: An index path; `nil` for the best match first.
-    ///   - order: The direction; ordering by relevance ignores it.
-    ///   - pageSize: At least 1.
+    ///   - orderPath: The index path to order by; `nil` for the best match first.
+    ///   - order: The sort direction; ordering by relevance ignores it.
+    ///   - pageSize: The number of entries on a page; at least 1.
     /// - Returns: The query.
     public static func match(
         _ expression: String, path: String? = nil, orderPath: String? = nil, order: Order = .ascending,

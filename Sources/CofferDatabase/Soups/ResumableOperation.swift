@@ -17,7 +17,7 @@ struct ResumableOperation: Sendable {
 
     let soup: Int64
     let kind: Kind
-    /// The number in the names of the new tables; for reindexing, of the present ones.
+    /// The number in the names of the new tables or, for reindexing, in those of the present tables.
     let storage: Int64
     /// The new indexes, or those to rebuild.
     let specs: [IndexSpec]
@@ -29,7 +29,9 @@ struct ResumableOperation: Sendable {
             sql: "SELECT kind, storage, specs, progress FROM coffer_soup_operations WHERE soup = ?")
         guard let row = try Row.fetchOne(statement, arguments: [soup]) else { return nil }
         guard let kind = Kind(rawValue: row[0]) else {
-            throw CofferError(.unsupportedVersion, "A soup is being changed by an unknown operation.")
+            throw CofferError(
+                .unsupportedVersion,
+                "A soup is being changed by an operation that this release does not know: use a newer one.")
         }
         return ResumableOperation(
             soup: soup, kind: kind, storage: row[1], specs: try specs(in: row[2]), progress: row[3])
@@ -69,7 +71,8 @@ struct ResumableOperation: Sendable {
     /// Performs the next step.
     func step(_ db: Database) throws -> Step {
         guard let layout = try SoupCatalog.find(id: soup, db) else {
-            throw CofferError(.corrupt, "A soup that is being changed does not exist.")
+            throw CofferError(
+                .corrupt, "A soup that is being changed does not exist: restore a copy of the database.")
         }
         switch kind {
         case .reindex: return try stepOfReindexing(layout, db)
@@ -175,8 +178,7 @@ extension ResumableOperation {
         let document: JSONValue
     }
 
-    /// Returns entries whose id meets `condition`, a comparison with `id` such as `> ?`, in the order of
-    /// their ids.
+    /// Returns entries whose id meets `condition`, a comparison with `id` such as `> ?`, ordered by id.
     private func entries(
         _ condition: String, _ id: Int64, of layout: SoupLayout, limit: Int, _ db: Database
     ) throws -> [Entry] {
@@ -205,7 +207,10 @@ extension ResumableOperation {
         try (try JSONValue(stored: text).array ?? []).map { element in
             guard let path = element[0]?.string, let name = element[1]?.string,
                 let kind = IndexSpec.Kind(rawValue: name)
-            else { throw CofferError(.corrupt, "The record of a soup's change is damaged.") }
+            else {
+                throw CofferError(
+                    .corrupt, "The record of a change to a soup is damaged: restore a copy of the database.")
+            }
             return IndexSpec(path, kind)
         }
     }

@@ -1,6 +1,6 @@
 public import CofferBase
 
-/// A store of strings by key in a soup, like the web's `localStorage`.
+/// A key-value store for strings in a soup, like the web's `localStorage`.
 ///
 /// ```swift
 /// let storage = try await SecureLocalStorage.open(in: store)

@@ -14,7 +14,7 @@ public import CofferBase
 ///     arguments: [3])
 /// ```
 ///
-/// Pass values as arguments only. The query is read-only: a statement that would write throws `invalidInput`.
+/// Pass values only as arguments. The query is read-only: a statement that would write throws `invalidInput`.
 public struct SmartQuery: Sendable {
     let template: SmartTemplate
     let arguments: [JSONValue]
@@ -27,9 +27,9 @@ public struct SmartQuery: Sendable {
     ///
     /// - Parameters:
     ///   - sql: One `SELECT` or `VALUES` statement, which may begin with `WITH`.
-    ///   - arguments: The values of `?`, in order. Arrays and objects are passed as their JSON text.
-    ///   - named: The values of `:name`, without the colon.
-    ///   - pageSize: At least 1.
+    ///   - arguments: The values for `?`, in order. Arrays and objects are passed as their JSON text.
+    ///   - named: The values for `:name`, by name without the colon.
+    ///   - pageSize: The number of rows on a page; at least 1.
     /// - Throws: `invalidInput` for a text that does not begin with `SELECT`, `WITH` or `VALUES`, contains
     ///   several statements or a NUL, or has an unclosed quotation or comment or an unbalanced brace or
     ///   parenthesis.

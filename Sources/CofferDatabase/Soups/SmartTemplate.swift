@@ -25,12 +25,12 @@ struct SmartTemplate: Sendable {
         let significant = tokens.filter { $0 != .space }
         guard case .word(let first)? = significant.first,
             ["select", "with", "values"].contains(first.foldedASCII)
-        else { throw refusal("it does not begin with SELECT") }
+        else { throw refusal("it does not begin with SELECT, WITH or VALUES") }
         var depth = 0
         for token in significant {
             if token == .symbol("(") { depth += 1 }
             if token == .symbol(")") { depth -= 1 }
-            guard depth >= 0 else { throw refusal("a parenthesis is closed that was not opened") }
+            guard depth >= 0 else { throw refusal("a closing parenthesis has no opening one") }
             guard token != .symbol(";") else { throw refusal("it contains several statements") }
         }
         guard depth == 0 else { throw refusal("a parenthesis is not closed") }
@@ -54,7 +54,7 @@ struct SmartTemplate: Sendable {
         CofferError(.invalidInput, "The smart query is refused: \(reason).")
     }
 
-    /// Returns the SQL over the tables of the soups.
+    /// Returns the SQL with the soups' tables and columns in place of the braces.
     func sql(_ find: (String) throws -> SoupLayout) throws -> String {
         var pieces: [String] = []
         for token in tokens {
@@ -87,7 +87,7 @@ struct SmartTemplate: Sendable {
     }
 }
 
-/// A scanner of SQL by the rules of SQLite's own tokenizer.
+/// Splits SQL into tokens by the rules of SQLite's own tokenizer.
 private struct SmartScanner {
     private let scalars: [Unicode.Scalar]
     private var at = 0
@@ -122,7 +122,7 @@ private struct SmartScanner {
         case "'", "\"", "`": return .quoted(try quotation(scalar))
         case "[": return .quoted(try bracket("]"))
         case "{": return try soup()
-        case "}": throw SmartTemplate.refusal("a brace is closed that was not opened")
+        case "}": throw SmartTemplate.refusal("a closing brace has no opening one")
         case "\0": throw SmartTemplate.refusal("it contains a NUL")
         default: return isWordPart(scalar) ? word() : symbol(scalar)
         }
@@ -188,7 +188,7 @@ private struct SmartScanner {
         }
         let colon = whole.firstIndex(of: UInt8(ascii: ":"))
         let name = String(Substring(whole[..<(colon ?? whole.endIndex)]))
-        guard !name.isEmpty else { throw SmartTemplate.refusal("a brace names no soup") }
+        guard !name.isEmpty else { throw SmartTemplate.refusal("braces do not name a soup") }
         guard let colon else { return .soup(name, path: nil) }
         let path = String(Substring(whole[colon...].dropFirst()))
         return .soup(name, path: path)

@@ -5,7 +5,7 @@ import GRDB
 extension SoupStore {
     /// Replaces the indexes of a soup and fills the new ones from its entries.
     ///
-    /// Works in many short transactions: in the meantime, other connections can read and write the soup, with
+    /// Works in many short transactions, between which other connections can read and write the soup with
     /// the old indexes. An alteration interrupted by an error, a cancelled task or the end of the process
     /// resumes when the store is next opened or the soup is altered again. The new indexes take effect all at
     /// once, with the last transaction.
@@ -14,7 +14,7 @@ extension SoupStore {
     ///   - name: The soup.
     ///   - indexSpecs: All indexes that the soup is to have. If they equal the present ones, in any order,
     ///     nothing happens.
-    /// - Throws: `absent` when the soup does not exist; `invalidInput` as ``registerSoup(_:indexSpecs:)``;
+    /// - Throws: `absent` when the soup does not exist; `invalidInput` as in ``registerSoup(_:indexSpecs:)``;
     ///   `busy` when another task or process begins to alter the soup at the same time.
     public func alterSoup(_ name: String, indexSpecs: [IndexSpec]) async throws(CofferError) {
         _ = try SoupLayout.indexes(indexSpecs)
@@ -26,7 +26,7 @@ extension SoupStore {
         }
     }
 
-    /// Rebuilds indexes of a soup from its entries. Resumes after an interruption like
+    /// Rebuilds a soup's indexes from its entries. Resumes after an interruption like
     /// ``alterSoup(_:indexSpecs:)``.
     ///
     /// - Parameters:
@@ -52,7 +52,8 @@ extension SoupStore {
         let isBegun = try await write { db in
             let layout = try SoupCatalog.require(name, db)
             guard try ResumableOperation.find(soup: layout.id, db) == nil else {
-                throw CofferError(.busy, "The soup \(CofferError.quoted(name)) is already being altered.")
+                throw CofferError(
+                    .busy, "The soup \(CofferError.quoted(name)) is already being altered: try again later.")
             }
             guard let operation = try make(layout, db) else { return false }
             try operation.begin(layout, db)

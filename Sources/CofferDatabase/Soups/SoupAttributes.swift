@@ -4,11 +4,11 @@ public struct SoupAttributes: Sendable, Hashable {
     public let name: String
     /// Its indexes, in the order of registration.
     public let indexSpecs: [IndexSpec]
-    /// The date of the soup's registration, in milliseconds since 1970.
+    /// The date when the soup was registered, in milliseconds since 1970.
     public let createdDate: Int64
     /// The number of its entries.
     public let entryCount: Int
-    /// The latest modification date of the soup's entries, in milliseconds since 1970; `nil` for an empty
+    /// The latest modification date among the soup's entries, in milliseconds since 1970; `nil` for an empty
     /// soup.
     public let lastModifiedDate: Int64?
     /// Whether ``SoupStore/alterSoup(_:indexSpecs:)`` or ``SoupStore/reindexSoup(_:paths:)`` is running, or

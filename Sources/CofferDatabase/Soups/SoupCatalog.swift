@@ -21,7 +21,8 @@ enum SoupCatalog {
         guard found == format else {
             throw CofferError(
                 .unsupportedVersion,
-                "The soups have format \(found ?? 0); this release reads only format \(format).")
+                "The soups have format \(found ?? 0), but this release reads only format \(format): use the "
+                    + "release that created them.")
         }
         try db.execute(
             sql: """
@@ -76,7 +77,9 @@ enum SoupCatalog {
             sql: "SELECT path, kind, number FROM coffer_soup_indexes WHERE soup = ? ORDER BY number")
         let indexes = try Row.fetchAll(statement, arguments: [id]).map { row in
             guard let kind = IndexSpec.Kind(rawValue: row[1]) else {
-                throw CofferError(.unsupportedVersion, "A soup has an index of an unknown kind.")
+                throw CofferError(
+                    .unsupportedVersion,
+                    "A soup has a kind of index that this release does not know: use a newer release.")
             }
             return try SoupIndex(IndexSpec(row[0], kind), number: row[2])
         }
@@ -103,7 +106,7 @@ enum SoupCatalog {
         try layout.createReleaseTrigger(db)
     }
 
-    /// Records the tables and the indexes of a soup, replacing the previous ones.
+    /// Records a soup's tables and indexes, replacing the previous ones.
     static func write(_ layout: SoupLayout, _ db: Database) throws {
         try db.execute(
             sql: "UPDATE coffer_soups SET storage = ? WHERE id = ?", arguments: [layout.storage, layout.id])

@@ -9,8 +9,8 @@ extension SoupStore {
     /// - Parameters:
     ///   - value: A value that encodes to a JSON object. Dates become milliseconds since 1970.
     ///   - soup: The soup.
-    ///   - externalIDPath: An indexed path with an id of your own: an entry with the same id there is
-    ///     replaced.
+    ///   - externalIDPath: The indexed path to an id of your own; the value replaces the entry with the same
+    ///     id there.
     /// - Returns: The id.
     /// - Throws: `invalidInput` for NaN and infinity, and for values without a JSON form; otherwise as
     ///   ``upsert(_:in:externalIDPath:)``.
@@ -35,7 +35,7 @@ extension SoupStore {
         return try await ids(of: documents, soup, externalIDPath)
     }
 
-    /// Returns all values that a query finds, at once.
+    /// Returns all values that a query finds, in one array.
     ///
     /// - Parameters:
     ///   - type: The type to decode the entries as.

@@ -1,6 +1,6 @@
 public import CofferBase
 
-/// A cursor on the results of a query, which are read one page at a time.
+/// A cursor over a query's results, which it reads one page at a time.
 ///
 /// A cursor holds the query, its position and one page, not all results: every move runs the query again and
 /// sees the changes made in the meantime. Only one task may move a cursor at a time.
@@ -15,7 +15,7 @@ public actor SoupCursor {
     /// The number of rows that the query found at the last move.
     public private(set) var totalEntries: Int
 
-    /// The rows of the current page: documents, or for a smart query arrays with a value for each column.
+    /// The rows on the current page: documents or, for a smart query, arrays with a value for each column.
     public private(set) var currentPage: [JSONValue]
 
     /// The number of rows on a page; the last page may have fewer.
@@ -61,7 +61,8 @@ public actor SoupCursor {
     ///   when the soup no longer exists.
     public func moveToPage(_ index: Int) async throws(CofferError) {
         guard try await move(to: index) else {
-            throw CofferError(.invalidInput, "There are \(totalPages) pages, counted from 0; not \(index).")
+            throw CofferError(
+                .invalidInput, "There is no page \(index): there are \(totalPages) pages, counted from 0.")
         }
     }
 
@@ -76,11 +77,11 @@ public actor SoupCursor {
     /// Moves to the page at `index`, if it exists; otherwise changes `totalEntries` at most. Returns whether
     /// it moved.
     private func move(to index: Int) async throws(CofferError) -> Bool {
-        guard !isClosed else { throw CofferError(.refused, "The cursor is closed.") }
+        guard !isClosed else { throw CofferError(.refused, "The cursor is closed: run the query again.") }
         guard index >= 0 else { return false }
         let query = query
         let page = try await store.read { try query.page(index, $0) }
-        guard !isClosed else { throw CofferError(.refused, "The cursor is closed.") }
+        guard !isClosed else { throw CofferError(.refused, "The cursor is closed: run the query again.") }
         totalEntries = page.totalEntries
         guard index < max(totalPages, 1) else { return false }
         currentPage = try Self.values(page)

@@ -1,7 +1,7 @@
 public import CofferBase
 public import GRDB
 
-/// A type that opens, lists and destroys the databases of stores.
+/// A type that opens, lists and destroys the databases that hold stores.
 public protocol SoupDatabases: Sendable {
     /// Opens a database, creating it if necessary.
     func open(_ name: SoupStoreName) async throws(CofferError) -> any DatabaseWriter

@@ -3,7 +3,7 @@ import CofferEngineSQLite
 import GRDB
 
 extension CofferError {
-    /// Creates an error of this package from the error of a database operation.
+    /// Creates a `CofferError` from an error that a database operation threw.
     init(soups error: any Error) {
         switch error {
         case let error as CofferError: self = error
@@ -17,13 +17,15 @@ extension CofferError {
     private init(sqlite error: DatabaseError) {
         let text = error.message ?? error.resultCode.description
         switch error.resultCode.primaryResultCode {
-        case _ where RevokedConnection.isRefusal(error): self.init(.locked, "The vault was locked.")
+        case _ where RevokedConnection.isRefusal(error):
+            self.init(.locked, "The vault was locked: unlock it, then open the store again.")
         case .SQLITE_ERROR: self.init(.invalidInput, "SQLite rejected the statement: \(text).")
-        case .SQLITE_BUSY, .SQLITE_LOCKED: self.init(.busy, "Another connection holds the database.")
-        case .SQLITE_FULL: self.init(.noSpace, "The disk is full.")
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            self.init(.busy, "Another connection has locked the database: try again later.")
+        case .SQLITE_FULL: self.init(.noSpace, "The disk is full: free some space, then try again.")
         case .SQLITE_READONLY: self.init(.readOnly, "The database cannot be written to.")
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT:
-            self.init(.corrupt, "The database is damaged: \(text).")
+            self.init(.corrupt, "The database is damaged (\(text)): restore a copy.")
         case .SQLITE_PERM, .SQLITE_AUTH, .SQLITE_CANTOPEN:
             self.init(.permissionDenied, "The database cannot be opened.")
         case .SQLITE_NOMEM: self.init(.outOfMemory, "There is not enough memory for SQLite.")
@@ -31,7 +33,7 @@ extension CofferError {
         case .SQLITE_TOOBIG: self.init(.invalidInput, "A document or a statement is too large.")
         case .SQLITE_MISMATCH, .SQLITE_RANGE:
             self.init(.invalidInput, "SQLite rejected an argument: \(text).")
-        case .SQLITE_MISUSE: self.init(.locked, "The database is closed.")
+        case .SQLITE_MISUSE: self.init(.locked, "The database is closed: open it again.")
         case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_DATA:
             self.init(.corrupt, "A page of the database, or of its WAL, is damaged: restore a copy.")
         case .SQLITE_IOERR: self.init(.inputOutput, "Reading or writing the database failed: \(text).")

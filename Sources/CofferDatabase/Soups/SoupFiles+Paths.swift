@@ -3,7 +3,7 @@ public import CofferBase
 public import FoundationEssentials
 import SystemPackage
 
-/// Paths as text and as file URLs.
+/// Overloads that take paths as text or as file URLs.
 extension SoupFiles {
     /// Seals a copy of the file at a path, given as text, and attaches it to an entry.
     ///
@@ -33,7 +33,7 @@ extension SoupFiles {
     ///   - soup: The soup.
     ///   - protection: The class that determines when the file can be read.
     /// - Returns: The file's id.
-    /// - Throws: `invalidInput` for a URL that is not a file URL of this machine; otherwise as for a
+    /// - Throws: `invalidInput` for a URL that is not a file URL on this machine; otherwise as for a
     ///   `FilePath`.
     @discardableResult
     public func attach(

@@ -3,7 +3,7 @@ public import CofferBase
 import GRDB
 public import SystemPackage
 
-/// Large data that belongs to entries of a soup, stored as sealed files in the file store.
+/// Large data that is attached to a soup's entries and stored as sealed files in the file store.
 ///
 /// A file is attached to an entry under a name and is released when the entry is removed in any way: by id or
 /// by query, by clearing the soup, by a retention policy, or with its soup. ``reclaim()`` then destroys the
@@ -14,7 +14,7 @@ public struct SoupFiles: Sendable {
     private let store: SoupStore
     private let files: FileStore
 
-    /// Uses `files` to store the files of `store`.
+    /// Creates a value that stores the files attached to entries of `store` in `files`.
     public init(store: SoupStore, files: FileStore) {
         self.store = store
         self.files = files
@@ -25,7 +25,7 @@ public struct SoupFiles: Sendable {
     ///
     /// - Parameters:
     ///   - path: A regular file; it is not removed.
-    ///   - name: The attachment's name in the entry: 1 byte or more, no control characters.
+    ///   - name: The attachment's name in the entry, not empty and without control characters.
     ///   - entry: The entry's id.
     ///   - soup: The soup.
     ///   - protection: The class that determines when the file can be read.
@@ -39,7 +39,8 @@ public struct SoupFiles: Sendable {
     ) async throws(CofferError) -> FileID {
         let isBad = name.unicodeScalars.contains { $0.properties.generalCategory == .control }
         guard !name.isEmpty, !isBad else {
-            throw CofferError(.invalidInput, "An attachment's name is empty or contains a control character.")
+            throw CofferError(
+                .invalidInput, "An attachment's name cannot be empty or contain control characters.")
         }
         _ = try await store.read { try Self.require(entry, soup, $0) }
         let file = try await files.add(contentsOf: path, class: protection)
@@ -102,8 +103,8 @@ public struct SoupFiles: Sendable {
         return isFound
     }
 
-    /// Destroys the files whose entries were removed and returns their number. Works while the vault is
-    /// locked.
+    /// Destroys the files that were detached or whose entries were removed, and returns their number. Works
+    /// while the vault is locked.
     @discardableResult
     public func reclaim() async throws(CofferError) -> Int {
         let released = try await store.read { db in

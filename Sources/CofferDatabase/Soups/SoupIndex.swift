@@ -16,7 +16,7 @@ struct SoupIndex: Sendable {
         if spec.kind == .json1 { _ = try path.sqlitePath() }
     }
 
-    /// The column with the values; `json1` has none.
+    /// The column that holds the values; `nil` for `json1`, which has none.
     var column: String? { spec.kind == .json1 ? nil : "c\(number)" }
 
     var columnType: String {
@@ -27,8 +27,8 @@ struct SoupIndex: Sendable {
         }
     }
 
-    /// Returns the SQL expression of the values in `table`, a quoted name; `nil` leaves the columns
-    /// unqualified.
+    /// Returns the SQL expression for the index's values in `table`, a table name or an alias; `nil` leaves
+    /// the columns unqualified.
     func expression(in table: String?) throws(CofferError) -> String {
         let prefix = table.map { $0 + "." } ?? ""
         if let column { return prefix + column }
@@ -36,7 +36,7 @@ struct SoupIndex: Sendable {
         return "json_extract(\(prefix)\(SoupField.document), '\(path)')"
     }
 
-    /// Returns the value to store in the column for a document.
+    /// Returns the value to store in the index's column for a document.
     func columnValue(of document: JSONValue) throws(CofferError) -> DatabaseValue {
         guard let value = path.project(document) else { return .null }
         switch spec.kind {

@@ -4,10 +4,10 @@ import GRDB
 /// A registered soup and the tables behind it.
 struct SoupLayout: Sendable {
     let id: Int64
-    /// The number in the names of the soup's tables. Altering the soup moves it to new tables.
+    /// The number in the soup's table names. Altering the soup moves it to new tables.
     let storage: Int64
     let name: String
-    /// The date of the soup's registration, in milliseconds since 1970.
+    /// The date when the soup was registered, in milliseconds since 1970.
     let created: Int64
     let indexes: [SoupIndex]
 
@@ -45,7 +45,7 @@ struct SoupLayout: Sendable {
         return index
     }
 
-    /// Returns the SQL expression of the value at `path`: an index path or a field that every soup has.
+    /// Returns the SQL expression for the value at `path`: an index path or a field that every soup has.
     func expression(of path: String, in table: String?) throws(CofferError) -> String {
         if SoupField.columns.contains(path) { return table.map { "\($0).\(path)" } ?? path }
         return try index(on: path).expression(in: table)
@@ -53,13 +53,13 @@ struct SoupLayout: Sendable {
 }
 
 extension SoupLayout {
-    /// The largest number of indexes.
+    /// The maximum number of indexes for a soup.
     private static let maximumIndexes = 128
     private static let maximumNameLength = 255
 
-    /// Rejects a text that cannot be the name of a soup.
+    /// Rejects a name that a soup cannot have.
     static func check(name: String) throws(CofferError) {
-        guard !name.isEmpty else { throw CofferError(.invalidInput, "A soup's name is empty.") }
+        guard !name.isEmpty else { throw CofferError(.invalidInput, "A soup's name cannot be empty.") }
         guard name.utf8.count <= maximumNameLength else {
             throw CofferError(.invalidInput, "A soup's name must be at most \(maximumNameLength) bytes long.")
         }
@@ -87,7 +87,8 @@ extension SoupLayout {
         for (offset, spec) in specs.enumerated() {
             let isOwn = SoupField.columns.contains(spec.path) || spec.path == SoupField.fullText
             guard !isOwn else {
-                throw CofferError(.invalidInput, "Every soup already has an index on \(spec.path).")
+                throw CofferError(
+                    .invalidInput, "The path \(spec.path) is reserved: it cannot be indexed separately.")
             }
             guard seen.insert(Array(spec.path.utf8)).inserted else {
                 throw CofferError(

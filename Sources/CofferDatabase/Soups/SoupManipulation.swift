@@ -5,9 +5,9 @@ import GRDB
 extension SoupStore {
     /// Puts documents into a soup: all of them or, after an error, none.
     ///
-    /// A document whose `_soupEntryId` is that of an entry replaces the entry. Any other document becomes a
-    /// new entry, and its `_soupEntryId` is overwritten. With `externalIDPath`, the entry with the same value
-    /// at that path is replaced instead, if there is one. The store sets `_soupCreatedDate` and
+    /// A document with the `_soupEntryId` of an existing entry replaces that entry. Any other document
+    /// becomes a new entry, and its `_soupEntryId` is overwritten. With `externalIDPath`, the entry with the
+    /// same value at that path is replaced instead, if there is one. The store sets `_soupCreatedDate` and
     /// `_soupLastModifiedDate`, whatever values the document has.
     ///
     /// - Parameters:
@@ -17,8 +17,9 @@ extension SoupStore {
     ///     system.
     /// - Returns: The documents as they are now stored, in the same order.
     /// - Throws: `absent` when the soup does not exist; `invalidInput` for a value that is not an object, a
-    ///   number that is not finite, too deep a document, a path without an index, and a document with no
-    ///   value or an empty text at that path; `ambiguous` when several entries have the same external id.
+    ///   number that is not finite, a document that is nested too deeply, a path without an index, and a
+    ///   document with no value or an empty text at that path; `ambiguous` when several entries have the same
+    ///   external id.
     @discardableResult
     public func upsert(
         _ documents: [JSONValue], in soup: String, externalIDPath: String? = nil
@@ -33,7 +34,7 @@ extension SoupStore {
             var last = try writer.lastID()
             return try documents.map { document in
                 guard case .object(var fields) = document else {
-                    throw CofferError(.invalidInput, "An entry of a soup must be a JSON object.")
+                    throw CofferError(.invalidInput, "A soup entry must be a JSON object.")
                 }
                 let known = try external?.find(document, db) ?? (external == nil ? document.soupEntryID : nil)
                 let created = try known.flatMap { try writer.created($0) }
@@ -104,7 +105,7 @@ extension SoupStore {
 
     /// Removes all entries that a query finds, whatever its page size. Returns how many there were.
     ///
-    /// - Throws: `absent` when the soup does not exist; `invalidInput` as ``query(_:in:)``.
+    /// - Throws: `absent` when the soup does not exist; `invalidInput` as in ``query(_:in:)``.
     @discardableResult
     public func remove(matching spec: QuerySpec, from soup: String) async throws(CofferError) -> Int {
         try await write { db in
@@ -148,7 +149,7 @@ extension SoupStore {
     }
 }
 
-/// A path whose values identify the entries of a soup.
+/// A path whose values identify a soup's entries.
 private struct ExternalID {
     private let layout: SoupLayout
     private let index: SoupIndex

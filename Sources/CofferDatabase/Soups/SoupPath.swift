@@ -1,6 +1,6 @@
 import CofferBase
 
-/// A parsed path into documents.
+/// A parsed path to a value in a document.
 struct SoupPath: Sendable, Hashable {
     private static let maximumLength = 1024
     private static let maximumDepth = 64
@@ -9,7 +9,7 @@ struct SoupPath: Sendable, Hashable {
     let components: [String]
 
     init(_ text: String) throws(CofferError) {
-        guard !text.isEmpty else { throw CofferError(.invalidInput, "A path is empty.") }
+        guard !text.isEmpty else { throw CofferError(.invalidInput, "A path cannot be empty.") }
         guard text.utf8.count <= Self.maximumLength else {
             throw CofferError(.invalidInput, "A path must be at most \(Self.maximumLength) bytes long.")
         }
@@ -46,7 +46,7 @@ struct SoupPath: Sendable, Hashable {
         }
         components.append(key)
         guard !isEscaped, !components.contains(where: \.isEmpty) else {
-            throw CofferError(.invalidInput, "A path has an empty key.")
+            throw CofferError(.invalidInput, "A path cannot contain an empty key or end with a backslash.")
         }
         return components
     }

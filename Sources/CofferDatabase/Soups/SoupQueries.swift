@@ -3,10 +3,10 @@ import GRDB
 
 /// Finding entries.
 extension SoupStore {
-    /// Finds entries of a soup. Returns a cursor on the first page of their documents.
+    /// Finds entries in a soup. Returns a cursor on the first page of their documents.
     ///
     /// - Throws: `absent` when the soup does not exist; `invalidInput` for a path without the index that the
-    ///   query needs, a key that no value of the index could equal, a page size below 1 and an invalid FTS5
+    ///   query needs, a key that no value in the index could equal, a page size below 1 and an invalid FTS5
     ///   expression.
     public func query(_ spec: QuerySpec, in soup: String) async throws(CofferError) -> SoupCursor {
         try await SoupCursor.open(.spec(spec, soup: soup), in: self)
@@ -29,7 +29,7 @@ extension SoupStore {
         try await read { try SoupQuery.spec(spec, soup: soup).count($0) }
     }
 
-    /// Returns the number of rows of a smart query.
+    /// Returns the number of rows that a smart query returns.
     ///
     /// - Throws: As ``query(_:)-(SmartQuery)``.
     public func count(_ query: SmartQuery) async throws(CofferError) -> Int {
@@ -58,17 +58,18 @@ extension SoupStore {
     /// the iteration.
     ///
     /// - Parameters:
-    ///   - spec: The query; its page size is the number of documents read at once.
+    ///   - spec: The query; its page size is the number of documents read at a time.
     ///   - soup: The soup.
-    /// - Returns: The sequence. Its iteration throws as ``query(_:in:)``.
+    /// - Returns: The sequence. Iterating over it throws the errors of ``query(_:in:)``.
     public func entries(matching spec: QuerySpec = .all(pageSize: 100), in soup: String) -> SoupEntries {
         SoupEntries(store: self, spec: spec, soup: soup)
     }
 
-    /// Returns all rows of a smart query, one after the other. The rows are read page by page: when rows are
-    /// inserted or removed during the iteration, others move between pages and may be skipped or repeated.
+    /// Returns all rows that a smart query finds, one after the other. The rows are read page by page: when
+    /// rows are inserted or removed during the iteration, others move between pages and may be skipped or
+    /// repeated.
     ///
     /// - Parameter query: The query.
-    /// - Returns: The sequence. Its iteration throws as ``query(_:)-(SmartQuery)``.
+    /// - Returns: The sequence. Iterating over it throws the errors of ``query(_:)-(SmartQuery)``.
     public func rows(of query: SmartQuery) -> SoupRows { SoupRows(store: self, query: query) }
 }

@@ -71,7 +71,7 @@ enum SoupQuery: Sendable {
     /// Prepares a read-only statement with its arguments.
     private func statement(_ bound: BoundSQL, _ db: Database) throws -> Statement {
         let statement = try db.cachedStatement(sql: bound.sql)
-        guard statement.isReadonly else { throw SmartTemplate.refusal("it writes") }
+        guard statement.isReadonly else { throw SmartTemplate.refusal("it would write to the database") }
         var arguments = StatementArguments(bound.arguments)
         if case .smart(let query) = self {
             for value in query.arguments { arguments += [try Self.argument(value)] }
@@ -100,7 +100,7 @@ enum SoupQuery: Sendable {
         try Int.fetchOne(try statement(try countSQL(db), db)) ?? 0
     }
 
-    /// Returns the ids of all entries of a query over one soup.
+    /// Returns the ids of all entries that a query over one soup finds.
     static func ids(_ spec: QuerySpec, _ soup: String, _ db: Database) throws -> [Int64] {
         let ids = try SoupSelection(spec, try SoupCatalog.require(soup, db)).ids
         return try Int64.fetchAll(db, sql: ids.sql, arguments: StatementArguments(ids.arguments))

@@ -13,16 +13,16 @@ import Synchronization
 /// ```
 ///
 /// A store uses a database that is open in GRDB and may contain other tables; the names of the store's tables
-/// begin with `coffer_`. The store is as secure as that database: use an encrypted one. Several stores, also
-/// in several processes, may use one database at once. Every call runs in one transaction on a thread of GRDB
-/// and never blocks the cooperative pool.
+/// begin with `coffer_`. The store is as secure as that database: use an encrypted one. Several stores, even
+/// in different processes, may use one database at the same time. Every call runs in one transaction on one
+/// of GRDB's threads and never blocks the cooperative pool.
 ///
 /// Every call throws `locked` when the store or its database was closed or the database's key was revoked,
 /// `busy` when another connection keeps the database locked for longer than GRDB's `busyMode` waits,
 /// `noSpace`, `readOnly`, `inputOutput` or `corrupt` when the underlying file fails, and `cancelled` when its
 /// task is cancelled. A call that throws an error has no effect. The exceptions are
-/// ``alterSoup(_:indexSpecs:)`` and ``reindexSoup(_:paths:)``, which take many transactions: the rest of
-/// their work is done later.
+/// ``alterSoup(_:indexSpecs:)`` and ``reindexSoup(_:paths:)``, which take many transactions: after an error,
+/// the rest of their work is done later.
 public final class SoupStore: Sendable {
     /// The database; `nil` after ``end()``.
     private let database: Mutex<(any DatabaseWriter)?>
@@ -43,7 +43,7 @@ public final class SoupStore: Sendable {
     /// soups.
     ///
     /// - Parameters:
-    ///   - writer: An open database; from `EncryptedDatabase` if the documents are to be protected.
+    ///   - writer: An open database, from `EncryptedDatabase` if the documents are to be protected.
     ///   - clock: The clock that supplies dates.
     /// - Returns: The store.
     /// - Throws: `unsupportedVersion` when a later release created the store.
@@ -53,7 +53,7 @@ public final class SoupStore: Sendable {
         try await open(on: writer, clock: clock) { _ throws(CofferError) in }
     }
 
-    /// Opens a store in memory, for tests. The store is not encrypted and is lost when the last reference to
+    /// Opens an in-memory store for tests. The store is not encrypted and is lost when the last reference to
     /// it is released.
     ///
     /// - Parameter clock: The clock that supplies dates.
@@ -103,7 +103,7 @@ public final class SoupStore: Sendable {
 
     private func writer() throws(CofferError) -> any DatabaseWriter {
         guard let writer = database.withLock({ $0 }) else {
-            throw CofferError(.locked, "The store was closed: ask for it again.")
+            throw CofferError(.locked, "The store was closed: get it again.")
         }
         return writer
     }
@@ -120,7 +120,7 @@ public final class SoupStore: Sendable {
         }
     }
 
-    /// Throws when the connection was closed; GRDB's own transactions would end the process instead.
+    /// Throws if the connection was closed; GRDB's own transactions would end the process instead.
     private static func checkOpen(_ db: Database) throws { _ = try db.cachedStatement(sql: "SELECT 1") }
 
     private static func transaction<Value>(
@@ -142,8 +142,9 @@ extension SoupStore {
     /// Creates a soup. Does nothing when the soup exists with the same indexes, in any order.
     ///
     /// - Parameters:
-    ///   - name: 1 to 255 bytes without braces, colons and control characters; case-sensitive.
-    ///   - indexSpecs: 1 to 128 indexes.
+    ///   - name: The soup's name: 1 to 255 bytes without braces, colons or control characters;
+    ///     case-sensitive.
+    ///   - indexSpecs: The soup's indexes, 1 to 128.
     /// - Throws: `invalidInput` for a bad name, bad paths, a duplicate path, no index and too many indexes;
     ///   `alreadyExists` when a soup of this name has other indexes: see ``alterSoup(_:indexSpecs:)``.
     public func registerSoup(_ name: String, indexSpecs: [IndexSpec]) async throws(CofferError) {
@@ -157,7 +158,7 @@ extension SoupStore {
             guard found.hasIndexes(indexSpecs) else {
                 throw CofferError(
                     .alreadyExists,
-                    "The soup \(CofferError.quoted(name)) exists with other indexes: alter it instead.")
+                    "The soup \(CofferError.quoted(name)) already exists with other indexes: alter it.")
             }
         }
     }
@@ -214,7 +215,7 @@ extension SoupStore {
         }
     }
 
-    /// Removes all entries of a soup and keeps the soup. Returns how many there were. Ids are not reused.
+    /// Removes all entries from a soup but keeps the soup. Returns how many there were. Ids are not reused.
     ///
     /// - Throws: `absent` when the soup does not exist.
     @discardableResult
@@ -225,7 +226,7 @@ extension SoupStore {
         }
     }
 
-    /// Returns the size of the database's pages in bytes, including those of other tables.
+    /// Returns the total size of the database's pages in bytes, including those that other tables use.
     public func size() async throws(CofferError) -> Int64 {
         try await read { db in
             let pages = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0

@@ -2,7 +2,7 @@ public import CofferBase
 
 /// The name of a store, with its scope.
 public struct SoupStoreName: Sendable, Hashable, CustomStringConvertible {
-    /// The owner of a store.
+    /// A store's owner.
     public enum Scope: String, Sendable, CaseIterable {
         /// The logged-in user; by default, a logout wipes the store.
         case user
@@ -12,7 +12,7 @@ public struct SoupStoreName: Sendable, Hashable, CustomStringConvertible {
 
     private static let maximumLength = 64
 
-    /// The owner of the store.
+    /// The store's owner.
     public let scope: Scope
     /// The name, unique in its scope.
     public let name: String
@@ -20,9 +20,9 @@ public struct SoupStoreName: Sendable, Hashable, CustomStringConvertible {
     /// Creates a name.
     ///
     /// - Parameters:
-    ///   - name: 1 to 64 ASCII letters and digits, dashes, dots and underscores; no dot at the start. The
-    ///     name becomes part of a file's name.
-    ///   - scope: The owner of the store.
+    ///   - name: The store's name: 1 to 64 ASCII letters, digits, dashes, dots and underscores, not beginning
+    ///     with a dot. The name becomes part of a file name.
+    ///   - scope: The store's owner.
     /// - Throws: `invalidInput` for any other name.
     public init(_ name: String, _ scope: Scope) throws(CofferError) {
         let isFit = name.utf8.allSatisfy { byte in
@@ -37,8 +37,8 @@ public struct SoupStoreName: Sendable, Hashable, CustomStringConvertible {
         guard isFit, (1...Self.maximumLength).contains(name.utf8.count), !name.utf8.hasPrefix(".") else {
             throw CofferError(
                 .invalidInput,
-                "A store's name must consist of 1 to \(Self.maximumLength) of A-Z a-z 0-9 - . _ and cannot "
-                    + "begin with a dot.")
+                "A store's name must consist of 1 to \(Self.maximumLength) of the characters A-Z a-z 0-9 - . "
+                    + "_ and cannot begin with a dot.")
         }
         self.name = name
         self.scope = scope

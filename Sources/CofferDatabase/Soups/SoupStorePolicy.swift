@@ -27,10 +27,10 @@ public struct SoupStorePolicy: Sendable, Hashable {
     /// Creates a policy. Whatever the policy, a lock closes every store, and a wipe destroys every store.
     ///
     /// - Parameters:
-    ///   - userLogout: The action of a logout on user stores.
-    ///   - userRevocation: The action of a revocation on user stores.
-    ///   - globalLogout: The action of a logout on global stores.
-    ///   - globalRevocation: The action of a revocation on global stores.
+    ///   - userLogout: The action that a logout takes on user stores.
+    ///   - userRevocation: The action that a revocation takes on user stores.
+    ///   - globalLogout: The action that a logout takes on global stores.
+    ///   - globalRevocation: The action that a revocation takes on global stores.
     public init(
         userLogout: Action = .wipe, userRevocation: Action = .wipe, globalLogout: Action = .lock,
         globalRevocation: Action = .lock
@@ -41,7 +41,7 @@ public struct SoupStorePolicy: Sendable, Hashable {
         ]
     }
 
-    /// Returns the action of an event on the stores of a scope.
+    /// Returns the action that an event takes on the stores in a scope.
     public func action(on event: Event, for scope: SoupStoreName.Scope) -> Action {
         switch event {
         case .lock: .lock

@@ -1,7 +1,7 @@
 public import Coffer
 public import CofferBase
 
-/// The stores of a vault, by name. User stores belong to the logged-in user; by default, a logout wipes them.
+/// A vault's stores, by name. User stores belong to the logged-in user; by default, a logout wipes them.
 /// Global stores are shared; by default, a logout only closes them.
 ///
 /// ```swift
@@ -24,10 +24,10 @@ public actor SoupStores {
     /// The policy that determines how events affect the stores.
     public let policy: SoupStorePolicy
 
-    /// Manages the stores in `databases`.
+    /// Creates an actor that manages the stores in `databases`.
     ///
     /// - Parameters:
-    ///   - databases: The databases of the stores.
+    ///   - databases: The databases that hold the stores.
     ///   - policy: The policy that determines how events such as a logout affect the stores.
     ///   - clock: The clock that supplies dates.
     public init(
@@ -42,11 +42,12 @@ public actor SoupStores {
     /// Opens a store, creating it if necessary. Returns the same store while it is open.
     ///
     /// - Parameters:
-    ///   - name: 1 to 64 ASCII letters and digits, dashes, dots and underscores; no dot at the start.
-    ///   - scope: The owner of the store.
+    ///   - name: The store's name: 1 to 64 ASCII letters, digits, dashes, dots and underscores, not beginning
+    ///     with a dot.
+    ///   - scope: The store's owner.
     /// - Returns: The store.
     /// - Throws: `invalidInput` for a bad name; `locked` when the keys are not available, or are evicted
-    ///   meanwhile.
+    ///   while the store is being opened.
     public func store(
         _ name: String = "default", _ scope: SoupStoreName.Scope = .user
     ) async throws(CofferError) -> SoupStore {
@@ -67,7 +68,8 @@ public actor SoupStores {
             let store = try await SoupStore.open(on: databases.open(name), clock: clock)
             guard closedEarly.remove(name) == nil else {
                 await store.end()
-                throw CofferError(.locked, "The stores were closed.")
+                throw CofferError(
+                    .locked, "The stores were closed while this one was being opened: get it again.")
             }
             stores[name] = store
             return .success(store)
@@ -89,7 +91,7 @@ public actor SoupStores {
         try await destroy(try SoupStoreName(name, scope))
     }
 
-    /// Destroys all stores of a scope and returns how many there were. When a store cannot be destroyed,
+    /// Destroys all stores in a scope and returns how many there were. When a store cannot be destroyed,
     /// continues with the others and then throws the error.
     @discardableResult
     public func removeAll(_ scope: SoupStoreName.Scope = .user) async throws(CofferError) -> Int {

@@ -6,16 +6,16 @@ import CofferEngineSQLite
 import GRDB
 import SystemPackage
 
-/// The databases in the directory of a vault, each with a random key that the vault keeps among its tokens.
+/// The databases in a vault's directory, each with a random key that the vault stores as a token.
 ///
-/// Therefore the lock and the class of the key also apply to the database, destroying the key destroys the
+/// Therefore the vault's lock and the key's class also apply to the database, destroying the key destroys the
 /// database, and wiping the vault destroys all databases. A lock that evicts the class key revokes the key of
 /// every open database, on the locking thread: every open queue, pool or statement fails from then on.
 final class VaultDatabaseFiles: Sendable {
     /// A namespace of database names, which is the first part of a database's file name.
     typealias Scope = String
 
-    /// The registered key of a database, with its class and path.
+    /// A database's registered key, with the database's class and path.
     struct Access: Sendable {
         let handle: DatabaseKeyHandle
         let protection: ProtectionClass
@@ -24,8 +24,8 @@ final class VaultDatabaseFiles: Sendable {
         fileprivate let key: Key
     }
 
-    /// The token attribute that stores the plaintext bytes of the first page with the key, as soon as a first
-    /// page exists. Without it, a file truncated to zero bytes would be mistaken for a new database.
+    /// The token attribute that stores the first page's plaintext bytes with the key, as soon as a first page
+    /// exists. Without it, a file truncated to zero bytes would be mistaken for a new database.
     private static let identityAttribute = "identity"
 
     let session: Vault
@@ -64,7 +64,7 @@ final class VaultDatabaseFiles: Sendable {
         return configuration
     }
 
-    /// Returns the key of a database. Creates the key when neither the key nor the database exists.
+    /// Returns a database's key. Creates the key when neither the key nor the database exists.
     ///
     /// - Throws: `locked`, `wiped`; `refused` for a class that needs a passcode when none is set; `corrupt`
     ///   when the key of an existing database is missing, or its file is missing or empty.
@@ -78,7 +78,7 @@ final class VaultDatabaseFiles: Sendable {
         guard found.salt == nil || isThere else {
             throw CofferError(
                 .corrupt,
-                "The database \(id.account) existed and is empty now: restore a copy, or remove it.")
+                "The database \(id.account) existed but is now empty: restore a copy, or remove it.")
         }
         let secret = try found.token.exposing { (bytes) throws(CofferError) in
             try SecretBytes.copying(bytes)
@@ -88,13 +88,13 @@ final class VaultDatabaseFiles: Sendable {
         // The vault may have been locked after the key was read and before it was registered.
         guard session.hasKey(of: found.protection) else {
             handle.revoke()
-            throw CofferError(.locked, "The vault was locked while the database was opened.")
+            throw CofferError(.locked, "The vault was locked while the database was being opened: unlock it.")
         }
         return Access(handle: handle, protection: found.protection, path: path, id: id, key: found)
     }
 
-    /// Records beside the key that the database exists, once it has a page. If that fails, the next opening
-    /// records it.
+    /// Once the database has a page, records with the key that the database exists. If that fails, the next
+    /// opening records it.
     func noteCreation(of access: Access, by writer: any DatabaseWriter) async {
         guard access.key.salt == nil, !access.handle.isRevoked,
             (try? await Self.hasPages(access.path)) == true
@@ -171,7 +171,7 @@ final class VaultDatabaseFiles: Sendable {
         let token: Token
         let protection: ProtectionClass
         let version: UInt64?
-        /// The salt of the database; `nil` until its first page is recorded.
+        /// The database's salt; `nil` until its first page is recorded.
         let salt: [UInt8]?
 
         init(_ token: Token, _ info: TokenInfo) {
@@ -190,7 +190,9 @@ final class VaultDatabaseFiles: Sendable {
     ) async throws(CofferError) -> Key {
         if let key = try await stored(id) { return key }
         guard try await !contains(scope, name) else {
-            throw CofferError(.corrupt, "The key of the database \(id.account) is missing.")
+            throw CofferError(
+                .corrupt,
+                "The key to the database \(id.account) is missing: restore the vault or remove the database.")
         }
         try await makeDirectory()
         do throws(CofferError) {
@@ -202,7 +204,8 @@ final class VaultDatabaseFiles: Sendable {
         }
         // Read the key again: a locked vault accepts a token but does not return it.
         guard let key = try await stored(id) else {
-            throw CofferError(.conflict, "The database \(id.account) was destroyed while it was opened.")
+            throw CofferError(
+                .conflict, "The database \(id.account) was destroyed while it was being opened: try again.")
         }
         return key
     }

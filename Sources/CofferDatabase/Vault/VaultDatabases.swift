@@ -3,8 +3,8 @@ public import CofferBase
 import CofferEngineSQLite
 public import GRDB
 
-/// A program's own databases in a vault, through GRDB. Each is encrypted with a random key that the vault
-/// keeps.
+/// A program's own databases in a vault, accessed through GRDB. Each is encrypted with a random key that the
+/// vault stores.
 ///
 /// ```swift
 /// let databases = VaultDatabases(vault)
@@ -13,7 +13,7 @@ public import GRDB
 /// ```
 ///
 /// The protection class determines when a database can be opened. A lock that evicts the class key revokes
-/// the database's key at once and closes the database, even if the program keeps only the queue or pool.
+/// the database's key immediately and closes the database, even if the program keeps only the queue or pool.
 /// Running statements are interrupted; cursors and snapshots return no further rows. Every later use of the
 /// queue or pool fails, including the use of temporary tables, which are dropped; committed data stays.
 /// GRDB's own error is then “authorization denied”, “authorizer malfunction” or “interrupted”;
@@ -31,26 +31,27 @@ public import GRDB
 /// To close a database yourself, call ``close(_:)``. After GRDB's own `close()`, reading through the closed
 /// queue or pool ends the process; getting the database again opens it. Wiping the vault destroys every
 /// database; removing the passcode destroys those of the class
-/// `ProtectionClass.whenPasscodeSetThisDeviceOnly`. A wipe of the tokens alone leaves them.
+/// `ProtectionClass.whenPasscodeSetThisDeviceOnly`. Wiping only the tokens leaves the databases, unless the
+/// token file is damaged.
 public actor VaultDatabases {
-    /// The prefix of the files of these databases.
+    /// The prefix of these databases' file names.
     private static let scope = "database"
 
     private struct Open {
         let writer: any DatabaseWriter
         let access: VaultDatabaseFiles.Access
         var handle: DatabaseKeyHandle { access.handle }
-        /// Whether the database was neither ended by a lock nor closed by the program through GRDB.
+        /// Whether neither a lock nor the program, through GRDB, has closed the database.
         var isUsable: Bool { !handle.isRevoked && handle.isInUse }
     }
 
     private let files: VaultDatabaseFiles
     private var open: [String: Open] = [:]
-    /// The openings in progress.
+    /// The databases that are being opened.
     private var pendingOpens: [String: Task<Result<Open, any Error>, Never>] = [:]
 
-    /// Manages the databases of a vault. A lock closes those whose class it evicts; closing or wiping the
-    /// vault closes all.
+    /// Creates an actor that manages a vault's databases. A lock closes those whose class key it evicts;
+    /// closing or wiping the vault closes all.
     ///
     /// Use one instance for each vault: an instance does not know which databases another has open.
     ///
@@ -68,8 +69,9 @@ public actor VaultDatabases {
     /// while it is open.
     ///
     /// - Parameters:
-    ///   - name: 1 to 64 ASCII letters and digits, dashes, dots and underscores; no dot at the start.
-    ///   - protection: The class of a new database; an existing one keeps its class.
+    ///   - name: The database's name: 1 to 64 ASCII letters, digits, dashes, dots and underscores, not
+    ///     beginning with a dot.
+    ///   - protection: The class for a new database; an existing one keeps its class.
     ///   - configuration: GRDB's configuration.
     /// - Returns: GRDB's pool.
     /// - Throws: `CofferError`: `locked`, `wiped`; `refused` for a class that needs a passcode when none is
@@ -148,7 +150,8 @@ public actor VaultDatabases {
             let created = Open(writer: writer, access: access)
             guard !access.handle.isRevoked else {
                 await invalidate(created)
-                throw CofferError(.locked, "The vault was locked while the database was opened.")
+                throw CofferError(
+                    .locked, "The vault was locked while the database was being opened: unlock it.")
             }
             open[name] = created
             return .success(created)

@@ -2,21 +2,21 @@ public import Coffer
 public import CofferBase
 public import GRDB
 
-/// Encrypted databases in the directory of a vault, each with a random key that the vault keeps as a token.
+/// Encrypted databases in a vault's directory, each with a random key that the vault stores as a token.
 ///
-/// Therefore the lock and the class of the key also apply to the database, destroying the key destroys the
+/// Therefore the vault's lock and the key's class also apply to the database, destroying the key destroys the
 /// database, and wiping the vault destroys all databases.
 public struct VaultSoupDatabases: SoupDatabases {
-    /// The service of the vault tokens that hold the keys.
+    /// The service name of the vault tokens that hold the keys.
     public static let keyService = DatabaseKeyNaming.service
 
-    /// The time in seconds that a connection waits for a transaction of another process.
+    /// The time in seconds that a connection waits for another process's transaction.
     private static let busyDeadline = 10.0
 
     private let files: VaultDatabaseFiles
     private let protection: ProtectionClass
 
-    /// Manages the databases of a vault.
+    /// Creates a value that manages a vault's databases.
     ///
     /// - Parameters:
     ///   - vault: The vault, which must be unlocked when a database is opened.
@@ -57,22 +57,23 @@ public struct VaultSoupDatabases: SoupDatabases {
         }
     }
 
-    /// Destroys the key, then removes the files. Works while the vault is locked.
+    /// Destroys the key, then removes the files. Returns whether either existed. Works while the vault is
+    /// locked.
     public func destroy(_ name: SoupStoreName) async throws(CofferError) -> Bool {
         try await files.destroy(name.scope.rawValue, name.name)
     }
 }
 
 extension SoupStores {
-    /// Manages the stores of a vault. A lock closes them if it evicts their class; closing or wiping the
-    /// vault closes them too.
+    /// Creates an actor that manages a vault's stores. A lock closes them if it evicts their class key;
+    /// closing or wiping the vault closes them too.
     ///
     /// - Parameters:
     ///   - vault: The vault.
     ///   - protection: The class that determines when the stores can be opened.
     ///   - policy: The policy that determines how a logout, or the revocation of a grant, affects the stores.
-    ///     Report these events with ``apply(_:)``. The stores in the namespace of a user whose grant is
-    ///     revoked are removed automatically.
+    ///     Report these events with ``apply(_:)``. When a user's grant is revoked, the stores in the
+    ///     user's namespace are removed automatically.
     ///   - clock: The clock that supplies dates.
     public init(
         _ vault: Vault, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,

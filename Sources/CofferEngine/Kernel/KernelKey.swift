@@ -17,12 +17,12 @@ package struct KernelKey: Sendable, Equatable {
             unsafe clinux_keyctl_read(number, $0.baseAddress, UInt($0.count))
         }
         guard read >= 0 else { return try KernelKeyring.missing() }
-        guard read == size else { throw CofferError(.busy, "A key of the kernel keyring is being changed.") }
+        guard read == size else { throw CofferError(.busy, "A key in the kernel keyring is being changed.") }
         return secret
     }
 
-    /// Replaces the secret and restarts the timeout. Does nothing when the key no longer exists, so that a
-    /// key removed by another process does not come back.
+    /// Replaces the secret and restarts the timeout. Does nothing if the key no longer exists, so that a key
+    /// removed by another process does not come back.
     package func update(_ secret: borrowing GuardedBytes, timeout: Int) throws(CofferError) {
         try KernelKeyring.check(timeout)
         let result = unsafe secret.span.withUnsafeBytes { payload in
@@ -35,14 +35,14 @@ package struct KernelKey: Sendable, Equatable {
         try setTimeout(timeout)
     }
 
-    /// Sets the timeout in seconds, counted from now. The kernel takes 0 to mean no timeout.
+    /// Sets the timeout in seconds, counted from now. The kernel interprets 0 as no timeout.
     func setTimeout(_ seconds: Int) throws(CofferError) {
         guard clinux_keyctl(KEYCTL_SET_TIMEOUT, UInt(number), UInt(seconds), 0, 0) == 0 else {
             throw Errno.failure("set a timeout in the kernel keyring", nil)
         }
     }
 
-    /// Makes the kernel drop the key at once, wherever it is linked.
+    /// Removes the key from the kernel immediately, and from every ring that links it.
     ///
     /// Unlinks the key from the user keyring first. A link that the kernel's garbage collector removes counts
     /// against the user's quota until a reboot, so that no key could be stored after a thousand locks.

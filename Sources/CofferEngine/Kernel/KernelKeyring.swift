@@ -21,8 +21,8 @@ package enum KernelKeyring {
         }
     }
 
-    /// Stores `secret` under `description`. The kernel drops it after `timeout` seconds; without a timeout,
-    /// at the next reboot.
+    /// Stores `secret` under `description`. The kernel removes the secret after `timeout` seconds; without a
+    /// timeout, at the next reboot.
     ///
     /// Links a new key in place of the previous one in a single step, so that a process that still updates
     /// the previous key does not affect the new one. Then invalidates the previous key.
@@ -69,12 +69,12 @@ package enum KernelKeyring {
         return key
     }
 
-    /// Returns the key under `description`; `nil` when there is none or it has expired.
+    /// Returns the key under `description`; `nil` if there is none or it has expired.
     package static func key(_ description: String) throws(CofferError) -> KernelKey? {
         try find(description).map { KernelKey(number: $0) }
     }
 
-    /// Returns the secret under `description`; `nil` when there is none or it has expired.
+    /// Returns the secret under `description`; `nil` if there is none or it has expired.
     package static func read(_ description: String) throws(CofferError) -> GuardedBytes? {
         guard let key = try key(description) else { return nil }
         return try key.content()
@@ -85,7 +85,7 @@ package enum KernelKeyring {
         try find(description) != nil
     }
 
-    /// Restarts the timeout; does nothing when the key does not exist.
+    /// Restarts the timeout; does nothing if the key does not exist.
     package static func refresh(_ description: String, timeout: Int) throws(CofferError) {
         try check(timeout)
         try key(description)?.setTimeout(timeout)
@@ -109,7 +109,7 @@ package enum KernelKeyring {
     }
 
     /// Throws `invalidInput` unless the timeout is `nil` or from 1 to `Int32.max` seconds. The kernel counts
-    /// in 32 bits and takes 0 to mean no timeout.
+    /// in 32 bits and interprets 0 as no timeout.
     static func check(_ timeout: Int?) throws(CofferError) {
         guard timeout.map({ (1...Int(Int32.max)).contains($0) }) ?? true else {
             throw CofferError(.invalidInput, "A timeout is 1 to \(Int32.max) seconds.")

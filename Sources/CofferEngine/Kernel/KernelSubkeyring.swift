@@ -10,7 +10,7 @@ package struct KernelSubkeyring: Sendable {
     private static let numberSize = 4
     let number: Int
 
-    /// Returns the ring under `description`; `nil` when there is none or it has expired.
+    /// Returns the ring under `description`; `nil` if there is none or it has expired.
     package static func find(_ description: String) throws(CofferError) -> KernelSubkeyring? {
         let found = try KernelKeyring.find(description, type: type, in: Int(KEY_SPEC_USER_KEYRING))
         return found.map { KernelSubkeyring(number: $0) }
@@ -34,8 +34,8 @@ package struct KernelSubkeyring: Sendable {
     }
 
     func remove() throws(CofferError) {
-        // Otherwise the keys would stay until the kernel collects them. A ring whose keys cannot be listed is
-        // removed nevertheless.
+        // Otherwise the keys would stay until the kernel collects them. A ring is removed even if its keys
+        // cannot be listed.
         for entry in KernelSubkeyringSearch(in: self).entries where entry.ring != number {
             try? entry.key.remove()
         }
@@ -43,7 +43,7 @@ package struct KernelSubkeyring: Sendable {
         try KernelKey(number: number).remove()
     }
 
-    /// Sets the timeout in seconds, counted from now; `nil` means none, for which the kernel takes 0.
+    /// Sets the timeout in seconds, counted from now; `nil` means no timeout, which the kernel expects as 0.
     package func setTimeout(_ seconds: Int?) throws(CofferError) {
         try KernelKeyring.check(seconds)
         try KernelKey(number: number).setTimeout(seconds ?? 0)
@@ -54,7 +54,7 @@ package struct KernelSubkeyring: Sendable {
         try KernelKeyring.store(secret, description: description, in: number)
     }
 
-    /// Returns the secret under `description`; `nil` when there is none.
+    /// Returns the secret under `description`; `nil` if there is none.
     package func read(_ description: String) throws(CofferError) -> GuardedBytes? {
         guard let key = try KernelKeyring.find(description, type: "user", in: number) else { return nil }
         return try KernelKey(number: key).content()
@@ -85,7 +85,7 @@ package struct KernelSubkeyring: Sendable {
         depth: Int, _ body: (_ description: String, _ secret: Span<UInt8>) -> Void
     ) throws(CofferError) {
         for key in try keys() {
-            // A key that was removed meanwhile has no label.
+            // A key that was removed in the meantime has no label.
             guard let label = key.label else { continue }
             // A secret is read into guarded memory only; a ring is read as a list of keys.
             guard label.type != Array(Self.type.utf8) else {

@@ -14,7 +14,7 @@ struct KernelSubkeyringSearch {
         var isRing: Bool { type == Array(KernelSubkeyring.type.utf8) }
     }
 
-    /// The maximum number of nested rings, which is also that of the kernel's own search.
+    /// The maximum depth of nested rings, the same as in the kernel's own search.
     private static let depth = 6
     private static let maxCount = 65_536
 
@@ -25,7 +25,7 @@ struct KernelSubkeyringSearch {
 
     init(in ring: KernelSubkeyring) {
         seen = [ring.number]
-        // A ring that does not list its keys, or was removed meanwhile, counts as empty.
+        // A ring that does not list its keys, or was removed in the meantime, counts as empty.
         add((try? ring.keys()) ?? [], of: ring.number)
         descend()
     }
@@ -73,7 +73,7 @@ extension KernelSubkeyring {
     package struct RemovedKeys: Sendable {
         /// The names of the removed keys and rings.
         package var names: [[UInt8]] = []
-        /// The errors of removals that the kernel refused, and an error if some keys were not examined.
+        /// The errors from removals that the kernel refused, and an error if some keys were not examined.
         package var failures: [CofferError] = []
         /// The names that remain.
         package var remaining: [[UInt8]] = []
@@ -82,7 +82,7 @@ extension KernelSubkeyring {
     }
 
     /// Removes every key and ring in the user keyring, and in the rings within it, whose name `matches`
-    /// accepts, whatever its type and even if it is unreadable.
+    /// accepts, regardless of its type and even if it is unreadable.
     package static func removeOfUser(
         where matches: (_ name: [UInt8]) -> Bool
     ) throws(CofferError) -> RemovedKeys {

@@ -38,7 +38,7 @@ import Glibc
         unsafe munmap(start, count)
     }
 
-    /// Passes the bytes of `range` to `body` for reading.
+    /// Passes the bytes in `range` to `body` for reading.
     package func read<R: ~Copyable, E: Error>(
         _ range: Range<Int>, _ body: (Span<UInt8>) throws(E) -> R
     ) throws(E) -> R {
@@ -46,7 +46,7 @@ import Glibc
         return try body(unsafe Span(_unsafeStart: start + range.lowerBound, count: range.count))
     }
 
-    /// Passes the bytes of `range` to `body` for writing.
+    /// Passes the bytes in `range` to `body` for writing.
     package func write<R: ~Copyable, E: Error>(
         _ range: Range<Int>, _ body: (inout MutableSpan<UInt8>) throws(E) -> R
     ) throws(E) -> R {

@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// Comparison whose time depends on the lengths alone.
+/// Byte comparison in time that depends only on the lengths.
 package enum ConstantTime {
-    /// Reports whether both spans hold the same bytes. Lengths are public; contents are not.
+    /// Returns whether both spans contain the same bytes. Lengths are public; contents are not.
     package static func equal(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
         guard left.count > 0 else { return true }

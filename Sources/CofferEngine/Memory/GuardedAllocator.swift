@@ -6,13 +6,13 @@ import Synchronization
 ///
 /// The cache clears returned pages and keeps them mapped, locked and between their guard pages. For each size
 /// up to 96 bytes, the sizes of keys and hashes, it keeps as many allocations as a derivation needs: at most
-/// 384 in all, usually a dozen. Of longer secrets up to 4096 bytes, which are tokens, it keeps the last
-/// eight, so that reading the same token again finds its pages.
+/// 384 in all, usually a dozen. For longer secrets of up to 4096 bytes, such as tokens, it keeps the last
+/// eight allocations, so that reading the same token again finds its pages.
 enum GuardedAllocator {
     /// The maximum number of cached entries for each size.
     private static let depth = 4
 
-    /// The addresses by exact number of bytes, so that the guard page begins directly after the secret.
+    /// The cached addresses by exact size in bytes, so that the guard page begins directly after the secret.
     private static let shelves = Mutex<[Int: [UInt]]>([:])
 
     /// The maximum number of cached longer entries, of all sizes together.

@@ -57,7 +57,7 @@ package struct GuardedBuffer: ~Copyable {
         }
     }
 
-    /// Appends the UTF-8 of `text`, which is not secret.
+    /// Appends the UTF-8 bytes of `text`, which is not secret.
     package mutating func append(_ text: String) throws(CofferError) { try append(Array(text.utf8).span) }
 
     /// Returns the collected bytes.

@@ -1,7 +1,7 @@
 import CofferBase
 import CSodium
 
-/// The guarded pages of a ``GuardedBytes``, which are cleared when this object is released.
+/// The guarded pages behind a ``GuardedBytes``, which are cleared when this object is released.
 ///
 /// `@unchecked Sendable` holds because the pointer never changes after `make`, and bytes are written only
 /// through the single owner's exclusive access.

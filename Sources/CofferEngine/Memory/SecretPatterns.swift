@@ -1,6 +1,6 @@
-/// The patterns of a search for remains of secrets, in every form in which a secret might remain: raw,
+/// The patterns for a search for traces of secrets, in every form in which a secret might remain: raw,
 /// hexadecimal in both cases, Base64 in its three alignments and UTF-16. Any 8 consecutive bytes of a secret
-/// are enough for a match, in Base64 any 12 consecutive characters.
+/// are enough for a match; in Base64, any 12 consecutive characters are enough.
 ///
 /// A pattern is stored as keyed hashes of its windows and never as bytes, so that a search of this process's
 /// own memory does not find the patterns.
@@ -46,7 +46,7 @@ package struct SecretPatterns {
     private var windows: [UInt64: [Window]] = [:]
     /// One bit for each value of the first 20 bits of a hash, to rule out most positions.
     private var filter = [UInt8](repeating: 0, count: 1 << (filterBits - 3))
-    /// The key of the hashes, which differs between runs, so that the hashes alone reveal nothing.
+    /// The key for the hashes, which differs between runs, so that the hashes alone reveal nothing.
     private let secret: UInt64
 
     /// Creates an empty set of patterns.
@@ -61,14 +61,14 @@ package struct SecretPatterns {
         return value &* 0xBF58_476D_1CE4_E5B9
     }
 
-    /// Adds a pattern. Ignores patterns shorter than 8 bytes and windows of few different bytes, because they
-    /// would match by chance.
+    /// Adds a pattern. Ignores patterns shorter than 8 bytes and windows with few different bytes, because
+    /// they would match by chance.
     ///
     /// - Parameters:
     ///   - name: The pattern's name.
     ///   - bytes: The bytes to find.
-    ///   - isWhole: Whether only the whole pattern matches. Pieces of bytes that are not random occur
-    ///     anywhere.
+    ///   - isWhole: Whether only the whole pattern matches, for bytes that are not random, whose pieces would
+    ///     match by chance.
     package mutating func add(_ name: String, _ bytes: Span<UInt8>, isWhole: Bool = false) {
         guard bytes.count >= Self.half else { return }
         let needle = names.count

@@ -1,7 +1,7 @@
 package import CofferBase
 import COpenSSL
 
-/// AES-GCM (NIST SP 800-38D) and ChaCha20-Poly1305 (RFC 8439) by OpenSSL, with the key schedule cached.
+/// AES-GCM (NIST SP 800-38D) and ChaCha20-Poly1305 (RFC 8439) with OpenSSL and a cached key schedule.
 ///
 /// Nonces are exactly 12 bytes and tags exactly 16: OpenSSL itself would accept tags from one byte up.
 package struct AEADCipher: ~Copyable, Sendable {
@@ -164,7 +164,7 @@ package struct AEADCipher: ~Copyable, Sendable {
 /// Operations for formats that store the tag apart from the ciphertext, and for keys that change from message
 /// to message.
 extension AEADCipher {
-    /// Writes the ciphertext, which is as long as the plaintext, and the tag of 16 bytes.
+    /// Writes the ciphertext, which is as long as the plaintext, and the 16-byte tag.
     package mutating func seal(
         _ plaintext: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>, tag: inout MutableSpan<UInt8>
@@ -184,7 +184,7 @@ extension AEADCipher {
         guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
     }
 
-    /// Replaces the plaintext, all of `buffer`, with its ciphertext and writes the tag of 16 bytes.
+    /// Replaces the plaintext, all of `buffer`, with its ciphertext and writes the 16-byte tag.
     package mutating func sealInPlace(
         _ buffer: inout MutableSpan<UInt8>, tag: inout MutableSpan<UInt8>, nonce: Span<UInt8>,
         associatedData: Span<UInt8>
@@ -239,7 +239,7 @@ extension AEADCipher {
         guard done else { throw Self.refusal(clearing: &buffer) }
     }
 
-    /// Expands another key of the same algorithm, replacing the present one.
+    /// Expands another key for the same algorithm, replacing the current one.
     mutating func replaceKey(by key: Span<UInt8>) throws(CofferError) {
         let context = context
         let status = unsafe key.withUnsafeBufferPointer { key in

@@ -1,7 +1,7 @@
 package import CofferBase
 import COpenSSL
 
-/// AES in CBC mode with PKCS#5 padding (NIST SP 800-38A, RFC 8018 section 6.1.1) by OpenSSL.
+/// AES in CBC mode with PKCS#5 padding (NIST SP 800-38A, RFC 8018 section 6.1.1) with OpenSSL.
 ///
 /// The ciphertext is not authenticated, and OpenSSL's padding check branches on the decrypted bytes. Callers
 /// that face an attacker must verify a MAC first.
@@ -33,13 +33,14 @@ package struct CBCCipher: ~Copyable, Sendable {
         return CBCCipher(context: context)
     }
 
-    /// Returns the size of the ciphertext for `count` bytes of plaintext; padding adds 1 to 16 bytes.
+    /// Returns the ciphertext size for `count` bytes of plaintext; padding adds 1 to 16 bytes.
     package static func ciphertextSize(_ count: Int) -> Int { (count / blockSize + 1) * blockSize }
 
-    /// Runs the whole of `input` through the cipher and returns the number of bytes written to `output`.
+    /// Runs all of `input` through the cipher and returns the number of bytes written to `output`.
     ///
-    /// Encryption needs ``ciphertextSize(_:)`` bytes of output, decryption as many as the input has. When
-    /// decrypting, an invalid length and invalid padding both throw `notAuthentic` and clear `output`.
+    /// Encryption needs ``ciphertextSize(_:)`` bytes of output, and decryption needs as many as the input
+    /// has. When decrypting, an invalid length and invalid padding both throw `notAuthentic` and clear
+    /// `output`.
     package mutating func transform(
         _ input: Span<UInt8>, iv: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) -> Int {
@@ -95,7 +96,7 @@ package struct CBCCipher: ~Copyable, Sendable {
         guard done else { throw OpenSSLFailure.unexpected("CBC encryption") }
     }
 
-    /// The size of a piece in bytes. A piece of plaintext and its ciphertext fit into half of the smallest
+    /// The piece size in bytes. A piece of plaintext and its ciphertext fit into half of the smallest
     /// first-level cache.
     private static let pieceSize = 8192
 

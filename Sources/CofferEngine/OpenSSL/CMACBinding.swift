@@ -1,13 +1,14 @@
 package import CofferBase
 import COpenSSL
 
-/// CMAC over AES (NIST SP 800-38B, RFC 4493) by OpenSSL.
+/// CMAC over AES (NIST SP 800-38B, RFC 4493) with OpenSSL.
 package struct CMACContext: ~Copyable, Sendable {
     package static let tagSize = 16
 
     private let handle: Handle
 
-    /// `@unchecked Sendable` holds because only the noncopyable owner reaches the pointer, exclusively.
+    /// `@unchecked Sendable` holds because only the noncopyable owner uses the pointer, with exclusive
+    /// access.
     @safe private final class Handle: @unchecked Sendable {
         let pointer: OpaquePointer
         init(_ pointer: OpaquePointer) { unsafe self.pointer = pointer }

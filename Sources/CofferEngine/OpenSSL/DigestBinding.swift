@@ -1,7 +1,7 @@
 package import CofferBase
 import COpenSSL
 
-/// SHA-1 and SHA-2 (FIPS 180-4) by OpenSSL.
+/// SHA-1 and SHA-2 (FIPS 180-4) with OpenSSL.
 package enum DigestAlgorithm: Sendable, CaseIterable {
     case sha1, sha224, sha256, sha384, sha512
 
@@ -38,12 +38,13 @@ package enum DigestAlgorithm: Sendable, CaseIterable {
     }
 }
 
-/// A digest that is computed piece by piece.
+/// A digest computation that takes its input piece by piece.
 package struct DigestContext: ~Copyable, Sendable {
     private let context: Handle
     private let algorithm: DigestAlgorithm
 
-    /// `@unchecked Sendable` holds because only the noncopyable owner reaches the pointer, exclusively.
+    /// `@unchecked Sendable` holds because only the noncopyable owner uses the pointer, with exclusive
+    /// access.
     @safe private final class Handle: @unchecked Sendable {
         let pointer: OpaquePointer
         init(_ pointer: OpaquePointer) { unsafe self.pointer = pointer }
@@ -73,7 +74,7 @@ package struct DigestContext: ~Copyable, Sendable {
         guard status == 1 else { throw OpenSSLFailure.unexpected("EVP_DigestUpdate") }
     }
 
-    /// Writes the digest to `output`, which must have exactly its size.
+    /// Writes the digest to `output`, which must have exactly the digest's size.
     package consuming func finish(into output: inout MutableSpan<UInt8>) throws(CofferError) {
         guard output.count == algorithm.size else { throw CofferError.wrongOutputSize }
         let context = context

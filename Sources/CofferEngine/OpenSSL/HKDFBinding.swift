@@ -1,7 +1,7 @@
 package import CofferBase
 import COpenSSL
 
-/// HKDF (RFC 5869) by OpenSSL.
+/// HKDF (RFC 5869) with OpenSSL.
 package enum HKDFBinding {
     package enum Mode: Sendable {
         /// Extract with a salt, then expand.

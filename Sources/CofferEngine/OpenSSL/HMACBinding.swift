@@ -1,9 +1,9 @@
 package import CofferBase
 import COpenSSL
 
-/// HMAC (RFC 2104, FIPS 198-1) by OpenSSL.
+/// HMAC (RFC 2104, FIPS 198-1) with OpenSSL.
 package enum HMACBinding {
-    /// Writes the full-length tag of `message` to `output`.
+    /// Writes the full-length tag for `message` to `output`.
     package static func authenticate(
         _ message: Span<UInt8>, key: Span<UInt8>, digest: DigestAlgorithm,
         into output: inout MutableSpan<UInt8>
@@ -14,12 +14,13 @@ package enum HMACBinding {
     }
 }
 
-/// An HMAC that is computed piece by piece.
+/// An HMAC computation that takes its input piece by piece.
 package struct HMACContext: ~Copyable, Sendable {
     let handle: Handle
     private let digest: DigestAlgorithm
 
-    /// `@unchecked Sendable` holds because only the noncopyable owner reaches the pointer, exclusively.
+    /// `@unchecked Sendable` holds because only the noncopyable owner uses the pointer, with exclusive
+    /// access.
     @safe final class Handle: @unchecked Sendable {
         let pointer: OpaquePointer
         init(_ pointer: OpaquePointer) { unsafe self.pointer = pointer }

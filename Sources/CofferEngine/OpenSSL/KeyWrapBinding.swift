@@ -1,7 +1,7 @@
 package import CofferBase
 import COpenSSL
 
-/// AES Key Wrap (RFC 3394) and Key Wrap with Padding (RFC 5649), both NIST SP 800-38F, by OpenSSL.
+/// AES Key Wrap (RFC 3394) and Key Wrap with Padding (RFC 5649), both in NIST SP 800-38F, with OpenSSL.
 package enum KeyWrapBinding {
     /// The number of bytes that wrapping adds to a key; with padding, to the key's length rounded up to a
     /// multiple of 8.
@@ -65,7 +65,7 @@ package enum KeyWrapBinding {
 
     private enum Form { case exact, padded }
 
-    /// The error of every failed unwrapping. Discards OpenSSL's own error.
+    /// The error for every failed unwrapping. Discards OpenSSL's own error.
     private static var refusal: CofferError {
         ERR_clear_error()
         return CofferError.notAuthentic

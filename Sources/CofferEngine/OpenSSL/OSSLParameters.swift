@@ -44,7 +44,7 @@ enum OSSLParameters {
         unsafe OSSL_PARAM_construct_int(characters(name), value)
     }
 
-    /// Returns the parameter for a byte string. The address of an empty string is not null either, because
+    /// Returns the parameter for a byte string. Even for an empty string, the address is not null, because
     /// OpenSSL rejects null.
     static func octets(_ name: StaticString, _ bytes: UnsafeRawBufferPointer) -> OSSL_PARAM {
         let name = unsafe characters(name)

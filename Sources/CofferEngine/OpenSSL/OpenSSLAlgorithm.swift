@@ -5,7 +5,7 @@ import COpenSSL
 ///
 /// `@unchecked Sendable` holds because an algorithm does not change after the fetch and is never freed.
 @safe package struct OpenSSLAlgorithm: @unchecked Sendable {
-    /// `nil` where this build of OpenSSL does not have the algorithm.
+    /// The fetched algorithm; `nil` if this OpenSSL build does not have it.
     package let pointer: OpaquePointer?
 
     /// Whether OpenSSL keeps its memory when the program exits. By default, it frees everything while other

@@ -1,7 +1,7 @@
 import CofferBase
 import COpenSSL
 
-/// Errors of OpenSSL calls, without the contents of OpenSSL's error queue.
+/// Errors from OpenSSL calls, without the contents of OpenSSL's error queue.
 package enum OpenSSLFailure {
     /// Clears OpenSSL's error queue and returns the error for a call that should not fail with valid
     /// arguments.

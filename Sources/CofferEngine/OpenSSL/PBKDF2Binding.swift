@@ -7,9 +7,9 @@ import COpenSSL
 package enum PBKDF2Binding {
     /// The implementations. All return the same bytes.
     package enum Implementation: Sendable, CaseIterable {
-        /// Computes two blocks side by side with the processor's SHA-256 instructions.
+        /// Computes two blocks in parallel with the processor's SHA-256 instructions.
         case instructions
-        /// Calls OpenSSL's compression function, twice a round.
+        /// Calls OpenSSL's compression function twice per round.
         case compression
         /// OpenSSL's own function.
         case library

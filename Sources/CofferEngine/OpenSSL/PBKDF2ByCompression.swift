@@ -1,10 +1,10 @@
 package import CofferBase
 import COpenSSL
 
-/// PBKDF2-HMAC with the bare compression functions of OpenSSL. The states after the HMAC key's pads are
-/// computed once, and each round takes two compressions and no other calls.
+/// PBKDF2-HMAC with OpenSSL's bare compression functions. The states after the HMAC key's pads are computed
+/// once, and each round takes two compressions and no other calls.
 ///
-/// The first U of each block comes from OpenSSL's HMAC. All secrets are in guarded memory.
+/// OpenSSL's HMAC computes the first U value of each block. All secrets are in guarded memory.
 package enum PBKDF2ByCompression {
     /// Fills `output`. Requires at least one round and one byte of output.
     package static func derive(
@@ -96,12 +96,12 @@ private enum SHA512Core: HashCore {
     /// The states after the key's two pads.
     private let inner: Words
     private let outer: Words
-    /// The exclusive or of the U of all rounds so far.
+    /// The exclusive or of the U values from all rounds so far.
     private let total: Words
     /// A digest with its padding: the input of every compression after the first two.
     private let block: Words
 
-    /// The largest number of words of a state.
+    /// The maximum number of words in a state.
     private static var stateWords: Int { 8 }
 
     private init(_ digest: DigestAlgorithm, _ storage: GuardedStorage) {
@@ -130,7 +130,7 @@ private enum SHA512Core: HashCore {
         return chain
     }
 
-    /// Writes the state after the block `pad` to `target`.
+    /// Compresses the block `pad` and writes the resulting state to `target`.
     private func start(_ target: Words, with pad: UnsafeMutablePointer<UInt8>) {
         unsafe Core.begin(state, digest)
         unsafe Core.compress(state, pad)
@@ -146,7 +146,7 @@ private enum SHA512Core: HashCore {
         unsafe bytes[Core.blockSize - 1] = UInt8(truncatingIfNeeded: bits)
     }
 
-    /// Computes the first U of block `number`.
+    /// Computes the first U value for block `number`.
     func begin(_ number: Int, with mac: inout HMACContext, salt: Span<UInt8>) throws(CofferError) {
         let bytes = unsafe UnsafeMutableRawPointer(block).assumingMemoryBound(to: UInt8.self)
         var first = unsafe MutableSpan<UInt8>(_unsafeStart: bytes, count: digest.size)
@@ -163,7 +163,7 @@ private enum SHA512Core: HashCore {
         }
     }
 
-    /// Replaces the digest in the block with the digest of the block, which continues from the state `start`.
+    /// Replaces the digest in the block with the digest of that block, computed from the state `start`.
     @inline(__always) private func compress(from start: Words) {
         unsafe state.update(from: start, count: Self.stateWords)
         unsafe Core.compress(state, UnsafeRawPointer(block).assumingMemoryBound(to: UInt8.self))

@@ -4,7 +4,7 @@ import CSHA2
 /// PBKDF2-HMAC-SHA256 with the processor's SHA-256 instructions. The hash states after the HMAC key's pads
 /// are computed once, each round takes two compressions, and two output blocks are computed in parallel.
 ///
-/// OpenSSL computes the first U of each block. All secrets are in guarded memory.
+/// OpenSSL computes the first U value of each block. All secrets are in guarded memory.
 package enum PBKDF2SHANI {
     /// Whether this processor has the instructions and no mask disables them.
     package static let isAvailable = csha2_available() && ProcessorFeatures.allowsSHA256
@@ -70,7 +70,7 @@ package enum PBKDF2SHANI {
         unsafe csha2_compress(outer, pad)
     }
 
-    /// Computes the first U of block `number`: the HMAC of salt and number.
+    /// Computes the first U value for block `number`: the HMAC of the salt and the number.
     func begin(
         _ lane: Int, with mac: inout HMACContext, salt: Span<UInt8>, number: Int
     ) throws(CofferError) {

@@ -1,6 +1,6 @@
 import CofferBase
 
-/// The common setup of the implementations that compute PBKDF2 round by round.
+/// The common setup for the implementations that compute PBKDF2 round by round.
 enum PBKDF2Setup {
     /// Writes the HMAC key into a zeroed block: the secret, or the digest of a secret that is longer than the
     /// block.
@@ -14,7 +14,7 @@ enum PBKDF2Setup {
         try context.finish(into: &start)
     }
 
-    /// Writes the first U of block `number`: the HMAC of salt and number.
+    /// Writes the first U value for block `number`: the HMAC of the salt and the number.
     static func writeFirst(
         _ number: Int, with mac: inout HMACContext, salt: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {

@@ -35,9 +35,9 @@ package enum ProcessorFeatures {
 
     /// Parses a mask as OpenSSL does.
     ///
-    /// - Parameter setting: On x86-64 two vectors separated by a colon, each a number, or `~` and a number
-    ///   whose bits are removed; without a colon the second is empty. On ARM one number.
-    /// - Returns: Whether the bit of the SHA-256 instructions is set.
+    /// - Parameter setting: On x86-64, two vectors separated by a colon, each a number, or `~` and a number
+    ///   whose bits are removed; without a colon, the second is empty. On ARM, one number.
+    /// - Returns: Whether the mask permits the SHA-256 instructions.
     package static func allowsSHA256(_ setting: String) -> Bool {
         #if arch(x86_64)
             guard let colon = setting.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }

@@ -7,7 +7,7 @@ import COpenSSL
 /// rejects an empty plaintext. This implementation follows the standard in both cases.
 package struct SIVCipher: ~Copyable, Sendable {
     package static let tagSize = CMACContext.tagSize
-    /// The limit of the standard: 126 strings of associated data in addition to the plaintext.
+    /// The standard's limit: 126 strings of associated data in addition to the plaintext.
     package static let maxStringCount = 126
 
     private var mac: CMACContext
@@ -114,8 +114,8 @@ package struct SIVCipher: ~Copyable, Sendable {
         try mac.finish(into: &tag)
     }
 
-    /// Writes a CMAC into the area. Static, because the compiler can prove only for parameters that they do
-    /// not overlap.
+    /// Writes a CMAC into the area. This function is static because the compiler can prove only for
+    /// parameters that they do not overlap.
     private static func finish(
         _ mac: inout CMACContext, into area: inout GuardedBytes, at offset: Int
     ) throws(CofferError) {

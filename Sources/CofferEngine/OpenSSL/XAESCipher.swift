@@ -1,16 +1,16 @@
 package import CofferBase
 import COpenSSL
 
-/// XAES-256-GCM (C2SP): AES-256-GCM under a key derived from the first half of a nonce of 24 bytes.
+/// XAES-256-GCM (C2SP): AES-256-GCM under a key derived from the first half of a 24-byte nonce.
 ///
-/// The derivation is SP 800-108r1 in counter mode over AES-CMAC: two blocks of AES-256 for each nonce prefix.
+/// The derivation is SP 800-108r1 in counter mode over AES-CMAC: two AES-256 blocks for each nonce prefix.
 /// The context of the last prefix is cached, so that messages with the same prefix cost no more than plain
-/// GCM. No memory is allocated for a message.
+/// GCM. Sealing or opening a message allocates no memory.
 package struct XAESCipher: ~Copyable, Sendable {
     package static let keySize = 32
     package static let nonceSize = 24
     package static let tagSize = AEADCipher.tagSize
-    /// The number of bytes of the nonce that the key is derived from; the rest is GCM's nonce.
+    /// The number of nonce bytes from which the key is derived; the rest is the GCM nonce.
     package static let prefixSize = 12
 
     /// AES-256 on single blocks, under the key itself.

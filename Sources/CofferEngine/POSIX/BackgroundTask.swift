@@ -1,7 +1,7 @@
 import Dispatch
 
-/// Tasks that run even while other tasks block every thread of the pool, so that a computation of minutes
-/// does not keep a vault from locking.
+/// Tasks that run even while other tasks block every thread of the pool, so that a computation that takes
+/// minutes does not keep a vault from locking.
 package enum BackgroundTask {
     /// Starts a task on a queue that only background tasks share. Such a task must be short, or sleep between
     /// short steps.

@@ -29,7 +29,7 @@ package struct BlockDevice: Sendable, Equatable {
         device.isRemovable = parts.contains {
             $0.utf8.hasPrefix("usb") && $0.utf8.dropFirst(3).first.map(digits.contains) == true
         }
-        // Examine the disk of a partition, because sysfs describes the disk.
+        // For a partition, examine its disk, because sysfs describes the disk.
         if ProcFile.read(path.appending("partition")) != nil { path.removeLastComponent() }
         if ProcFile.read(path.appending("removable")) == "1" { device.isRemovable = true }
         if ProcFile.read(path.appending("device").appending("type")) == "SD" { device.isRemovable = true }

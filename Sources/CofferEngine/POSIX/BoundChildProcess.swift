@@ -4,8 +4,8 @@ import CLinux
 import Synchronization
 import SystemPackage
 
-/// A program that runs beside this process until this object is released. Its standard input is a pipe that
-/// closes when this process ends for any reason; its output is discarded unless requested.
+/// A child program that runs until this object is released. Its standard input is a pipe that closes when
+/// this process ends for any reason; its output is discarded unless requested.
 package final class BoundChildProcess: Sendable {
     /// The process id, which the kernel does not reuse before ``ended()`` or ``end()`` has returned.
     package let identifier: Int32
@@ -25,10 +25,10 @@ package final class BoundChildProcess: Sendable {
     /// Starts `arguments[0]`, looked up in PATH.
     ///
     /// - Parameters:
-    ///   - arguments: The name and the arguments.
-    ///   - readsOutput: Whether ``read(into:)`` returns the standard output of the program.
-    /// - Returns: The program.
-    /// - Throws: `invalidInput` for an invalid command; the error of starting it.
+    ///   - arguments: The program's name and arguments.
+    ///   - readsOutput: Whether ``read(into:)`` returns the program's standard output.
+    /// - Returns: The running program.
+    /// - Throws: `invalidInput` for an invalid command; any other error from starting the program.
     package static func start(
         _ arguments: [[UInt8]], readsOutput: Bool = false
     ) throws(CofferError) -> BoundChildProcess {
@@ -48,7 +48,7 @@ package final class BoundChildProcess: Sendable {
             process: process, input: incoming.takeWriter(), output: outgoing?.takeReader())
     }
 
-    /// Writes all bytes to the standard input of the program.
+    /// Writes all bytes to the program's standard input.
     ///
     /// - Throws: `inputOutput` if the program no longer reads.
     package func write(_ bytes: Span<UInt8>) throws(CofferError) {
@@ -63,8 +63,8 @@ package final class BoundChildProcess: Sendable {
         }
     }
 
-    /// Reads from the standard output of the program with one call; returns `nil` at the end, and if the
-    /// output is discarded.
+    /// Reads from the program's standard output with one call; returns `nil` at the end, and if the output is
+    /// discarded.
     package func read(into buffer: inout MutableSpan<UInt8>) throws(CofferError) -> Int? {
         try output?.readSome(into: &buffer)
     }
@@ -83,7 +83,8 @@ package final class BoundChildProcess: Sendable {
     /// Resumes the program.
     package func resume() { signal(SIGCONT) }
 
-    /// Kills the program at once, as a crash would, even while it is suspended, and waits until it has ended.
+    /// Kills the program immediately, as a crash would, even while it is suspended, and waits until it has
+    /// ended.
     package func end() {
         signal(SIGKILL)
         _ = ended()
@@ -93,7 +94,7 @@ package final class BoundChildProcess: Sendable {
     /// or -1 if the system does not report it.
     @discardableResult
     package func ended() -> Int32 {
-        // Wait without the lock, so that another thread can end the program meanwhile.
+        // Wait without the lock, so that another thread can end the program in the meantime.
         var information = unsafe siginfo_t()
         while code.withLock({ $0 == nil }),
             unsafe waitid(P_PID, id_t(identifier), &information, WEXITED | WNOWAIT) < 0,

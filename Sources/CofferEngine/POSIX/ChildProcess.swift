@@ -9,14 +9,15 @@ package enum ChildProcess {
     /// signal ended it. Meanwhile forwards the signals that ``TerminationSignals`` holds to the program.
     ///
     /// - Parameters:
-    ///   - arguments: The name and the arguments.
+    ///   - arguments: The program's name and arguments.
     ///   - outputToErrors: Whether the program's standard output goes to standard error.
     ///   - inheriting: The numbers of open descriptors that the program inherits under the same numbers.
-    ///   - limit: How long the program may run. After that, it is asked to end, and killed if it does not end
-    ///     within two seconds.
+    ///   - limit: The time that the program may run. After that, the program is asked to end, and killed if
+    ///     it does not end within two seconds.
     /// - Returns: The exit code.
-    /// - Throws: `timedOut` if the limit ended the program, whatever its exit code; `invalidInput` for an
-    ///   invalid command or one that names no program; the error of starting it.
+    /// - Throws: `timedOut` if the program was ended at the limit, regardless of its exit code;
+    ///   `invalidInput` for an invalid command or one that does not name a program; any other error from
+    ///   starting the program.
     package static func run(
         _ arguments: [[UInt8]], outputToErrors: Bool = false, inheriting: [Int32] = [],
         limit: Duration? = nil
@@ -54,7 +55,8 @@ package enum ChildProcess {
         return signals.count == 2
     }
 
-    /// Reports whether the program has ended; it keeps its process id until it is waited for.
+    /// Reports whether the program has ended. The program keeps its process id until this process waits for
+    /// it.
     static func hasExited(_ process: pid_t) throws(CofferError) -> Bool {
         var information = unsafe siginfo_t()
         unsafe clinux_clear_process(&information)
@@ -64,7 +66,7 @@ package enum ChildProcess {
         return unsafe clinux_process(&information) != 0
     }
 
-    /// Starts the program with the environment of this process; `prepare` sets up its descriptors.
+    /// Starts the program with this process's environment; `prepare` sets up its descriptors.
     static func start(
         _ arguments: [[UInt8]], _ prepare: (UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Void
     ) throws(CofferError) -> pid_t {
@@ -135,8 +137,8 @@ package enum ChildProcess {
         } + [nil]
     }
 
-    /// Reports a name of no runnable program as an invalid argument, whatever the system calls the error:
-    /// `absent` would mean a part of the vault.
+    /// Returns `invalidInput` for a name that is not that of a runnable program, regardless of the system's
+    /// error: `absent` would mean that a part of the vault is missing.
     private static func notStarted(_ arguments: [[UInt8]], _ number: Int32) -> CofferError {
         let program = String(decoding: arguments.first ?? [], as: UTF8.self)
         let failure = Errno.failure("run \(program)", nil, errno: number)

@@ -2,14 +2,15 @@ import CLinux
 package import CofferBase
 import Glibc
 
-/// The secrets that one child process gets: as sealed files in memory that it inherits, and as variables of
-/// its environment. The variable of a file holds its path.
+/// The secrets that one child process receives, as sealed in-memory files that it inherits and as environment
+/// variables. For each file, a variable contains the file's path.
 package struct ChildSecrets: ~Copyable {
-    /// The longest entry of an environment that the kernel accepts, MAX_ARG_STRLEN, with its end.
+    /// The maximum length of an environment entry that the kernel accepts (MAX_ARG_STRLEN), including its
+    /// final NUL.
     private static let maxEntryLength = 128 << 10
     private static let maxEnvironmentLength = 1 << 20
 
-    /// A file that stays open here until the child has it.
+    /// A file that stays open in this process until the child has inherited it.
     private final class File: Sendable {
         private let descriptor: Descriptor
 
@@ -18,7 +19,7 @@ package struct ChildSecrets: ~Copyable {
         var number: Int32 { descriptor.number }
     }
 
-    /// The entries of the environment, each with a NUL behind it.
+    /// The environment entries, each followed by a NUL.
     private var entries: GuardedBuffer
     private var names: [String] = []
     private var files: [File] = []
@@ -30,17 +31,17 @@ package struct ChildSecrets: ~Copyable {
         ChildSecrets(entries: try GuardedBuffer.make(limit: maxEnvironmentLength))
     }
 
-    /// Adds a variable of the environment. While the child runs, every process of this user can read it.
+    /// Adds an environment variable. While the child runs, every process of this user can read it.
     ///
     /// - Parameters:
-    ///   - name: The variable.
-    ///   - value: Its value.
-    /// - Throws: `invalidInput` for a name that is no variable's or was added before, or for a value with a
-    ///   NUL byte or too long for a variable.
+    ///   - name: The variable's name.
+    ///   - value: The variable's value.
+    /// - Throws: `invalidInput` if `name` is not a valid variable name or was already added, or if `value`
+    ///   contains a NUL byte or is too long for a variable.
     package mutating func setVariable(_ name: String, to value: Span<UInt8>) throws(CofferError) {
         for index in value.indices where value[index] == 0 {
             throw CofferError(
-                .invalidInput, "The value for \(name) has a NUL byte, which no variable can hold. Use a file."
+                .invalidInput, "The value for \(name) has a NUL byte, so no variable can hold it. Use a file."
             )
         }
         guard name.utf8.count + value.count + 2 <= Self.maxEntryLength else {
@@ -49,13 +50,13 @@ package struct ChildSecrets: ~Copyable {
         try add(name, value)
     }
 
-    /// Adds a file, and a variable with its path.
+    /// Adds a file, and a variable that contains the file's path.
     ///
     /// - Parameters:
-    ///   - name: The variable.
-    ///   - content: The content of the file, which no process can change.
-    /// - Throws: `invalidInput` for a name that is no variable's or was added before; the errors of creating
-    ///   a file in memory.
+    ///   - name: The variable's name.
+    ///   - content: The file's content, which no process can change.
+    /// - Throws: `invalidInput` if `name` is not a valid variable name or was already added; any error from
+    ///   creating an in-memory file.
     package mutating func setFile(_ name: String, to content: Span<UInt8>) throws(CofferError) {
         let descriptor = try Descriptor.sealableMemory()
         try descriptor.write(content, at: 0)
@@ -69,7 +70,7 @@ package struct ChildSecrets: ~Copyable {
         guard Self.isName(name) else {
             throw CofferError(
                 .invalidInput,
-                "The name of a variable must be letters, digits and _, and not begin with a digit.")
+                "A variable name must contain only letters, digits and _, and not begin with a digit.")
         }
         guard !names.contains(where: { $0.hasSameBytes(as: name) }) else {
             throw CofferError(.invalidInput, "The variable \(name) is specified twice.")
@@ -90,15 +91,16 @@ package struct ChildSecrets: ~Copyable {
         }
     }
 
-    /// Runs `arguments[0]`, looked up in PATH, with the secrets, and returns its exit code; 128 + number when
-    /// a signal ended it. This process has none of the secrets any more while it waits. Forwards the signals
-    /// that ``TerminationSignals`` holds to it meanwhile.
+    /// Runs `arguments[0]`, looked up in PATH, with the secrets, and returns its exit code, or 128 + the
+    /// signal's number if a signal ended it. This process releases the secrets before it waits for the
+    /// program. Meanwhile forwards the signals that ``TerminationSignals`` holds to the program.
     ///
     /// - Parameters:
-    ///   - arguments: The name and the arguments.
-    ///   - outputToErrors: Whether its standard output goes to standard error.
+    ///   - arguments: The program's name and arguments.
+    ///   - outputToErrors: Whether the program's standard output goes to standard error.
     /// - Returns: The exit code.
-    /// - Throws: `invalidInput` for an invalid command or one that names no program; the error of its start.
+    /// - Throws: `invalidInput` for an invalid command or one that does not name a program; any other error
+    ///   from starting the program.
     package consuming func run(
         _ arguments: [[UInt8]], outputToErrors: Bool = false
     ) throws(CofferError) -> Int32 {
@@ -107,12 +109,12 @@ package struct ChildSecrets: ~Copyable {
         return try ChildProcess.end(of: process)
     }
 
-    /// Starts the program and releases the secrets here.
+    /// Starts the program and releases this process's copy of the secrets.
     private consuming func start(
         _ arguments: [[UInt8]], _ outputToErrors: Bool
     ) throws(CofferError) -> pid_t {
         let files = files
-        // Their last use is before the program is started, which must still find them open.
+        // Keep the files open until the program has started, because their last use in the code is earlier.
         defer { withExtendedLifetime(files) {} }
         let environment = try entries.finish()
         return unsafe try environment.span.withUnsafeBytes { (bytes) throws(CofferError) -> pid_t in

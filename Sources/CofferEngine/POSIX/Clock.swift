@@ -4,8 +4,8 @@ import CLinux
 import Glibc
 import SystemPackage
 
-/// The clocks of the system. The user cannot set back ``sinceBoot``, which counts from boot and continues
-/// while the machine is suspended.
+/// The system's clocks. The user cannot set back ``sinceBoot``, which counts from boot and continues while
+/// the machine is suspended.
 package enum Clock {
     /// The time since boot (CLOCK_BOOTTIME), as it is outside of any time namespace.
     package static var sinceBoot: Duration {
@@ -40,21 +40,21 @@ package enum Clock {
         return [status.device, status.inode]
     }
 
-    /// The time since 1970, as the user set it.
+    /// The time since 1 January 1970, on a clock that the user can set.
     package static var wall: Duration {
         var time = timespec()
         unsafe clock_gettime(CLOCK_REALTIME, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// Blocks the calling thread; time during which the machine is suspended counts.
+    /// Blocks the calling thread for `duration`, which includes time during which the machine is suspended.
     package static func sleep(for duration: Duration) {
         let parts = duration.components
         var time = timespec(tv_sec: Int(parts.seconds), tv_nsec: Int(parts.attoseconds / 1_000_000_000))
         _ = unsafe clock_nanosleep(CLOCK_BOOTTIME, 0, &time, nil)
     }
 
-    /// Returns the kernel's random identifier of this boot, 36 characters.
+    /// Returns the kernel's random identifier for this boot, 36 characters long.
     package static func bootIdentifier() throws(CofferError) -> String {
         let file = try Descriptor.open("/proc/sys/kernel/random/boot_id", .read)
         var bytes = [UInt8](repeating: 0, count: 36)

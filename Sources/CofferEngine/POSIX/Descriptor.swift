@@ -30,7 +30,7 @@ package struct Descriptor: ~Copyable, Sendable {
         package static let exclusive = Mode(rawValue: O_CREAT | O_EXCL)
         package static let directory = Mode(rawValue: O_DIRECTORY)
         package static let noFollow = Mode(rawValue: O_NOFOLLOW)
-        /// Without this, opening a pipe or a device could block forever.
+        /// Opens without blocking: otherwise, opening a pipe or a device could block forever.
         package static let nonBlocking = Mode(rawValue: O_NONBLOCK)
     }
 
@@ -64,14 +64,14 @@ package struct Descriptor: ~Copyable, Sendable {
         return Descriptor(raw: number, path: "descriptor")
     }
 
-    /// Returns a second descriptor of the same open file.
+    /// Returns a second descriptor for the same open file.
     package func duplicate() throws(CofferError) -> Descriptor {
         let copy = clinux_fcntl(raw, F_DUPFD_CLOEXEC, 3)
         guard copy >= 0 else { throw Errno.failure("duplicate", path) }
         return Descriptor(raw: copy, path: path)
     }
 
-    /// Closes the file and throws the error of `close`: on some file systems only `close` reports a full
+    /// Closes the file and throws any error from `close`: on some file systems only `close` reports a full
     /// disk.
     package consuming func close() throws(CofferError) {
         let closing = raw
@@ -113,8 +113,8 @@ extension Descriptor {
         }
     }
 
-    /// Waits for something to read, or for the end of the input, for at most this long. Returns whether there
-    /// is. A signal ends the wait early.
+    /// Waits for at most `milliseconds` for input or its end. Returns whether either is there to read. A
+    /// signal ends the wait early.
     package func waitForInput(milliseconds: Int32) throws(CofferError) -> Bool {
         var polled = pollfd(fd: raw, events: Int16(POLLIN), revents: 0)
         let ready = unsafe poll(&polled, 1, milliseconds)
@@ -177,14 +177,14 @@ extension Descriptor {
         guard Errno.uninterrupted(call) == 0 else { throw Errno.failure("flush", path) }
     }
 
-    /// Sets the size.
+    /// Sets the file's size.
     package func truncate(to size: Int64) throws(CofferError) {
         let result = Errno.uninterrupted { ftruncate(raw, off_t(size)) }
         guard result == 0 else { throw Errno.failure("resize", path) }
     }
 
-    /// Detects a full disk early: reserves space if the file system can. In memory, where reserving would
-    /// clear every page beforehand, it only checks the available space.
+    /// Detects a full disk early: reserves space if the file system can. In an in-memory file system, where
+    /// reserving would clear every page beforehand, only checks the available space.
     package func reserve(_ size: Int64) throws(CofferError) {
         guard size > 0 else { return }
         let info = try FileSystemInfo.of(self)
@@ -203,7 +203,7 @@ extension Descriptor {
         let size = try status().size
         guard size <= Int64(limit) else {
             throw CofferError(
-                .corrupt, "\(path) is \(size) bytes long, more than the \(limit) that are allowed.")
+                .corrupt, "\(path) is \(size) bytes long, but at most \(limit) bytes are allowed.")
         }
         var bytes = [UInt8](repeating: 0, count: Int(size))
         var span = bytes.mutableSpan
@@ -211,7 +211,7 @@ extension Descriptor {
         return count == bytes.count ? bytes : Array(bytes.prefix(count))
     }
 
-    /// Changes the permission bits.
+    /// Changes the file's permission bits.
     package func setPermissions(_ bits: UInt32) throws(CofferError) {
         guard fchmod(raw, bits) == 0 else { throw Errno.failure("change permissions of", path) }
     }

@@ -40,7 +40,7 @@ extension Descriptor {
         }
     }
 
-    /// Exchanges two names of this directory atomically.
+    /// Exchanges two names in this directory atomically.
     package func exchange(_ one: FilePath, _ other: FilePath) throws(CofferError) {
         try rename(one, to: other, flags: 2)  // RENAME_EXCHANGE
     }
@@ -139,8 +139,8 @@ extension Descriptor {
 
     /// Removes everything in the directory `name` and the directory itself, without following links.
     ///
-    /// With `overwriting`, regular files are filled with zeros first, which is useful in memory file systems
-    /// only.
+    /// With `overwriting`, regular files are filled with zeros first, which is useful only in in-memory file
+    /// systems.
     package func removeTree(_ name: FilePath, overwriting: Bool = false) throws(CofferError) {
         guard let status = try status(of: name) else { return }
         if status.kind == .directory {
@@ -153,7 +153,8 @@ extension Descriptor {
         }
     }
 
-    /// Opens a file of this user for writing, even if its mode forbids that, as the mode of a view copy does.
+    /// Opens a file that belongs to this user for writing, even if its mode forbids that, as the mode of a
+    /// view copy does.
     package func openForOverwriting(_ name: FilePath) throws(CofferError) -> Descriptor {
         do throws(CofferError) {
             return try open(name, .readWrite)

@@ -3,8 +3,8 @@ package import SystemPackage
 
 /// Two equal slots in one preallocated file, updated in place.
 ///
-/// A rename would leave the old bytes readable on the disk; here each update overwrites them. One slot is
-/// always complete: the first is written and flushed before the second is touched. The caller, who can
+/// A rename would leave the old bytes readable on the disk, so each update overwrites them in place. One slot
+/// is always complete: the first is written and flushed before the second is touched. The caller, who can
 /// authenticate the slots, decides which one is current.
 package struct DualSlotFile: ~Copyable, Sendable {
     private let file: Descriptor

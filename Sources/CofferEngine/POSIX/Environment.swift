@@ -3,21 +3,22 @@ package import SystemPackage
 
 /// The environment of this process, which must never contain secrets.
 package enum Environment {
-    /// Returns the value of the variable `name`, or `nil` if it is unset or empty.
+    /// Returns the value of the environment variable `name`, or `nil` if it is unset or empty.
     package static func value(_ name: String) -> String? {
         guard let value = unsafe getenv(name) else { return nil }
         let text = unsafe String(cString: value)
         return text.isEmpty ? nil : text
     }
 
-    /// Returns the path in the variable `name`, byte for byte, or `nil` if it is unset or empty.
+    /// Returns the path in the environment variable `name`, byte for byte, or `nil` if it is unset or empty.
     package static func path(_ name: String) -> FilePath? {
         guard let value = unsafe getenv(name) else { return nil }
         let path = unsafe FilePath(platformString: value)
         return path.isEmpty ? nil : path
     }
 
-    /// The absolute path of the working directory; `nil` when it was removed or is too long.
+    /// The absolute path of the working directory; `nil` if the directory was removed or its path is too
+    /// long.
     package static var workingDirectory: FilePath? {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         guard unsafe getcwd(&buffer, buffer.count) != nil else { return nil }

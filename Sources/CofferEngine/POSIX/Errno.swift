@@ -24,13 +24,13 @@ package enum Errno {
         let reason = unsafe String(cString: strerror(number))
         if number == ENOENT, path?.starts(with: "/proc") == true, unsafe access("/proc/self", F_OK) != 0 {
             return CofferError(
-                .unsupported, "Cannot \(action)\(place): \(reason). This needs /proc to be mounted.",
+                .unsupported, "Cannot \(action)\(place): \(reason). Mount /proc, which this operation needs.",
                 systemError: number)
         }
         let remedy =
             switch number {
-            case EMFILE: " Raise the limit of descriptors (ulimit -n)."
-            case EFBIG: " Raise the limit of the size of files (ulimit -f), or use another file system."
+            case EMFILE: " Raise the descriptor limit (ulimit -n)."
+            case EFBIG: " Raise the file size limit (ulimit -f), or use another file system."
             default: ""
             }
         return CofferError(code(number), "Cannot \(action)\(place): \(reason).\(remedy)", systemError: number)

@@ -37,7 +37,7 @@ package struct FileLock: ~Copyable, Sendable {
         while true {
             if let lock = try tryAcquire(name, in: directory, exclusive: exclusive) { return lock }
             guard Clock.sinceBoot < end else {
-                throw CofferError(.busy, "Another process holds the lock of \(directory.path).")
+                throw CofferError(.busy, "Another process holds the lock on \(directory.path).")
             }
             Clock.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(10))

@@ -8,7 +8,7 @@ package enum FileNameBytes {
         unsafe name.withPlatformString { unsafe copy($0) }
     }
 
-    /// Returns the name of these bytes; `nil` if they are empty or contain a NUL or a slash.
+    /// Returns the name with these bytes; `nil` if they are empty or contain a NUL or a slash.
     package static func component(_ bytes: [UInt8]) -> FilePath.Component? {
         guard !bytes.isEmpty, !bytes.contains(0), !bytes.contains(UInt8(ascii: "/")) else { return nil }
         let characters = bytes.map { CChar(bitPattern: $0) } + [0]
@@ -22,7 +22,7 @@ package enum FileNameBytes {
         unsafe path.withPlatformString { unsafe copy($0) }
     }
 
-    /// Returns the path of these bytes; `nil` if they contain a NUL.
+    /// Returns the path with these bytes; `nil` if they contain a NUL.
     package static func path(_ bytes: [UInt8]) -> FilePath? {
         guard !bytes.contains(0) else { return nil }
         let characters = bytes.map { CChar(bitPattern: $0) } + [0]

@@ -11,7 +11,7 @@ package struct FileStatus: Sendable, Equatable {
     package let size: Int64
     package let device: UInt64
     package let inode: UInt64
-    /// The number of names (hard links) of the file.
+    /// The file's link count: how many names (hard links) it has.
     package let links: UInt64
     package let owner: UInt32
     /// The permission bits.
@@ -42,8 +42,8 @@ package struct FileStatus: Sendable, Equatable {
         changed = Int64(status.st_ctim.tv_sec) * 1_000_000_000 + Int64(status.st_ctim.tv_nsec)
     }
 
-    /// Returns the status of what is at `path`, through links and without opening it: opening a pipe lets its
-    /// writer begin.
+    /// Returns the status of the entry at `path`, following links. Does not open the entry, because opening a
+    /// pipe lets its writer begin.
     package static func at(_ path: FilePath) throws(CofferError) -> FileStatus {
         var status = stat()
         let result = unsafe path.withPlatformString { unsafe fstatat(AT_FDCWD, $0, &status, 0) }
@@ -51,8 +51,8 @@ package struct FileStatus: Sendable, Equatable {
         return FileStatus(status)
     }
 
-    /// Whether the file was unchanged for so long that the next change shows in ``changed``: file systems
-    /// count in steps of a few milliseconds.
+    /// Whether the last change was so long ago that the next change will show in ``changed``: file systems
+    /// record times in steps of a few milliseconds.
     package var isSettled: Bool {
         Clock.wall - .nanoseconds(changed) > .milliseconds(100)
     }

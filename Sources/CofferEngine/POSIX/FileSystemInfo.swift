@@ -7,7 +7,7 @@ import SystemPackage
 package struct FileSystemInfo: Sendable {
     /// Whether the files are in memory (tmpfs or ramfs).
     package let isMemory: Bool
-    /// Whether the type of the file system is one of the usual network file systems.
+    /// Whether the file system's type is that of a common network file system.
     package let isNetwork: Bool
     /// Whether the mount is read-only.
     package let isReadOnly: Bool
@@ -66,7 +66,7 @@ package struct FileSystemInfo: Sendable {
         return unsafe sysinfo(&information) == 0 ? information : nil
     }
 
-    /// Returns the same number from the text of `/proc/meminfo`.
+    /// Returns the number of bytes of available memory from the text of `/proc/meminfo`.
     package static func availableMemory(in table: String) -> Int64? {
         for line in table.parts(between: "\n") where line.utf8.hasPrefix("MemAvailable:") {
             let words = line.parts(between: " ")

@@ -4,10 +4,10 @@ import CLinux
 import SystemPackage
 
 extension Descriptor {
-    /// Creates an unnamed file in memory that holds `bytes`, for code that reads files.
+    /// Creates an unnamed in-memory file that contains `bytes`, for code that reads files.
     package static func inMemory(_ bytes: Span<UInt8>) throws(CofferError) -> Descriptor {
         let raw = unsafe clinux_memfd_create("coffer", Self.closeOnExec)
-        guard raw >= 0 else { throw Errno.failure("create", "a file in memory") }
+        guard raw >= 0 else { throw Errno.failure("create", "an in-memory file") }
         let file = Descriptor(raw: raw, path: "memory")
         try file.write(bytes, at: 0)
         return file
@@ -18,14 +18,14 @@ extension Descriptor {
     /// MFD_NOEXEC_SEAL, which kernels before 6.3 do not know.
     private static var noExecution: CUnsignedInt { 8 }
 
-    /// Creates an empty unnamed file in memory, which ``seal()`` can protect from changes.
+    /// Creates an empty unnamed in-memory file, which ``seal()`` can protect from changes.
     package static func sealableMemory() throws(CofferError) -> Descriptor {
         for more in [allowSealing | noExecution, allowSealing] {
             let raw = unsafe clinux_memfd_create("coffer", closeOnExec | more)
             if raw >= 0 { return Descriptor(raw: raw, path: "memory") }
             guard Errno.current == EINVAL else { break }
         }
-        throw Errno.failure("create", "a file in memory")
+        throw Errno.failure("create", "an in-memory file")
     }
 
     /// Seals the file: from now on, no process can change its content or size, not even this one.
@@ -39,7 +39,7 @@ extension Descriptor {
         try Descriptor.open(FilePath("/proc/self/fd/\(raw)"), .read)
     }
 
-    /// The number of the descriptor in this process, to pass the file to a child or to name it by path.
+    /// The descriptor's number in this process, to pass the file to a child or to name it by path.
     package var number: Int32 { raw }
 
     /// Releases the file. Its number then refers to an empty file, so that it cannot refer to another file by

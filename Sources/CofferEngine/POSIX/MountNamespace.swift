@@ -3,9 +3,9 @@ import CLinux
 import Glibc
 package import SystemPackage
 
-/// Runs a program that views a file which no other process can see. The process enters its own mount
-/// namespace with a file system in memory, and then becomes the viewing program. The kernel removes the file
-/// with the last process of the namespace.
+/// Runs a program that views a file that no process outside its mount namespace can see. The process enters
+/// its own mount namespace with an in-memory file system, and then becomes the viewing program. The kernel
+/// removes the file when the last process in the namespace ends.
 ///
 /// Only a process with one thread can enter its own user namespace. This program is therefore started again,
 /// with ``word`` as the first argument, and calls ``execIfRequested(_:)`` before anything else.
@@ -14,8 +14,8 @@ package enum MountNamespace {
     package static let word = "view-inside"
     private static let probe = "--probe"
 
-    /// Returns the command that runs `command` with the bytes of an inherited descriptor at `path`, whose
-    /// parent is an empty directory of this user.
+    /// Returns the command that runs `command` with an inherited descriptor's content at `path`, whose parent
+    /// is an empty directory of this user.
     package static func command(
         descriptor: Int32, path: FilePath, _ command: [[UInt8]]
     ) -> [[UInt8]] {
@@ -101,7 +101,8 @@ package enum MountNamespace {
         guard status == 0 else { throw Errno.failure("mount", target) }
     }
 
-    /// Copies the descriptor's content to `path`, in a memory file system that only this namespace has.
+    /// Copies the descriptor's content to `path`, in an in-memory file system that exists only in this
+    /// namespace.
     private static func place(_ source: borrowing Descriptor, at path: FilePath) throws(CofferError) {
         let flags = MountFlags.noSetUserID | MountFlags.noDevices | MountFlags.noExecution
         guard let name = path.lastComponent else {

@@ -2,18 +2,18 @@ import CofferBase
 
 /// One mount as /proc/self/mountinfo describes it. See proc(5).
 package struct MountEntry: Sendable, Equatable {
-    /// The id of the mount in /proc/self/fdinfo.
+    /// The mount's id, as in /proc/self/fdinfo.
     package let id: Int
     /// The device number, `major:minor`; major 0 for a file system without its own device.
     package let device: String
-    /// The file system's type, as in `ext4`, `nfs4`, `fuse.sshfs`.
+    /// The file system's type, such as `ext4`, `nfs4`, `fuse.sshfs`.
     package let type: String
-    /// The device or other source that it was mounted from.
+    /// The device or other source from which the file system was mounted.
     package let source: String
-    /// The options of the file system, separated by commas.
+    /// The file system's options, separated by commas.
     package let options: String
 
-    /// Parses one line; `nil` for an invalid one.
+    /// Parses one line; returns `nil` for an invalid line.
     package init?(line: some StringProtocol) {
         let words = line.parts(between: " ")
         guard words.count >= 10, let id = Int(words[0]),
@@ -27,7 +27,7 @@ package struct MountEntry: Sendable, Equatable {
         options = String(words[dash + 3])
     }
 
-    /// Returns the mount of that id in the text of a mountinfo file.
+    /// Returns the mount with this id from the text of a mountinfo file.
     package static func find(_ id: Int, in table: String) -> MountEntry? {
         for line in table.parts(between: "\n") {
             if let entry = MountEntry(line: line), entry.id == id { return entry }

@@ -5,9 +5,9 @@ import CLinux
 /// The settings that a process with secrets applies first in `main`.
 package enum ProcessHardening {
     /// Disables core dumps and tracing by the same user, and restores the default action of fatal signals,
-    /// because a crash handler would print registers and memory. Exceeding a limit on the size of files
-    /// becomes an error of the write and does not end the process. The umask no longer removes permissions of
-    /// a file's owner, because the owner must be able to open the vault directory.
+    /// because a crash handler would print registers and memory. Exceeding the file size limit makes a write
+    /// fail instead of ending the process. The umask no longer removes a file owner's permissions, because
+    /// the owner must be able to open the vault directory.
     package static func apply() throws(CofferError) {
         try ensureStandardDescriptors()
         for signal in [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV, SIGQUIT] {
@@ -22,8 +22,8 @@ package enum ProcessHardening {
     }
 
     /// Opens a placeholder for each standard stream that the caller closed; reads or writes that use it fail.
-    /// Otherwise the next opened file, perhaps one of the vault, would take the number of the stream, and the
-    /// next message would be written into that file.
+    /// Otherwise the next opened file, perhaps a vault file, would take the stream's number, and the next
+    /// message would be written into that file.
     private static func ensureStandardDescriptors() throws(CofferError) {
         for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
         where clinux_fcntl(number, F_GETFD, 0) < 0 {

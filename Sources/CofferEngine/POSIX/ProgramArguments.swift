@@ -5,7 +5,7 @@ package import SystemPackage
 
 /// The arguments of this process as text, without loss: on Linux a file name need not be UTF-8.
 ///
-/// A byte that is part of no character becomes one of the private characters from U+10FF80 on. They cannot
+/// A byte that is not part of a character becomes one of the private characters from U+10FF80 on. They cannot
 /// collide with text: if an argument contains such characters, their bytes are converted one by one, too.
 package enum ProgramArguments {
     private static let base: UInt32 = 0x10_FF00
@@ -34,7 +34,7 @@ package enum ProgramArguments {
         }
     }
 
-    /// Returns the text that stands for these bytes.
+    /// Returns the text that represents these bytes.
     package static func text(_ bytes: [UInt8]) -> String {
         var text = ""
         var rest = bytes[...]
@@ -56,7 +56,7 @@ package enum ProgramArguments {
         argument.unicodeScalars.allSatisfy { $0.value < base }
     }
 
-    /// Returns the original bytes of an argument.
+    /// Returns an argument's original bytes.
     package static func bytes(_ argument: String) -> [UInt8] {
         argument.unicodeScalars.flatMap { scalar in
             scalar.value < base ? Array(String(scalar).utf8) : [UInt8(truncatingIfNeeded: scalar.value)]

@@ -7,9 +7,9 @@ extension Descriptor {
     /// The largest number of errors that one removal reports.
     private static let maxErrorCount = 8
 
-    /// Opens the directory `name` and sets all permissions of its owner, even if its mode forbids opening it.
+    /// Opens the directory `name`, even if its mode forbids that, and gives its owner all permissions.
     ///
-    /// Does not follow a link. Throws the errors of ``open(_:_:)``.
+    /// Does not follow a link. Throws any error that ``open(_:_:)`` throws.
     package func openClosed(_ name: FilePath) throws(CofferError) -> Descriptor {
         let directory: Descriptor
         do throws(CofferError) {
@@ -23,7 +23,8 @@ extension Descriptor {
         return directory
     }
 
-    /// Sets the permissions of an entry of this user. Returns whether it succeeded. Does not follow a link.
+    /// Sets the permissions of an entry that belongs to this user. Returns whether it succeeded. Does not
+    /// follow a link.
     package func permitOwner(_ name: FilePath, _ bits: UInt32) -> Bool {
         guard let status = try? status(of: name), status.isOwn, status.kind != .symbolicLink else {
             return false
@@ -36,8 +37,8 @@ extension Descriptor {
     ///
     /// - Parameters:
     ///   - name: The entry to remove.
-    ///   - overwriting: Whether regular files are filled with zeros first.
-    /// - Returns: The first few errors; none when everything was removed.
+    ///   - overwriting: Whether to fill regular files with zeros first.
+    /// - Returns: The first few errors; empty if everything was removed.
     package func removeAll(of name: FilePath, overwriting: Bool = false) -> [CofferError] {
         var errors: [CofferError] = []
         removeAll(of: name, overwriting: overwriting, &errors)

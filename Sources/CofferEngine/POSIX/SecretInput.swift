@@ -2,19 +2,19 @@ package import CofferBase
 
 /// Secrets read from descriptors and terminals straight into guarded memory.
 package enum SecretInput {
-    /// The longest line accepted as a passcode, in bytes.
+    /// The maximum length of a passcode line in bytes.
     package static let maxLineLength = 4096
 
     /// Returns the first line of `descriptor`, without its newline; reads without echo from a terminal.
     ///
     /// - Parameters:
     ///   - descriptor: The source.
-    ///   - prompt: The prompt for the user. It is shown after the echo is off, so that input typed at once is
-    ///     not shown.
-    ///   - droppingReturn: Whether a carriage return before the newline belongs to the end of the line, as in
-    ///     files of Windows, and not to the secret.
+    ///   - prompt: The prompt for the user. It is shown after the echo is off, so that input typed
+    ///     immediately is not shown.
+    ///   - droppingReturn: Whether a carriage return before the newline belongs to the line ending, as in
+    ///     Windows files, and not to the secret.
     /// - Returns: The line.
-    /// - Throws: `invalidInput` for a line that is too long; the errors of reading.
+    /// - Throws: `invalidInput` for a line that is too long; any error from reading `descriptor`.
     package static func line(
         from descriptor: borrowing Descriptor, prompt: String = "", droppingReturn: Bool = false
     ) throws(CofferError) -> GuardedBytes {

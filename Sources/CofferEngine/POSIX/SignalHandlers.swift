@@ -1,8 +1,8 @@
 import Glibc
 import CLinux
 
-/// Handlers that replace the actions of signals until they are restored. Signals that this process ignores
-/// stay ignored.
+/// Handlers that replace signal actions until ``restore()`` restores the actions. Signals that this process
+/// ignores stay ignored.
 struct SignalHandlers {
     typealias Handler =
         @convention(c) (

@@ -23,7 +23,7 @@ extension Descriptor {
         return Descriptor(raw: copy, path: FilePath(streamName(number) ?? "descriptor \(number)"))
     }
 
-    /// The name of a standard stream; `nil` for other descriptors.
+    /// Returns a standard stream's name; `nil` for other descriptors.
     private static func streamName(_ number: Int32) -> String? {
         switch number {
         case STDIN_FILENO: "standard input"

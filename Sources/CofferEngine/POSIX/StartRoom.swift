@@ -18,9 +18,10 @@ package enum StartRoom {
     private static let descriptors = 8
     private static let leastDescriptors = 6
 
-    /// Reduces the use of memory if it is limited, and throws if there is too little of it.
+    /// Reduces memory use if memory is limited, and throws if there is too little memory or too few
+    /// descriptors.
     ///
-    /// - Parameter isUrgent: Whether to start even if the memory may turn out to be too little.
+    /// - Parameter isUrgent: Whether to start even if the memory may prove insufficient.
     /// - Throws: `outOfMemory`, `refused`; the message of each names the limit to raise.
     package static func check(isUrgent: Bool = false) throws(CofferError) {
         let memory = isUrgent ? leastMemory : memory
@@ -36,7 +37,7 @@ package enum StartRoom {
     }
 
     private static let noMemory: StaticString = """
-        There is not enough memory to start: raise the limits of address space and data (ulimit -v, \
+        There is not enough memory to start: raise the limits on address space and data (ulimit -v, \
         ulimit -d).
         """
 
@@ -81,7 +82,7 @@ package enum StartRoom {
             guard copy >= 0 else {
                 throw CofferError(
                     .refused,
-                    "This process may not open enough files: raise the limit of descriptors (ulimit -n).",
+                    "This process may not open enough files: raise the descriptor limit (ulimit -n).",
                     systemError: Errno.current)
             }
             copies.append(copy)
@@ -94,12 +95,12 @@ package enum StartRoom {
     /// - Throws: `refused`, `unsupported`.
     package static func requireThreads() throws(CofferError) {
         guard unsafe access("/proc/self/task", F_OK) == 0 else {
-            throw CofferError(.unsupported, "This needs /proc to be mounted.")
+            throw CofferError(.unsupported, "Mount /proc, which this operation needs.")
         }
         guard Threads.canStart(threads) else {
             throw CofferError(
                 .refused,
-                "This process may not start enough threads: raise the limit of processes (ulimit -u).")
+                "This process may not start enough threads: raise the process limit (ulimit -u).")
         }
     }
 

@@ -9,10 +9,10 @@ package struct StorageMedium: Sendable, Equatable {
 
     /// The medium of the directory's files.
     package let medium: Medium
-    /// The file system's type; empty when it is unknown.
+    /// The file system's type; empty if it is unknown.
     package let type: String
-    /// Whether the storage is encrypted: by dm-crypt, fscrypt, or a file system that encrypts; `nil` when
-    /// that is unknown.
+    /// Whether the storage is encrypted: by dm-crypt, fscrypt, or a file system that encrypts; `nil` if this
+    /// is unknown.
     package let isEncrypted: Bool?
 
     /// Examines an open directory.
@@ -52,8 +52,8 @@ package struct StorageMedium: Sendable, Equatable {
         return MountEntry.find(id, in: table)
     }
 
-    /// Returns the number of the device from which a file system without its own device, such as btrfs, was
-    /// mounted.
+    /// Returns the device number of the source from which a file system without its own device, such as
+    /// btrfs, was mounted.
     private static func source(of mount: MountEntry) -> String? {
         guard mount.source.utf8.hasPrefix("/dev/") else { return nil }
         var status = stat()

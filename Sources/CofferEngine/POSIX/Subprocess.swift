@@ -5,18 +5,18 @@ import SystemPackage
 
 /// A program that reads a secret from its standard input and writes one to its standard output.
 package enum Subprocess {
-    /// The result of a program.
+    /// A program's result.
     package struct Outcome: ~Copyable {
         /// The exit code, or 128 + the signal's number if a signal ended the program.
         package let code: Int32
         /// The bytes that the program wrote to its standard output.
         package let output: GuardedBytes
 
-        /// Returns the output alone.
+        /// Consumes the result and returns its output.
         package consuming func takeOutput() -> GuardedBytes { output }
     }
 
-    /// The time that a program has to end, once asked, before it is killed.
+    /// How long a program that was asked to end may continue before it is killed.
     private static let grace = Duration.seconds(1)
 
     /// Runs `arguments[0]`, looked up in PATH, with `input` on its standard input. Input and output are only
@@ -24,13 +24,14 @@ package enum Subprocess {
     /// to the program. If this process is killed and cannot forward them, the kernel asks the program to end.
     ///
     /// - Parameters:
-    ///   - arguments: The name and the arguments.
-    ///   - input: The bytes for its standard input.
+    ///   - arguments: The program's name and arguments.
+    ///   - input: The bytes for the program's standard input.
     ///   - limit: The maximum number of bytes that the program may write.
-    ///   - deadline: How long the program may run before it is ended.
-    ///   - isCancelled: Called repeatedly; once it returns `true`, the program is ended.
+    ///   - deadline: The time that the program may run before it is ended.
+    ///   - isCancelled: A closure that is called repeatedly; once it returns `true`, the program is ended.
     /// - Returns: The program's result.
-    /// - Throws: `timedOut`, `cancelled`, `invalidInput` for too long an output or an invalid command.
+    /// - Throws: `timedOut` if the program does not end in time; `cancelled` if `isCancelled` returned
+    ///   `true`; `invalidInput` for an output that is too long or an invalid command.
     package static func run(
         _ arguments: [[UInt8]], input: Span<UInt8>, limit: Int, deadline: Duration,
         isCancelled: () -> Bool = { false }
@@ -104,8 +105,8 @@ package enum Subprocess {
             return !hasEnded
         }
 
-        /// Writes as much as the pipe accepts without blocking. It is no error if the program stops reading:
-        /// its exit code decides.
+        /// Writes as much as the pipe accepts without blocking. It is not an error if the program stops
+        /// reading: its exit code decides.
         private mutating func writeSome(_ input: Span<UInt8>, to target: CInt) throws(CofferError) {
             let piece = input.extracting(written..<min(input.count, written + Int(PIPE_BUF)))
             let count = BrokenPipe.ignoring {

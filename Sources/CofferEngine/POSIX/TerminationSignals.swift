@@ -6,8 +6,9 @@ import Synchronization
 /// signals are forwarded to the child that this process waits for; this process ends when the child has
 /// ended.
 ///
-/// A terminal's interrupt reaches the child directly, and the child decides what to do. A child that does not
-/// end within two seconds, or the time that was chosen, of any other signal is killed.
+/// A terminal's interrupt reaches the child directly, and the child decides what to do. After any other
+/// signal that asks the child to end, the child is killed if it does not end within two seconds or the chosen
+/// time.
 package struct TerminationSignals: ~Copyable, Sendable {
     /// The child to forward signals to; 0 while there is none.
     private static let child = Atomic<Int32>(0)
@@ -15,7 +16,7 @@ package struct TerminationSignals: ~Copyable, Sendable {
     private static let first = Atomic<Int32>(0)
     /// Whether a signal cancels work in progress.
     private static let cancels = Atomic(false)
-    /// The seconds that a child has after a signal that asks it to end.
+    /// The number of seconds that a child has to end after a signal that asks it to.
     private static let grace = Atomic<UInt32>(standardGrace)
     private static let standardGrace: UInt32 = 2
     /// The signals that are only passed on to the child, as bits.
@@ -25,7 +26,7 @@ package struct TerminationSignals: ~Copyable, Sendable {
 
     private init(handlers: SignalHandlers) { self.handlers = handlers }
 
-    /// Holds the signals from here on. Only one holder may exist at a time.
+    /// Holds the signals from now on. Only one holder may exist at a time.
     ///
     /// - Parameter cancellingWork: Whether ``isWorkCancelled`` becomes true after a signal.
     /// - Returns: The holder.
@@ -33,11 +34,11 @@ package struct TerminationSignals: ~Copyable, Sendable {
         install(cancellingWork: cancellingWork, grace: standardGrace, passingOn: [])
     }
 
-    /// Holds the signals for a program that runs in place of this process. While it runs, signals to which
-    /// many programs give another meaning than their end, such as reading their settings again, are passed on
-    /// and nothing else.
+    /// Holds the signals for a program that runs in place of this process. While it runs, signals that many
+    /// programs use for a purpose other than ending, such as rereading their settings, are only passed on.
     ///
-    /// - Parameter grace: The seconds after which the program is killed if it does not end when asked to.
+    /// - Parameter grace: The number of seconds after which the program is killed if it does not end when
+    ///   asked to.
     /// - Returns: The holder.
     package static func installForProgram(grace: UInt32) -> TerminationSignals {
         install(cancellingWork: false, grace: grace, passingOn: [SIGHUP, SIGUSR1, SIGUSR2])
@@ -60,7 +61,7 @@ package struct TerminationSignals: ~Copyable, Sendable {
 
     private static let ending = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM]
 
-    /// The first signal received since they are held.
+    /// The first signal received while signals are held; `nil` if there was none.
     package static var received: Int32? {
         let number = first.load(ordering: .sequentiallyConsistent)
         return number == 0 ? nil : number
@@ -77,14 +78,14 @@ package struct TerminationSignals: ~Copyable, Sendable {
         kill(getpid(), number)
     }
 
-    /// Restores the actions of the signals.
+    /// Restores the signals' previous actions.
     package consuming func release() {
         TerminationSignals.cancels.store(false, ordering: .sequentiallyConsistent)
         _ = alarm(0)
         handlers.restore()
     }
 
-    /// Forwards signals to `process` from here on, including one received before.
+    /// Forwards signals to `process` from now on, including one that was already received.
     static func startForwarding(to process: pid_t) {
         child.store(process, ordering: .sequentiallyConsistent)
         if let number = received { forward(number, to: process) }
@@ -102,7 +103,7 @@ package struct TerminationSignals: ~Copyable, Sendable {
             return
         }
         if process > 0, isPassedOn(number) {
-            // A terminal that hangs up sends it to the child, too.
+            // A terminal that hangs up also sends the signal to the child.
             if code != clinux_sent_by_kernel { kill(process, number) }
             return
         }

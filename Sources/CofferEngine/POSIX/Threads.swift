@@ -6,8 +6,8 @@ import Synchronization
 /// On Linux, `DispatchQueue.concurrentPerform` occupies the threads that Swift's tasks run on: long work
 /// there would block every task of the program.
 package enum Threads {
-    /// Calls `body` on `count` threads at once, one of which is the caller's, and waits for all of them. If
-    /// fewer threads are available, makes fewer calls, but at least one.
+    /// Calls `body` on `count` threads in parallel, one of which is the caller's, and waits for all of them.
+    /// If fewer threads are available, makes fewer calls, but at least one.
     package static func run(_ count: Int, _ body: @Sendable () -> Void) {
         guard count > 1 else { return body() }
         withoutActuallyEscaping(body) { body in
@@ -23,8 +23,8 @@ package enum Threads {
 
     private static let own = Atomic(false)
 
-    /// Whether this program creates its threads itself and uses none of libdispatch, which waits forever for
-    /// a thread that it cannot get.
+    /// Whether this program creates its threads itself and uses none from libdispatch, which waits forever
+    /// for a thread that it cannot get.
     package static var areOwn: Bool { own.load(ordering: .relaxed) }
 
     /// Makes the program create its own threads; call it first in `main`.
@@ -38,7 +38,7 @@ package enum Threads {
         return true
     }
 
-    /// Reports whether this many threads can be started at once.
+    /// Reports whether this many threads can run at the same time.
     static func canStart(_ count: Int) -> Bool {
         let gate = Gate()
         var started: [pthread_t] = []

@@ -2,15 +2,15 @@ import CLinux
 import Glibc
 
 extension Descriptor {
-    /// The outcome of a request for a lease.
+    /// The outcome of a lease request.
     package enum Lease: Sendable {
         /// No process has the file open for writing. A process that opens it for writing waits until the
         /// lease is released.
         case held
         /// A process has the file open for writing, or mapped.
         case hasWriters
-        /// The kernel grants no lease, because the file belongs to another user or its file system has no
-        /// leases.
+        /// The kernel does not grant a lease, because the file belongs to another user or its file system
+        /// does not support leases.
         case unavailable
     }
 

@@ -1,7 +1,7 @@
 package import CofferBase
 import CSodium
 
-/// Argon2id (RFC 9106) by libsodium's `crypto_pwhash`.
+/// Argon2id (RFC 9106) with libsodium's `crypto_pwhash`.
 package enum Argon2idBinding {
     /// The salt's size in bytes; the library accepts no other.
     package static let saltSize = Int(crypto_pwhash_argon2id_SALTBYTES)
@@ -15,7 +15,7 @@ package enum Argon2idBinding {
         guard salt.count == saltSize, output.count >= 16, passes >= 1, memoryBytes >= 8192 else {
             throw CofferError(
                 .invalidInput,
-                "Argon2id requires a 16-byte salt, 16 bytes of output and 8 KiB of memory at least.")
+                "Argon2id requires a 16-byte salt, at least 16 bytes of output and at least 8 KiB of memory.")
         }
         let lengths = (UInt64(output.count), UInt64(secret.count))
         let status = unsafe output.withPointer { target in

@@ -1,7 +1,7 @@
 package import CofferBase
 import CSodium
 
-/// Ed25519 (RFC 8032) by libsodium: 32-byte seed and public key, 64-byte signature.
+/// Ed25519 (RFC 8032) with libsodium: 32-byte seed and public key, 64-byte signature.
 package enum Ed25519Binding {
     package static let seedSize = 32
     package static let publicKeySize = 32
@@ -12,7 +12,7 @@ package enum Ed25519Binding {
         try expand(seed) { publicKey, _ in publicKey.copied() }
     }
 
-    /// Returns the signature of `message` under the key derived from `seed`.
+    /// Returns the signature for `message` under the key derived from `seed`.
     package static func sign(_ message: Span<UInt8>, seed: Span<UInt8>) throws(CofferError) -> [UInt8] {
         try expand(seed) { _, secretKey in
             var signature = [UInt8](repeating: 0, count: signatureSize)
@@ -26,8 +26,8 @@ package enum Ed25519Binding {
         }
     }
 
-    /// Reports whether `signature` is valid for `message`; returns `false` if the key or the signature has a
-    /// wrong size.
+    /// Reports whether `signature` is valid for `message`; returns `false` if the key or the signature has
+    /// the wrong size.
     package static func isValid(
         signature: Span<UInt8>, for message: Span<UInt8>, publicKey: Span<UInt8>
     ) throws(CofferError) -> Bool {

@@ -1,7 +1,7 @@
 package import CofferBase
 import CSodium
 
-/// Hexadecimal and Base64 in time that depends on the length alone, so that they are safe for secrets.
+/// Hexadecimal and Base64 encoding in time that depends only on the length, so that it is safe for secrets.
 package enum Encoding {
     /// Returns the lowercase hexadecimal digits of `bytes`, as ASCII.
     package static func hex(_ bytes: Span<UInt8>) throws(CofferError) -> GuardedBytes {
@@ -52,7 +52,9 @@ package enum Encoding {
                     start, size, $0, text.count, nil, &written, nil, sodium_base64_VARIANT_ORIGINAL)
             }
         }
-        guard text.count % 4 == 0, status == 0 else { throw CofferError(.invalidInput, "Not Base64.") }
+        guard text.count % 4 == 0, status == 0 else {
+            throw CofferError(.invalidInput, "The text is not Base64.")
+        }
         result.removeLast(size - written)
         return result
     }

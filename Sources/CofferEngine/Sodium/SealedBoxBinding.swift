@@ -1,7 +1,7 @@
 package import CofferBase
 import CSodium
 
-/// Anonymous public-key encryption by libsodium's `crypto_box_seal` (X25519, XSalsa20-Poly1305).
+/// Anonymous public-key encryption with libsodium's `crypto_box_seal` (X25519, XSalsa20-Poly1305).
 package enum SealedBoxBinding {
     package static let keySize = Int(crypto_box_SEEDBYTES)
     /// The number of bytes that a sealed box adds to its message.

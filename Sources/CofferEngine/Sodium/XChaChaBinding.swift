@@ -1,7 +1,7 @@
 package import CofferBase
 import CSodium
 
-/// XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha) by libsodium: 32-byte key, 24-byte nonce, 16-byte tag.
+/// XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha) with libsodium: 32-byte key, 24-byte nonce, 16-byte tag.
 package enum XChaChaBinding {
     package static let keySize = 32
     package static let nonceSize = 24

@@ -68,7 +68,7 @@ import CofferEngine
 
     deinit { unsafe EVP_MAC_CTX_free(context) }
 
-    /// Writes the tag over `body` and then the four bytes of `number` to `tag`. Reports whether OpenSSL
+    /// Computes the tag over `body` followed by `number`, and writes it to `tag`. Reports whether OpenSSL
     /// succeeded.
     func authenticate(_ body: SharedMemoryRegion, number: SharedMemoryRegion, tag: SharedMemoryRegion) -> Bool
     {

@@ -1,10 +1,10 @@
-/// The format in which the pages of a database are encrypted.
+/// The format in which a database's pages are encrypted.
 package enum CodecFormat: String, Sendable, CaseIterable {
     /// AES-256-GCM with 24-byte nonces.
     case gcm1
-    /// SQLCipher 4 with its defaults.
+    /// SQLCipher 4's default page format.
     case sqlcipher4
-    /// SQLCipher 3 with its defaults, read-only.
+    /// SQLCipher 3's default page format, read-only.
     case sqlcipher3
 
     package var isReadOnly: Bool { self == .sqlcipher3 }
@@ -23,7 +23,7 @@ package enum CodecFormat: String, Sendable, CaseIterable {
 
     var macSize: Int { self == .sqlcipher3 ? 20 : 64 }
 
-    /// The size of the salt, which is the random part of page 1's plaintext bytes.
+    /// The size in bytes of the salt, which is the random part of page 1's plaintext bytes.
     package static let saltSize = 16
 
     /// Reports whether the format accepts a salt of this size. `gcm1` also accepts the 6-byte salts of its

@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
 
-/// The codec of the format `gcm1`: AES-256-GCM with the 24-byte nonces of XAES-256-GCM.
+/// The codec for the format `gcm1`: AES-256-GCM with XAES-256-GCM's 24-byte nonces.
 ///
 /// A page ends with the nonce (24), the tag (16) and zeros up to the end of the reserve. The first half of
 /// the nonce selects the key. Each open file that writes draws its own first half, and draws another after
@@ -18,7 +18,7 @@ final class GCMCodec: PageCodec {
     private static let cacheSize = 16
 
     private let derivation: ExtendedNonceKeys
-    /// The first half of the nonces of this writer, drawn at the first write and again after 2^32 pages.
+    /// The first half of this writer's nonces, drawn at the first write and again after 2^32 pages.
     private let ownPrefix = Scratch(count: prefixSize)
     private var own: EpochCipher?
     private var ownWrites: UInt32 = 0
@@ -46,8 +46,8 @@ final class GCMCodec: PageCodec {
         return associated.region.part(0, number == 1 ? 21 + identity.count : 21)
     }
 
-    /// Whether every journal of this database has seals. Seals are older than version 2 of the header, so
-    /// every database of that version has them.
+    /// Whether every journal of this database is sealed. Seals were introduced before header version 2, so
+    /// all journals of a database with that version are sealed.
     override var sealsEveryJournal: Bool { identity[8] > 1 }
 
     override func opened(_ page: SharedMemoryRegion, from first: Int, number: UInt32) -> Bool {
@@ -92,7 +92,7 @@ final class GCMCodec: PageCodec {
         return cipher
     }
 
-    /// Returns the cipher that the first half of a nonce selects. Caches it for further pages of the same
+    /// Returns the cipher that the first half of a nonce selects. Caches it for further pages from the same
     /// writer.
     private func cipher(for prefix: SharedMemoryRegion) -> EpochCipher? {
         let low = UInt64(prefix.littleEndian32(0)) | UInt64(prefix.littleEndian32(4)) << 32
@@ -125,7 +125,7 @@ private final class ExtendedNonceKeys {
     }
 }
 
-/// AES-256-GCM for the pages of one nonce prefix.
+/// AES-256-GCM for the pages that share one nonce prefix.
 private final class EpochCipher {
     private var cipher: AEADCipher
 

@@ -2,12 +2,12 @@
 ///
 /// Both versions begin with the magic (8), the version (1) and the reserve (1). In version 1, a salt (6)
 /// follows. In version 2, the cost of deriving the key from a passphrase follows, and then a salt (16). The
-/// cost is the passes (1), the lanes (1) and the memory in KiB (4, big-endian), all zero for a raw key. Every
-/// key depends on all bytes after the reserve, and the tag of page 1 covers all bytes.
+/// cost is the number of passes (1), the number of lanes (1) and the memory in KiB (4, big-endian), all zero
+/// for a raw key. Every key depends on all bytes after the reserve, and page 1's tag covers all bytes.
 struct GCMHeader: Equatable {
     static let magic = Array("COFFERG1".utf8)
     static let versions: ClosedRange<UInt8> = 1...2
-    /// The derivation cost of the first version, whose header does not state one.
+    /// The derivation cost in the first version, whose header does not record one.
     static let firstCost = DerivationCost(memoryKiB: 64 << 10, passes: 3)
 
     let version: UInt8
@@ -17,7 +17,8 @@ struct GCMHeader: Equatable {
     let lanes: Int
     let salt: [UInt8]
 
-    /// Creates the header of a new database. A 6-byte salt selects the first version, any other the second.
+    /// Creates the header of a new database. A 6-byte salt selects the first version; any other salt, the
+    /// second.
     init(reserve: Int, cost: DerivationCost?, salt: [UInt8]) {
         version = salt.count == Self.firstSaltSize ? 1 : 2
         self.reserve = UInt8(truncatingIfNeeded: reserve)
@@ -64,7 +65,8 @@ struct GCMHeader: Equatable {
         return bytes + salt
     }
 
-    /// The bytes that the keys depend on. They exclude the reserve, which page 1's associated data covers.
+    /// The bytes that the keys depend on. They exclude the magic, the version and the reserve, which page 1's
+    /// associated data covers.
     var context: [UInt8] { Array(bytes[10...]) }
 
     /// The salt with which Argon2id derives the key from a passphrase.

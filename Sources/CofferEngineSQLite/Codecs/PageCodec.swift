@@ -5,27 +5,27 @@ import CofferEngine
 ///
 /// Like a `sqlite3_file`, a codec is not thread-safe. This base class itself opens and seals nothing.
 class PageCodec {
-    /// The size of a page.
+    /// The page size in bytes.
     final let pageSize: Int
     /// The number of bytes at the end of each page that are reserved for the codec.
     final let reserve: Int
     /// The plaintext bytes at the start of page 1, either 16 or 32. SQLite's header has 20 zero bytes from
     /// offset 72 on (https://sqlite.org/fileformat2.html). Plaintext bytes beyond the first 16 take the space
-    /// of those zeros, and the bytes in between move.
+    /// of those zeros, and the header bytes in between move.
     final let identity: [UInt8]
 
-    /// The number of bytes of page 1 that SQLCipher's plaintext header leaves in plaintext, or 0 without such
+    /// The number of bytes in page 1 that SQLCipher's plaintext header leaves in plaintext, or 0 without such
     /// a header.
     final let plaintextHeader: Int
 
-    /// The seal that authenticates the headers of journals.
+    /// The seal that authenticates journal headers.
     final let journalSeal: JournalSeal?
 
     /// The largest number of plaintext bytes in a database.
     static let maxClearLength = 32
     /// The offset of the 20 zero bytes in SQLite's header.
     private static let expansion = 72
-    /// Holds page 1 as it is sealed; `nil` if no bytes of it move.
+    /// Holds page 1 while it is sealed; `nil` if none of its bytes move.
     private let moved: Scratch?
 
     init(
@@ -40,7 +40,7 @@ class PageCodec {
         moved = identity.count > Self.plainMagic.count ? Scratch(count: pageSize) : nil
     }
 
-    /// Whether every journal of this database has seals.
+    /// Whether every journal of this database is sealed.
     var sealsEveryJournal: Bool { false }
 
     /// The first bytes of every unencrypted database.
@@ -66,7 +66,8 @@ class PageCodec {
         return true
     }
 
-    /// Encrypts `page` into `output`, which must be another page.
+    /// Encrypts `page` into `output`, which must be another page. Returns `false` if the page cannot be
+    /// sealed.
     final func seal(_ page: SharedMemoryRegion, number: UInt32, into output: SharedMemoryRegion) -> Bool {
         guard number >= 1 else { return false }
         guard number == 1 else { return sealed(page, from: 0, number: number, into: output) }
@@ -83,12 +84,12 @@ class PageCodec {
         return sealed(moved, from: identity.count, number: number, into: output)
     }
 
-    /// Reports whether the bytes of a first page on the disk begin like the pages of this codec.
+    /// Reports whether `first`, the first bytes of page 1 on the disk, are those that this codec expects.
     final func begins(with first: [UInt8]) -> Bool {
         first.starts(with: plaintextHeader > 0 ? Self.plainMagic : identity)
     }
 
-    /// Restores SQLite's header on page 1, which still begins with the plaintext bytes of the file.
+    /// Restores SQLite's header on page 1, which still begins with the file's plaintext bytes.
     private func restoreHeader(_ page: SharedMemoryRegion) {
         let start = Self.plainMagic.count
         let extra = identity.count - start
@@ -100,7 +101,7 @@ class PageCodec {
         page.copy(Self.plainMagic)
     }
 
-    /// Reports whether the bytes of page 1 whose space the plaintext bytes need are zero.
+    /// Reports whether page 1 has zeros where the plaintext bytes need space.
     private func hasRoom(_ page: SharedMemoryRegion) -> Bool {
         page.part(Self.expansion, identity.count - Self.plainMagic.count).isZero
     }
@@ -113,8 +114,8 @@ class PageCodec {
         -> Bool
     { false }
 
-    /// Reports whether this codec can keep a decrypted page 1: whether its page size and its reserve are
-    /// those of the codec. Otherwise either could change unnoticed.
+    /// Reports whether a decrypted page 1 has the codec's page size and reserve, and room for the plaintext
+    /// bytes. Without this check, the page size or the reserve could change unnoticed.
     final func accepts(firstPage page: SharedMemoryRegion) -> Bool {
         page.part(0, Self.plainMagic.count).equals(Self.plainMagic)
             && Int(page[16]) << 8 | Int(page[17]) << 16 == pageSize && Int(page[20]) == reserve

@@ -1,4 +1,4 @@
-/// The nonces under which the bytes of an unnamed file were last encrypted.
+/// The nonces with which the bytes in an unnamed file were last encrypted.
 struct TemporaryNonces {
     /// The random nonce of one write.
     struct Nonce: Equatable {
@@ -28,7 +28,7 @@ struct TemporaryNonces {
         let nonce: Nonce
     }
 
-    /// The state of one block of the file. Most blocks are written as a whole.
+    /// The state of one block in the file. Most blocks are written as a whole.
     private enum Block {
         case unwritten
         case whole(Nonce)
@@ -39,7 +39,7 @@ struct TemporaryNonces {
     private static let blockSize = 4096
     private var blocks: [Block] = []
 
-    /// Records that the bytes of `range` are now encrypted under `nonce`.
+    /// Records that the bytes in `range` are now encrypted with `nonce`.
     mutating func note(_ nonce: Nonce, _ range: Range<Int64>) {
         var place = range.lowerBound
         while place < range.upperBound {
@@ -57,8 +57,8 @@ struct TemporaryNonces {
         }
     }
 
-    /// Returns the nonce at the start of `range`, and the end of the bytes in `range` that were encrypted
-    /// under it without a gap. The nonce is `nil` for bytes that were never written.
+    /// Returns the nonce at the start of `range`, and the end of the contiguous bytes in `range` that were
+    /// encrypted with it. The nonce is `nil` for bytes that were never written.
     func run(of range: Range<Int64>) -> (nonce: Nonce?, end: Int64) {
         var (place, nonce) = (range.lowerBound, Nonce?.none)
         while place < range.upperBound {

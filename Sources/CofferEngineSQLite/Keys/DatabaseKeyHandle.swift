@@ -29,18 +29,20 @@ package final class DatabaseKeyHandle: Sendable {
     ///
     /// - Parameters:
     ///   - format: The format in which the pages are encrypted.
-    ///   - secret: A key of 32 bytes, or a passphrase.
+    ///   - secret: A 32-byte key, or a passphrase.
     ///   - costs: The costs of deriving the key from a passphrase; `nil` for a raw key.
-    ///   - rounds: The rounds of SQLCipher's derivation from a passphrase; `nil` for the format's own.
+    ///   - rounds: The number of rounds in SQLCipher's key derivation; `nil` for the format's default.
     ///   - salt: The known part of the first page's plaintext bytes; `nil` reads it from the file.
-    ///   - reserve: The reserve of a new database; `nil` for the format's own.
-    ///   - pageSize: The page size of the database; `nil` for the format's own.
-    ///   - plaintextHeader: The bytes of the first page that SQLCipher leaves in plaintext; 0 for none.
-    ///   - recovers: Whether a file of a read-only format may still be written to roll back a transaction
+    ///   - reserve: The number of bytes that a new database reserves on each page; `nil` for the format's
+    ///     default.
+    ///   - pageSize: The database's page size in bytes; `nil` for the format's default.
+    ///   - plaintextHeader: The number of bytes in the first page that SQLCipher leaves in plaintext; 0 for
+    ///     none.
+    ///   - recovers: Whether a file in a read-only format may still be written to roll back a transaction
     ///     that a crash interrupted.
-    ///   - trace: Records every access, in tests.
+    ///   - trace: An object that records every access, for tests.
     /// - Returns: The handle.
-    /// - Throws: `invalidInput` for a key, passphrase or salt of a wrong size; `unsupported` if SQLite is
+    /// - Throws: `invalidInput` for a key, passphrase or salt with the wrong size; `unsupported` if SQLite is
     ///   older than 3.39, does not register the VFS, or does not open databases by URI.
     package static func register(
         _ format: CodecFormat, secret: consuming GuardedBytes, costs: DerivationCosts? = nil,
@@ -67,7 +69,7 @@ package final class DatabaseKeyHandle: Sendable {
         return DatabaseKeyHandle(entry: entry, token: token)
     }
 
-    /// Returns the key that was registered under `token`; `nil` if there is none, or no longer.
+    /// Returns the key that is registered under `token`; `nil` if there is none.
     static func entry(_ token: String) -> KeyEntry? { entries.withLock { $0[token] } }
 
     /// Returns the URI that opens the database at the absolute `path` through the encrypting VFS.
@@ -81,7 +83,7 @@ package final class DatabaseKeyHandle: Sendable {
     /// The format in which the pages are encrypted.
     package var format: CodecFormat { entry.format }
 
-    /// The pragmas that only the encrypting VFS answers. The first returns the name of the format, the second
+    /// The pragmas that only the encrypting VFS answers. The first returns the format's name, the second
     /// installs the connection's guard, and the third discards everything that was derived from a revoked
     /// key.
     package static let proofPragma = EncryptedVFS.proofPragma
@@ -104,7 +106,7 @@ package final class DatabaseKeyHandle: Sendable {
     /// Clears the key. Every file that is open under the key fails at its next access.
     package func revoke() { entry.revoke() }
 
-    /// The reason why the first page could not be opened; `nil` if no attempt has failed.
+    /// The reason that the first page could not be opened; `nil` if no attempt has failed.
     package var diagnosis: OpenDiagnosis? { entry.diagnosis }
 }
 

@@ -23,7 +23,7 @@ package struct DerivationCosts: Sendable {
     package let floor: DerivationCost
     /// The highest cost that is accepted from any file, unless ``own`` is higher.
     package let granted: DerivationCost
-    /// The highest cost that is accepted when the caller knows the origin of the file.
+    /// The highest cost that is ever accepted from a file.
     package let ceiling: DerivationCost
 
     package init(
@@ -35,8 +35,8 @@ package struct DerivationCosts: Sendable {
         self.ceiling = ceiling
     }
 
-    /// Returns the reason to refuse a file that demands `cost`, before any key is derived; `nil` to accept
-    /// the file.
+    /// Returns the reason to refuse a file that demands `cost`; `nil` to accept the file. The caller checks
+    /// this before it derives any key.
     func refusal(_ cost: DerivationCost, lanes: Int) -> OpenDiagnosis? {
         guard lanes == 1, floor.isWithin(cost), cost.isWithin(ceiling) else { return .impossibleCost }
         return cost.isWithin(granted) || cost.isWithin(own) ? nil : .expensive(cost)

@@ -6,8 +6,8 @@ final class DerivedKeys: Sendable {
     /// The plaintext bytes of page 1, from which the keys were derived.
     let identity: [UInt8]
     let encryption: GuardedBytes
-    /// The HMAC key of the pages. The pages of `gcm1` have no HMAC; that format uses this key for
-    /// ``journalKey()`` only.
+    /// The HMAC key for the pages. Pages in `gcm1` have no HMAC; that format uses this key only for
+    /// ``journalKey()``.
     let authentication: GuardedBytes
     /// The ID that `gcm1` binds every page to; empty for other formats.
     let databaseID: [UInt8]
@@ -64,7 +64,7 @@ final class DerivedKeys: Sendable {
     private static let noHeader = CofferError(
         .internalFailure, "The first page does not begin with the header of this format.")
 
-    /// Derives the key of ``JournalSeal``.
+    /// Derives the key for ``JournalSeal``.
     func journalKey() throws(CofferError) -> GuardedBytes {
         try GuardedBytes.filled(count: 32) { (span) throws(CofferError) in
             try authentication.withSpan { (key) throws(CofferError) in
@@ -95,8 +95,8 @@ final class DerivedKeys: Sendable {
             identity: identity, encryption: key, authentication: authentication, databaseID: [])
     }
 
-    /// Derives the key of a passphrase by the format's own derivation; `rounds` replaces the number of
-    /// SQLCipher's default.
+    /// Derives a key from a passphrase with the format's own derivation; `rounds` overrides SQLCipher's
+    /// default.
     private static func deriveKey(
         _ format: CodecFormat, passphrase: Span<UInt8>, salt: [UInt8], rounds: Int?
     ) throws(CofferError) -> GuardedBytes {
@@ -121,7 +121,7 @@ final class DerivedKeys: Sendable {
 }
 
 extension GuardedBytes {
-    /// Passes the bytes to `body`. For bytes that an object holds, because code cannot name their span
+    /// Passes the bytes to `body`. Use it for bytes that an object holds, whose span cannot be accessed
     /// directly.
     fileprivate borrowing func withSpan<Result, Failure>(
         _ body: (Span<UInt8>) throws(Failure) -> Result

@@ -2,19 +2,19 @@ import CofferBase
 import CofferEngine
 import Synchronization
 
-/// A key under which files can be opened, registered under a token that reveals nothing about the key.
+/// A key for opening files, registered under a token that reveals nothing about the key.
 final class KeyEntry: Sendable {
     let format: CodecFormat
     let pageSize: Int
     let trace: AccessTrace?
-    /// Whether the VFS refuses to write files that are opened under this key.
+    /// Whether the VFS refuses to write to files that are opened under this key.
     let isReadOnly: Bool
     /// The costs of deriving the key from a passphrase; `nil` for a raw key.
     private let costs: DerivationCosts?
-    /// The rounds of SQLCipher's derivation; `nil` for the default of the format.
+    /// The number of rounds in SQLCipher's key derivation; `nil` for the format's default.
     private let rounds: Int?
     private let fixedSalt: [UInt8]?
-    /// The size of SQLCipher's plaintext header; 0 for none.
+    /// The size in bytes of SQLCipher's plaintext header; 0 for none.
     let plaintextHeader: Int
     private let revoked = Atomic(false)
     /// The pages that SQLite keeps in memory for connections under this key.
@@ -33,7 +33,7 @@ final class KeyEntry: Sendable {
         /// Whether the last key derivation failed for lack of memory.
         var lacksMemory = false
 
-        /// Returns the keys; `nil` when the secret was revoked.
+        /// Derives the keys. Returns `nil` when the secret was revoked.
         func derive(
             _ format: CodecFormat, isPassphrase: Bool, rounds: Int?, identity: [UInt8]
         ) throws(CofferError) -> DerivedKeys? {
@@ -79,8 +79,8 @@ final class KeyEntry: Sendable {
     /// Whether a queue, or the writer of a pool, has a database open under the key.
     var isInUse: Bool { isFirstOpen.load(ordering: .acquiring) }
 
-    /// Records that a database file was opened. Returns whether it is the first open file under the key: that
-    /// of a queue, or of a pool's writer, which opens before the pool's readers.
+    /// Records that a database file was opened. Returns whether it is the first open file under the key: the
+    /// file of a queue or of a pool's writer, which opens before the pool's readers.
     func noteOpened() -> Bool {
         isFirstOpen.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)
             .exchanged
@@ -94,8 +94,8 @@ final class KeyEntry: Sendable {
         set { state.withLock { $0.diagnosis = newValue } }
     }
 
-    /// The plaintext bytes of the database that was last opened or created under this key. Those of a copy
-    /// are never recorded.
+    /// The plaintext bytes of the database that was last opened or created under this key. A copy's plaintext
+    /// bytes are never recorded.
     var provenIdentity: [UInt8]? {
         get { state.withLock { $0.provenIdentity } }
         set { state.withLock { $0.provenIdentity = newValue } }
@@ -168,14 +168,14 @@ final class KeyEntry: Sendable {
         return header.bytes
     }
 
-    /// Returns the reason to derive no key for a database with this header; `nil` if the key may be derived.
+    /// Returns the reason not to derive a key for a database with this header; `nil` if the key may be
+    /// derived.
     private func refusal(_ header: GCMHeader) -> OpenDiagnosis? {
         guard let cost = header.cost, let costs else { return nil }
         return costs.refusal(cost, lanes: header.lanes)
     }
 
-    /// Returns the reason why the first page of a file cannot be opened, judging by the first bytes of the
-    /// file.
+    /// Returns the reason that a file's first page cannot be opened, judging by the file's first bytes.
     func diagnose(first: [UInt8], opensAnother: Bool) -> OpenDiagnosis {
         if first.allSatisfy({ $0 == 0 }) { return .unwritten }
         let isGCM = GCMHeader.isGCM(first)
@@ -187,7 +187,7 @@ final class KeyEntry: Sendable {
     }
 }
 
-/// The reason why a database's first page could not be opened.
+/// The reason that a database's first page could not be opened.
 package enum OpenDiagnosis: Sendable, Equatable {
     /// The database is not encrypted at all.
     case plain
@@ -195,9 +195,9 @@ package enum OpenDiagnosis: Sendable, Equatable {
     case plaintextHeader
     /// The database is in another format.
     case otherFormat
-    /// A later release wrote the database, in a version of the format that this release does not know.
+    /// The database uses a version of its format that this release does not know.
     case otherVersion
-    /// Deriving the key from the passphrase costs more than is accepted from any file.
+    /// Deriving the key from the passphrase costs more than the caller has permitted.
     case expensive(DerivationCost)
     /// The derivation cost in the header is out of bounds.
     case impossibleCost
@@ -209,6 +209,6 @@ package enum OpenDiagnosis: Sendable, Equatable {
     case unwritten
     /// The database file is empty, but the journal beside it records pages.
     case emptied
-    /// The key is wrong, or no other page opens that could prove the key right.
+    /// The key is wrong, or the first page is damaged and no other page opens that could prove the key right.
     case wrongKey
 }

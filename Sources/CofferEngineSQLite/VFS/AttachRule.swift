@@ -13,12 +13,12 @@ package enum AttachRule {
     ///
     /// SQLite opens a path that is not a URI through the connection's own VFS, which refuses files without a
     /// token. A database without a name is temporary, and the encrypting VFS encrypts it. A URI must name the
-    /// encrypting VFS in exactly one `vfs` parameter, without encoding. The rule refuses names that it cannot
-    /// parse.
+    /// encrypting VFS in exactly one `vfs` parameter, without percent-encoding. The rule refuses names that
+    /// it cannot parse.
     ///
     /// - Parameters:
-    ///   - name: The bytes of the name.
-    ///   - vfs: The name of the encrypting VFS.
+    ///   - name: The database's name, which may be a URI.
+    ///   - vfs: The encrypting VFS's name.
     /// - Returns: Whether the database may be attached.
     package static func allows(_ name: [UInt8], vfs: String = EncryptedVFS.name) -> Bool {
         switch DatabaseURI.read(name) {

@@ -2,7 +2,7 @@ import CofferBase
 
 /// Parses an `ATTACH` statement.
 package enum AttachStatement {
-    /// Reports whether a statement begins like an `ATTACH`.
+    /// Reports whether a statement begins with the keyword `ATTACH`.
     package static func isOne(_ sql: [UInt8]) -> Bool { start(of: sql) != nil }
 
     /// Returns the name of the database that a statement attaches.
@@ -20,7 +20,7 @@ package enum AttachStatement {
         return takeWord("as", from: &rest) ? name : nil
     }
 
-    /// Returns the rest of the statement after the keyword `ATTACH`; `nil` if the statement begins otherwise.
+    /// Returns the rest of the statement after the keyword `ATTACH`; `nil` for any other statement.
     private static func start(of sql: [UInt8]) -> ArraySlice<UInt8>? {
         var rest = sql[...]
         skipSpace(&rest)
@@ -31,8 +31,8 @@ package enum AttachStatement {
         rest = rest.drop { $0 == UInt8(ascii: " ") || (9...13).contains($0) && $0 != 11 }
     }
 
-    /// Consumes a keyword. Returns `false` if the text does not begin with it, or if another character of a
-    /// name follows.
+    /// Consumes a keyword. Returns `false` if the text does not begin with it, or if another identifier
+    /// character follows.
     private static func takeWord(_ word: String, from rest: inout ArraySlice<UInt8>) -> Bool {
         let found = rest.prefix(word.utf8.count)
         guard found.map({ $0 | 0x20 }).elementsEqual(word.utf8) else { return false }

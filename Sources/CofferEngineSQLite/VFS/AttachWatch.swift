@@ -37,8 +37,8 @@ import CofferBase
         limit = unsafe sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0)
     }
 
-    /// Installs the tracer in front of the tracer that the connection has, unless it is already installed.
-    /// Returns whether it is installed.
+    /// Installs this class's tracer in front of the one that the connection has, unless it is already
+    /// installed. Returns whether it is installed.
     func install() -> Bool {
         close()
         guard let offset = ConnectionMemory.tracer, let eventsOffset = ConnectionMemory.traceEvents else {

@@ -2,7 +2,7 @@ import CofferBase
 import CSQLite
 
 /// Denies a connection everything that would bypass the encryption: attaching a database through another VFS,
-/// and loading extensions. After its key is revoked, also denies the data that the connection has in memory.
+/// and loading extensions. After its key is revoked, also denies it its in-memory data.
 ///
 /// SQLite keeps only one authorizer for a connection and does not report it, and GRDB installs its own.
 /// Therefore ``ConnectionMemory`` finds the offset at which a connection stores its authorizer, and the
@@ -23,7 +23,7 @@ import CSQLite
             UnsafePointer<CChar>?, UnsafePointer<CChar>?
         ) -> Int32
 
-    /// The number of operations of SQLite's virtual machine between two checks of the key. A row with a value
+    /// The number of SQLite virtual-machine operations between two checks of the key. A row with a value
     /// takes at least three operations, so SQLite returns no row without a check.
     private static let operationsPerCheck: Int32 = 3
 
@@ -33,7 +33,7 @@ import CSQLite
         let argument: UnsafeMutableRawPointer?
     }
 
-    /// Records where SQLite keeps the address of the connection.
+    /// Records where SQLite stores the connection's address.
     func remember(_ argument: UnsafeMutableRawPointer?) {
         unsafe handle = unsafe argument?.assumingMemoryBound(to: OpaquePointer?.self)
     }
@@ -45,7 +45,7 @@ import CSQLite
     }
 
     /// Installs the authorizer in front of the one that the connection has, unless a guard is already
-    /// installed. If the file of an attached database calls this function, the guard of the connection's own
+    /// installed. If an attached database's file calls this function, the guard of the connection's own
     /// file stays in place, because it remains when the attached file is closed. Returns whether a guard is
     /// installed.
     func install() -> Bool {
@@ -70,9 +70,9 @@ import CSQLite
         }
     }
 
-    /// Reports whether a statement is reading or writing, to interrupt it after the key was revoked. A
-    /// statement that ends a transaction no longer reads or writes by then. SQLite 3.41 and later also call
-    /// the progress handler while they compile a statement; then the authorizer decides instead.
+    /// Reports whether a statement is reading or writing and must be interrupted because the key was revoked.
+    /// A statement that ends a transaction is neither reading nor writing by then. SQLite 3.41 and later also
+    /// call the progress handler while they compile a statement; then the authorizer decides instead.
     private var interrupts: Bool {
         guard let connection = unsafe handle?.pointee,
             unsafe sqlite3_txn_state(connection, nil) != SQLITE_TXN_NONE
@@ -103,8 +103,8 @@ import CSQLite
         return unsafe function(previous.argument, action, first, second, third, fourth)
     }
 
-    /// Reports whether a database of this name may be attached. If the name is that of the copy that a
-    /// `VACUUM INTO` creates, registers the copy as a ``VacuumTarget``.
+    /// Reports whether a database with this name may be attached. If a `VACUUM INTO` is about to create a
+    /// copy with this name, registers the copy as a ``VacuumTarget``.
     private func allows(_ name: [UInt8]) -> Bool {
         guard AttachRule.allows(name) else { return false }
         var (path, token) = (name, [UInt8]?.none)

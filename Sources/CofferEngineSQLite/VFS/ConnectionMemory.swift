@@ -1,7 +1,7 @@
 import CSQLite
 
-/// Finds where SQLite stores the callbacks of a connection, which no function of SQLite reports. Each offset
-/// is searched for in a connection opened for this purpose, and is `nil` unless it is found exactly once.
+/// Finds where SQLite stores a connection's callbacks, which no SQLite function reports. Each offset is
+/// determined with a connection opened for this purpose, and is `nil` unless exactly one place matches.
 @safe enum ConnectionMemory {
     /// A callback function and its argument.
     @safe struct Callback {
@@ -10,7 +10,7 @@ import CSQLite
         let argument: UnsafeMutableRawPointer?
     }
 
-    /// The offset of the authorizer, which its argument follows.
+    /// The offset of the authorizer; the authorizer's argument follows it.
     static let authorizer: Int? = unsafe callbackOffset(
         unsafeBitCast(anyAuthorizer, to: UInt.self),
         setting: { connection, mark in
@@ -18,7 +18,7 @@ import CSQLite
                 connection, anyAuthorizer, UnsafeMutableRawPointer(bitPattern: mark))
         })
 
-    /// The offset of the tracer, which its argument follows.
+    /// The offset of the tracer; the tracer's argument follows it.
     static let tracer: Int? = unsafe callbackOffset(
         unsafeBitCast(anyTracer, to: UInt.self),
         setting: { connection, mark in

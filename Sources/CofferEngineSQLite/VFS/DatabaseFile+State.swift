@@ -1,6 +1,6 @@
 import CSQLite
 
-/// The state of a database's file, apart from the content of its pages.
+/// The state of a database file, apart from the content of its pages.
 extension DatabaseFile {
     /// Whether the file contains nothing but zeros; `nil` if the file cannot be read.
     var isBlank: Bool? {
@@ -18,7 +18,7 @@ extension DatabaseFile {
     /// The number of whole pages in the file; `nil` if it cannot be determined.
     var pageCount: Int64? { lower.size.map { $0 / Int64(codec.pageSize) } }
 
-    /// Whether the name of the file no longer refers to the file that this connection has open.
+    /// Whether the file's name no longer refers to the file that this connection has open.
     var hasMoved: Bool {
         var moved: Int32 = 0
         let result = unsafe withUnsafeMutablePointer(to: &moved) {

@@ -4,7 +4,7 @@ import CSQLite
 final class DatabaseFile: EncryptedFile {
     let entry: KeyEntry
     let opening: FileOpening
-    /// The codec of the pages, also in the journal and the WAL.
+    /// The codec for the pages, including those in the journal and the WAL.
     private(set) var codec: PageCodec
     /// Whether a checkpoint is copying encrypted pages from the WAL to this file.
     private(set) var isCheckpointing = false
@@ -20,15 +20,15 @@ final class DatabaseFile: EncryptedFile {
         let lockPeriod: Int
     }
     private(set) var validWAL: ValidWAL?
-    /// Whether this connection has opened or written some part of the database, its journal or its WAL.
+    /// Whether this connection has decrypted, verified or written part of the database, journal or WAL.
     var isProven: Bool { proven != nil }
-    /// The plaintext bytes under which such a part was last opened or written.
+    /// The plaintext bytes with which this connection last opened or wrote such a part.
     private var proven: [UInt8]?
-    /// The end of the file. The journal sets it as well: pages played back after a crash fill no holes.
+    /// The end of the file. The journal also sets it: pages played back after a crash fill no holes.
     var end = FileEnd()
     /// Whether this connection has the WAL open.
     var hasWAL = false
-    /// The header of the WAL index, in memory that connections share.
+    /// The WAL index's header, in memory that connections share.
     private var indexHeader: SharedMemoryRegion?
 
     private let scratch: Scratch
@@ -172,14 +172,14 @@ final class DatabaseFile: EncryptedFile {
         }
     }
 
-    /// Reports whether the page `number` of the database equals `page`.
+    /// Reports whether the database's page `number` equals `page`.
     func has(_ page: SharedMemoryRegion, as number: UInt32) -> Bool {
         let result = lower.read(scratch.region, at: Int64(number - 1) * Int64(codec.pageSize))
         return result == SQLITE_OK && codec.open(scratch.region, number: number)
             && scratch.region.equals(page)
     }
 
-    /// Serves SQLite's first read, which holds no lock. The read must not fail just because the first page is
+    /// Serves SQLite's first read, made without a lock. The read must not fail just because the first page is
     /// torn: otherwise SQLite could not open the database to recover it.
     private func probe(_ region: SharedMemoryRegion) -> Int32 {
         entry.trace?.note(.main, "read 100 @0")
@@ -198,7 +198,7 @@ final class DatabaseFile: EncryptedFile {
         return result
     }
 
-    /// Returns the 16 bytes from the change counter on, which change only if the end of page 1 changes.
+    /// Reads the 16 bytes from the change counter on, which change only if the end of page 1 changes.
     private func readCounter(_ region: SharedMemoryRegion) -> Int32 {
         let page = scratch.region
         let result = lower.read(page, at: 0)
@@ -315,9 +315,9 @@ final class DatabaseFile: EncryptedFile {
         for kept in [scratch, header, headerTail] { kept.region.zero() }
     }
 
-    /// The kind of a file that begins like an unencrypted database; `nil` for any other file.
+    /// The diagnosis for a file that begins like an unencrypted database; `nil` for any other file.
     ///
-    /// SQLite keeps 20 bytes of the header zero, and the byte after the header is the kind of the first page.
+    /// SQLite keeps 20 header bytes zero, and the byte after the header is the kind of the first page.
     /// With SQLCipher's plaintext header, 32 bytes by default, all these bytes are encrypted.
     private var clearBeginning: OpenDiagnosis? {
         let start = Scratch(count: 101)
@@ -331,7 +331,7 @@ final class DatabaseFile: EncryptedFile {
         return entry.plaintextHeader > 0 ? nil : .plaintextHeader
     }
 
-    /// Answers the pragma that proves the encryption with the name of the format, or with "plain" for an
+    /// Answers the pragma that proves the encryption with the format's name, or with "plain" for an
     /// unencrypted or unreadable file. A file without pages does not count as unencrypted.
     private func proof(_ words: PragmaNames) -> Int32 {
         let isShort = lower.size.map { $0 < PageCodec.plainMagic.count } ?? false
@@ -343,7 +343,7 @@ final class DatabaseFile: EncryptedFile {
         return words.answer(entry.format.rawValue)
     }
 
-    /// Locks the file. A connection whose key was revoked begins nothing new, not even on pages in memory.
+    /// Locks the file. A connection whose key was revoked begins nothing new, not even on cached pages.
     override func lock(_ level: Int32) -> Int32 {
         guard !entry.isRevoked else { return SQLITE_AUTH_USER_CODE }
         // The last connection to close copies the WAL into the database and deletes the WAL. A connection
@@ -377,7 +377,7 @@ final class DatabaseFile: EncryptedFile {
         return lower.shmUnmap(delete)
     }
 
-    /// Locks or unlocks the WAL. After it releases the write lock, this connection may rewrite no frames.
+    /// Locks or unlocks the WAL. After releasing the write lock, this connection may not rewrite any frames.
     override func shmLock(_ offset: Int32, _ count: Int32, _ flags: Int32) -> Int32 {
         if flags & SQLITE_SHM_LOCK != 0, entry.isRevoked { return SQLITE_AUTH_USER_CODE }
         if offset == 0, flags & SQLITE_SHM_EXCLUSIVE != 0 {

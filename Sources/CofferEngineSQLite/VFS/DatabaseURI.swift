@@ -14,9 +14,9 @@ package struct DatabaseURI: Sendable, Equatable {
         }
     }
 
-    /// The way in which SQLite interprets a name.
+    /// An interpretation of a name by SQLite.
     package enum Reading: Sendable, Equatable {
-        /// The name is not a URI, but the path of the file, verbatim.
+        /// The name is not a URI but the file's path, verbatim.
         case path
         /// The URI names another machine, so SQLite opens nothing.
         case refused

@@ -1,7 +1,7 @@
 import CSQLite
 
-/// An open file of the encrypting VFS. Each subclass implements one kind of file; this class passes every
-/// call to the file of the VFS below.
+/// An open file in the encrypting VFS. Each subclass implements one kind of file; this class passes every
+/// call to the underlying VFS's file.
 ///
 /// A file belongs to one connection, which uses it from one thread at a time.
 class EncryptedFile {

@@ -2,8 +2,8 @@ import CSQLite
 
 /// Forwards SQLite's calls on a `sqlite3_file` to the ``EncryptedFile`` behind it.
 ///
-/// SQLite allocates the memory of the file. It holds, in this order, the methods, the object, and the memory
-/// of the file of the VFS below.
+/// SQLite allocates the file's memory, which holds, in this order, the methods, the object, and the
+/// underlying VFS's file.
 @safe enum EncryptedMethods {
     @safe private struct Header {
         var methods: UnsafePointer<sqlite3_io_methods>?
@@ -12,7 +12,7 @@ import CSQLite
 
     static let headerSize = MemoryLayout<Header>.size
 
-    /// Returns the file of the VFS below, in the memory of `file`.
+    /// Returns the underlying VFS's file, which is part of the memory of `file`.
     static func lower(_ file: UnsafeMutablePointer<sqlite3_file>) -> UnsafeMutablePointer<sqlite3_file> {
         unsafe (UnsafeMutableRawPointer(file) + headerSize).assumingMemoryBound(to: sqlite3_file.self)
     }
@@ -36,7 +36,7 @@ import CSQLite
             methods: UnsafePointer(methods), object: Unmanaged.passRetained(object).toOpaque())
     }
 
-    /// Returns the object of an open file of this VFS; `nil` for a file of another VFS.
+    /// Returns the object that implements an open file of this VFS; `nil` for another VFS's file.
     static func object(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ methods: UnsafeMutablePointer<sqlite3_io_methods>
     ) -> EncryptedFile? {
@@ -46,8 +46,8 @@ import CSQLite
         return unsafe with(file) { $0 }
     }
 
-    /// Passes the object of an open file to `body`. The file keeps its object alive, so no further retain is
-    /// needed.
+    /// Passes the object that implements an open file to `body`. The file keeps its object alive, so no
+    /// further retain is needed.
     @inline(__always)
     private static func with<Result>(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ body: (EncryptedFile) -> Result
@@ -58,8 +58,8 @@ import CSQLite
         )._withUnsafeGuaranteedRef { body($0) }
     }
 
-    /// Returns the methods, in version 2: with the shared memory of the WAL, but without memory mapping,
-    /// which would show SQLite the ciphertext.
+    /// Returns version-2 methods: with shared memory for the WAL, but without memory mapping, which would
+    /// show SQLite the ciphertext.
     static func make() -> sqlite3_io_methods {
         var methods = sqlite3_io_methods()
         methods.iVersion = 2

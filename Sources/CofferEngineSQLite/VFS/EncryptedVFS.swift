@@ -5,15 +5,14 @@ import Glibc
 /// The VFS `coffer`, which encrypts the data that SQLite writes and passes it to the VFS `unix`.
 @safe enum EncryptedVFS {
     static let name = "coffer"
-    /// The pragma that returns the format if the database of the connection is encrypted. No other VFS
-    /// answers it.
+    /// The pragma that returns the format if the connection's database is encrypted. No other VFS answers it.
     static let proofPragma = "coffer_codec"
-    /// The pragma that puts the connection under the rules of ``ConnectionGuard``.
+    /// The pragma that makes the connection follow the rules of ``ConnectionGuard``.
     static let guardPragma = "coffer_guard"
     /// The pragma that makes a connection whose key was revoked discard everything derived from the key.
     static let forgetPragma = "coffer_forget"
 
-    /// The memory of the registered VFS, which is never freed.
+    /// The registered VFS's memory, which is never freed.
     ///
     /// `@unchecked Sendable` is safe because only SQLite changes this memory after registration, under its
     /// own mutex.
@@ -36,7 +35,9 @@ import Glibc
         guard
             unsafe sqlite3_compileoption_used("USE_URI=1") == 1 || sqlite3_compileoption_used("USE_URI") == 1
         else {
-            throw CofferError(.unsupported, "This build of SQLite does not open databases by URI.")
+            throw CofferError(
+                .unsupported,
+                "This build of SQLite does not open databases by URI: use a build with SQLITE_USE_URI=1.")
         }
     }
 
@@ -110,7 +111,8 @@ import Glibc
     /// The longest path that SQLite accepts, in bytes.
     static var maxPathLength: Int64 { registered.map { Int64(unsafe $0.base.pointee.mxPathname) } ?? 0 }
 
-    /// Returns the full path that SQLite uses for a database of this name; `nil` if it opens none.
+    /// Returns the full path that SQLite uses for a database with this name; `nil` if SQLite rejects the
+    /// name.
     static func fullPath(_ path: [UInt8]) -> [UInt8]? {
         guard let base = unsafe registered?.base else { return nil }
         let output = Scratch(count: Int(unsafe base.pointee.mxPathname) + 1)

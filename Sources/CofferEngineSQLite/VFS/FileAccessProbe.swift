@@ -1,6 +1,7 @@
 import CSQLite
 
-/// An open file of a database, for tests that read and write it in ways that no release of SQLite does.
+/// An open database file, journal or temporary file, for tests that read and write it in ways that no SQLite
+/// release does.
 @safe package final class FileAccessProbe {
     /// The kind of file to access.
     package enum File: Sendable { case main, journal, temporary }
@@ -62,7 +63,7 @@ import CSQLite
     /// The sector size that the file reports.
     package var sectorSize: Int32 { unsafe methods.xSectorSize(file) }
 
-    /// The version of the file's methods. Versions from 3 on include memory mapping.
+    /// The version of the file's methods. Version 3 and later include memory mapping.
     package var version: Int32 { methods.iVersion }
 
     /// Makes the VFS delete a file. Returns SQLite's result code.

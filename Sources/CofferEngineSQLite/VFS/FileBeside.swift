@@ -14,13 +14,13 @@ enum FileBeside {
         let bytes = FileNameBytes.of(path)
         if isName(bytes) {
             return CofferError(
-                .invalidInput, "\(path) is the name of a file beside another database: choose another name.")
+                .invalidInput, "\(path) is reserved for a file beside another database: choose another name.")
         }
         guard let suffix = [journal, log].first(where: { isStranger(bytes + $0, $0) }) else { return nil }
         return CofferError(
             .alreadyExists,
-            "\(path)\(String(decoding: suffix, as: UTF8.self)) would be removed as part of the new "
-                + "database, but is not: move it, or choose another name.")
+            "SQLite would remove \(path)\(String(decoding: suffix, as: UTF8.self)), which is not part of the "
+                + "new database: move it, or choose another name for the database.")
     }
 
     /// Reports whether a new database may be created at a path.
@@ -28,8 +28,8 @@ enum FileBeside {
         !isName(path) && ![journal, log].contains { isStranger(path + $0, $0) }
     }
 
-    /// Reports whether a path is that of a file beside an existing database. SQLite would take a new file
-    /// with this path for part of that database, and could play it back.
+    /// Reports whether SQLite uses a path for a file beside an existing database. SQLite would take a new
+    /// file with this path for part of that database, and could play it back.
     private static func isName(_ path: [UInt8]) -> Bool {
         suffixes.contains { suffix in
             guard path.count > suffix.count, path.suffix(suffix.count).elementsEqual(suffix) else {

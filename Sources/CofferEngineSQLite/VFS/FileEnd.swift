@@ -13,10 +13,11 @@ struct FileEnd {
     private var end: Int64?
     /// Whether the file ends within a page, which ``end`` excludes.
     private var isTorn = false
-    /// The number of pages that existed before. A missing page among them is damage, and stays unreadable.
+    /// The number of pages that must already exist. A missing page among them is damage and stays unreadable.
     private var former: Int64 = 0
 
-    /// Forgets the end, so that the next write queries it: a lock was acquired, or the file was truncated.
+    /// Forgets the end, so that the next write queries it. Call it after acquiring a lock or truncating the
+    /// file.
     mutating func forget() { end = nil }
 
     /// Fills holes from now on, except among the first `former` pages.
@@ -25,8 +26,8 @@ struct FileEnd {
     /// Fills no holes from now on: the pages that SQLite writes next existed before.
     mutating func leave() { former = Int64.max }
 
-    /// Writes the page at `offset`. First writes the missing pages between the end of the file and `offset`,
-    /// which `zeros` seals.
+    /// Writes the page at `offset`. First fills the gap between the end of the file and `offset` with pages
+    /// that `zeros` seals.
     mutating func write(
         _ page: SharedMemoryRegion, at offset: Int64, to file: UnderlyingFile,
         zeros: (_ number: UInt32, _ page: SharedMemoryRegion) -> Bool

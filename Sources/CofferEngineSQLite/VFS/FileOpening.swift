@@ -1,16 +1,16 @@
 import CSQLite
 
-/// The way in which SQLite opened a database file.
+/// A description of how SQLite opened a database file.
 struct FileOpening {
-    /// The full path of the file.
+    /// The file's full path.
     let path: [UInt8]
     /// The token that names the key in the file's name; `nil` for a copy that `VACUUM INTO` creates under the
     /// key of its source.
     let token: String?
     let isWritable: Bool
-    /// Whether a new database gets the pages for `auto_vacuum` from its first page on.
+    /// Whether a new database is created with the pages for `auto_vacuum`.
     let hasPointerMap: Bool
-    /// The description of the copy, if the file is one that `VACUUM INTO` creates, with or without a token;
+    /// A description of the copy, if the file is one that `VACUUM INTO` creates, with or without a token;
     /// otherwise `nil`.
     let vacuumTarget: VacuumTarget?
 

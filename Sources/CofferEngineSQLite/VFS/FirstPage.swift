@@ -22,7 +22,7 @@ enum FirstPage {
         }
     }
 
-    /// Creates the page if the value of the pragma turns `auto_vacuum` on. Returns SQLite's result code.
+    /// Creates the page if the pragma's value turns `auto_vacuum` on. Returns SQLite's result code.
     static func make(_ value: String, at path: [UInt8], token: String) -> Int32 {
         guard let mode = mode(value) else { return SQLITE_OK }
         let query = "vfs=\(EncryptedVFS.name)&\(DatabaseKeyHandle.tokenParameter)=\(token)&\(parameter)=1"

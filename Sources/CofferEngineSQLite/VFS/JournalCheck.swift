@@ -4,12 +4,12 @@ import CSQLite
 ///
 /// SQLite ends a rollback at the first record whose checksum does not match, and then deletes the journal.
 /// That is right for records that were never flushed, but destroys the database if the key is wrong or a bit
-/// was flipped. If the check cannot tell these cases apart, the journal stays.
+/// was flipped. If the check cannot distinguish these cases, the journal is kept.
 struct JournalCheck {
     enum Verdict {
         /// SQLite may play the journal back; the part from `end` on is torn.
         case plays(end: Int64)
-        /// A part of the journal was changed or cut off after it was written.
+        /// Part of the journal was changed or cut off after it was written.
         case damaged
         /// Nothing proves that the journal was written under this key.
         case unknown
@@ -25,8 +25,8 @@ struct JournalCheck {
         let databaseSize: UInt32
         let sectorSize: Int64
 
-        /// Whether all that follows the header is records: with `synchronous = OFF`, SQLite does not maintain
-        /// the count.
+        /// Whether records fill the journal from the header to the end: with `synchronous = OFF`, SQLite does
+        /// not maintain the count.
         var isOpen: Bool { count == UInt32.max }
     }
 
@@ -98,7 +98,7 @@ struct JournalCheck {
     }
 
     /// Returns the verdict on a journal whose end names something other than a valid super-journal; `nil` if
-    /// its end is in order.
+    /// its end is valid.
     private func refusedEnding() -> Verdict? {
         switch SuperJournal.ending(size, lower.read) {
         case .none: return nil
@@ -120,7 +120,7 @@ struct JournalCheck {
     }
 
     /// Returns the verdict on a journal without a valid first header. A power failure while SQLite flushes
-    /// the journal can garble the sector of the header, and the database is then unchanged. The database
+    /// the journal can garble the header's sector; the database is then unchanged. The database
     /// counts as unchanged if every record that opens equals the page in the database, and if no later header
     /// proves that the first header was once whole.
     private mutating func withoutHeader() -> Verdict {
@@ -147,7 +147,7 @@ struct JournalCheck {
     }
 
     /// The number of the magic's 64 bits that must differ for a sector to count as garbled. Random bytes
-    /// differ in fewer bits only in about one of 80,000 cases.
+    /// differ in fewer bits in only about one in 80,000 cases.
     private static let garbledBits = 16
 
     /// Reports whether a header follows the records that end at `offset`.
@@ -165,7 +165,7 @@ struct JournalCheck {
         main.codec.journalSeal?.isAuthentic(sector.region, at: offset, number: number.region) == true
     }
 
-    /// Returns the first header of the journal; `nil` if there is none.
+    /// Returns the journal's first header; `nil` if there is none.
     private mutating func firstSegment() -> Segment? {
         let sectorSize = Int64(sector.region.bigEndian32(20))
         guard sector.region.part(0, 8).equals(JournalRecord.magic), (32...65536).contains(sectorSize),

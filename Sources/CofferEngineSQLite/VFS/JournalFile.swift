@@ -19,7 +19,7 @@ final class JournalFile: EncryptedFile {
     private var number: Record?
     private struct Sum {
         var offset: Int64
-        /// The difference between the checksum on the disk and that of SQLite.
+        /// The difference between the checksum on the disk and SQLite's.
         var shift: UInt32
         /// The value to return instead of the checksum on the disk; `nil` to return the shifted checksum.
         var answer: UInt32?
@@ -32,12 +32,12 @@ final class JournalFile: EncryptedFile {
     /// The verdict on a journal that a crash left, reached before SQLite reads its first byte.
     private var verdict: JournalCheck.Verdict?
 
-    /// The sector of the header that was last written.
+    /// The sector with the header that was last written.
     private let sector = Scratch(count: JournalSeal.sectorSize)
     private var sectorOffset: Int64?
     /// The random number that all headers of one transaction share.
     private let ownNumber = Scratch(count: JournalSeal.numberSize)
-    /// Whether everything that was written here has been flushed.
+    /// Whether everything that this connection wrote to the journal has been flushed.
     private var isFlushed = true
 
     init(lower: UnderlyingFile, main: DatabaseFile) {
@@ -188,7 +188,7 @@ final class JournalFile: EncryptedFile {
         return writeSector(at: offset)
     }
 
-    /// Writes the first 12 bytes of the header, the magic and the count, again after its records are written.
+    /// Rewrites the first 12 bytes of the header (the magic and the count) after its records are written.
     /// With `synchronous = NORMAL`, SQLite leaves open whether the count or the records reach the disk first.
     /// This function flushes the records first, so that a counted record that does not match is damage and
     /// not a torn end.

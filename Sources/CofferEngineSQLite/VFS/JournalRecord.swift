@@ -1,14 +1,14 @@
 import CSQLite
 
-/// A record of a rollback journal as it is on the disk: the page number, the page and the checksum.
+/// A record in a rollback journal as stored on the disk: the page number, the page and the checksum.
 struct JournalRecord {
     enum State {
         /// The checksum matches, and the page is authentic.
         case whole
         /// The checksum matches, but the page is not authentic, which a crash does not cause.
         case altered
-        /// The checksum differs by an amount that one flipped bit in the page, the checksum or the header
-        /// causes.
+        /// The checksum differs by an amount that one flipped bit in the page, the checksum or the header can
+        /// cause.
         case flipped
         /// The checksum does not match, or the record is incomplete.
         case torn

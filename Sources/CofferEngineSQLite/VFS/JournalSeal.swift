@@ -3,8 +3,8 @@ import CofferEngine
 /// Authenticates the headers of a rollback journal with a tag in the part of their sector that SQLite does
 /// not use.
 ///
-/// SQLite trusts the number of records, the former size of the database and the rest of a header. The random
-/// number of the journal (16) and the tag (32) follow the 28 bytes of the header. In a journal that SQLCipher
+/// SQLite trusts the number of records, the database's former size and the rest of a header. The journal's
+/// random number (16) and the tag (32) follow the 28 bytes of the header. In a journal that SQLCipher
 /// or an early version of Coffer wrote, these bytes are zero.
 struct JournalSeal {
     static let headerSize = 28
@@ -15,7 +15,7 @@ struct JournalSeal {
     private static let tagSize = 32
 
     private let mac: PageMAC
-    /// The authenticated data: the offset (8), the header (28) and the number of the journal (16).
+    /// The authenticated data: the offset (8), the header (28) and the journal's number (16).
     private let work = Scratch(count: 8 + headerSize + numberSize)
     private let tag = Scratch(count: tagSize)
 
@@ -34,7 +34,7 @@ struct JournalSeal {
             sector, at: offset, number: number, tag: sector.part(Self.tagOffset, Self.tagSize))
     }
 
-    /// Reports whether the header in the sector is authentic at this offset of the journal with this number.
+    /// Reports whether the header in the sector is authentic at this offset in the journal with this number.
     func isAuthentic(_ sector: SharedMemoryRegion, at offset: Int64, number: SharedMemoryRegion) -> Bool {
         authenticate(sector, at: offset, number: number, tag: tag.region)
             && PageMAC.equal(tag.region, sector.part(Self.tagOffset, Self.tagSize))
@@ -56,7 +56,7 @@ struct JournalSeal {
         !sector.part(numberOffset, numberSize + tagSize).isZero
     }
 
-    /// Returns the number of the journal that the sector contains.
+    /// Returns the journal's number, which the sector contains.
     static func number(in sector: SharedMemoryRegion) -> SharedMemoryRegion {
         sector.part(numberOffset, numberSize)
     }

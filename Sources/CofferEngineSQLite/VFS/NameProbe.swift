@@ -2,14 +2,15 @@ import CSQLite
 import Glibc
 import Synchronization
 
-/// Shows how SQLite itself parses the name of a database, for the tests that compare ``DatabaseURI`` with it.
+/// Shows how SQLite itself parses a database's name, for the tests that compare ``DatabaseURI`` with SQLite.
 /// Registers two VFSs that record the names of the files that SQLite asks them to open, and open none.
 @safe package enum NameProbe {
-    /// The way in which SQLite interpreted a name.
+    /// An interpretation of a name by SQLite.
     package enum Answer: Sendable, Equatable {
         /// SQLite asked one of the two VFSs to open a file.
         case file(vfs: String, DatabaseURI)
-        /// SQLite asked neither VFS to open a file, but succeeded: the database is in memory or temporary.
+        /// SQLite asked neither VFS to open a file, but succeeded: it opened an in-memory or a temporary
+        /// database.
         case nothing
         case refused
     }
@@ -21,7 +22,7 @@ import Synchronization
     private static let asked = Mutex<(vfs: String, uri: DatabaseURI)?>(nil)
     private static let order = Mutex<Bool>(false)
 
-    /// Opens the database of a name, which must not contain a NUL byte, and closes it at once.
+    /// Opens the database with this name, which must not contain a NUL byte, and closes it immediately.
     package static func open(_ name: [UInt8]) -> Answer {
         order.withLock { areRegistered in
             if !areRegistered {
@@ -40,7 +41,7 @@ import Synchronization
         }
     }
 
-    /// Creates a VFS of this name in memory that is never freed, because SQLite keeps it.
+    /// Creates a VFS with this name. Its memory is never freed, because SQLite keeps it.
     private static func make(_ name: String) -> UnsafeMutablePointer<sqlite3_vfs> {
         let vfs = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
         unsafe vfs.initialize(to: sqlite3_vfs())

@@ -3,7 +3,7 @@ import CofferBase
 package import GRDB
 import Synchronization
 
-/// The rules for a connection whose key was revoked. The connection still has data in memory that SQLite can
+/// The rules for a connection whose key was revoked. The connection still has in-memory data that SQLite can
 /// use without a call to the VFS: temporary tables, attached databases without a file, and pages of a
 /// transaction in progress.
 @safe package enum RevokedConnection {
@@ -13,8 +13,8 @@ import Synchronization
     /// The message with which SQLite reports ``refusal``.
     private static let message = "authorizer malfunction"
 
-    /// The hashes of the most recently interrupted statements, seeded per process. SQLite reports
-    /// "interrupted" for these statements, as it does for those that the program interrupts.
+    /// The hashes, seeded per process, of the statements that this package interrupted most recently. SQLite
+    /// reports "interrupted" for these statements, as it does for those that the program interrupts.
     private static let interrupted = Mutex<[Interruption]>([])
     private static let maxInterruptedCount = 64
     /// The time after which an interruption of the same statement counts as the program's own.
@@ -25,7 +25,7 @@ import Synchronization
         let time: ContinuousClock.Instant
     }
 
-    /// Reports whether a statement failed because the key of its database was revoked.
+    /// Reports whether a statement failed because its database's key was revoked.
     package static func isRefusal(_ error: DatabaseError) -> Bool {
         switch error.extendedResultCode.rawValue {
         case SQLITE_IOERR_AUTH_CODE, SQLITE_AUTH_USER_CODE: true
@@ -67,7 +67,7 @@ import Synchronization
         }
     }
 
-    /// Returns the hash of a statement, without the whitespace and semicolons around it, which GRDB strips.
+    /// Returns the hash of a statement without the surrounding whitespace and semicolons, which GRDB strips.
     private static func fingerprint(of sql: [UInt8]) -> Int {
         let isOutside = { (byte: UInt8) in byte <= 0x20 || byte == UInt8(ascii: ";") }
         let end = sql.lastIndex { !isOutside($0) }.map { $0 + 1 } ?? 0
@@ -78,7 +78,7 @@ import Synchronization
     /// GRDB leaves its read-only mode, and the one with which ``empty(_:)`` drops the temporary tables.
     private static let pragmas = [EncryptedVFS.forgetPragma, "query_only", "temp_store"]
 
-    /// Reports whether the guard may pass an action on to the other rules of the connection. Transactions
+    /// Reports whether the guard may pass an action on to the connection's other rules. Transactions
     /// must be able to end. An action that begins a transaction on the connection's own file may pass,
     /// because it fails there with SQLite's own message.
     static func allows(
@@ -98,8 +98,8 @@ import Synchronization
         unsafe schema.map { unsafe CText.bytes($0).elementsEqual("main".utf8) } ?? false
     }
 
-    /// Ends all statements and drops all data that they could still read. No statement continues, SQLite asks
-    /// the authorizer again about each of them, and it drops the temporary tables.
+    /// Resets all running statements and drops the temporary tables, so that no statement can read further
+    /// data. SQLite then asks the authorizer again before it runs a statement.
     package static func empty(_ db: Database) {
         guard let connection = unsafe db.sqliteConnection else { return }
         var statement = unsafe sqlite3_next_stmt(connection, nil)

@@ -2,9 +2,9 @@ import CofferEngine
 import CSQLite
 import Glibc
 
-/// Bytes that SQLite or the state of a file owns, accessible only through checked offsets.
+/// Bytes that SQLite or a file's state owns, accessible only through checked offsets.
 ///
-/// SQLite passes the addresses of its buffers to the callbacks of the VFS, and only this type stores them. A
+/// SQLite passes the addresses of its buffers to the VFS's callbacks, and only this type stores them. A
 /// region is valid during the call that created it, as long as its ``Scratch`` exists, or, for the WAL index,
 /// until SQLite unmaps the index.
 @safe struct SharedMemoryRegion {
@@ -21,7 +21,7 @@ import Glibc
         self.count = count
     }
 
-    /// Returns the address of `offset`, where the region has at least `size` bytes.
+    /// Returns the address at `offset`, from which at least `size` bytes must be in the region.
     func address(_ offset: Int, _ size: Int) -> UnsafeMutablePointer<UInt8> {
         precondition(offset >= 0 && size >= 0 && size <= count - offset)
         return unsafe start + offset
@@ -109,7 +109,7 @@ import Glibc
         return true
     }
 
-    /// Returns the number of bits that are set in the bytes of `range`.
+    /// Returns the number of bits that are set in the bytes in `range`.
     func setBits(in range: Range<Int>) -> Int { range.reduce(0) { $0 + self[$1].nonzeroBitCount } }
 
     /// Returns the number of bits in which the bytes differ from `other`.
@@ -151,7 +151,7 @@ import Glibc
     }
 }
 
-/// Memory for a page or other bytes of a file's state, allocated once and cleared when the object is
+/// Memory for a page or other bytes in a file's state, allocated once and cleared when the object is
 /// released.
 @safe final class Scratch {
     let region: SharedMemoryRegion

@@ -1,8 +1,8 @@
 import CSQLite
 import Glibc
 
-/// The super-journal of a transaction over several databases. The journal of each database ends with the name
-/// of the super-journal, and deleting the super-journal commits the transaction.
+/// The super-journal of a transaction that spans several databases. Each database's journal ends with the
+/// super-journal's name, and deleting the super-journal commits the transaction.
 ///
 /// SQLite opens the file that a journal names there, and finally deletes it. Therefore only names that SQLite
 /// itself generates are accepted: the path of a database followed by `-mjXXXXXX9XX`.
@@ -25,7 +25,7 @@ enum SuperJournal {
         case file
         /// The file is a pipe, a device or a directory. Opening it could block forever.
         case noFile
-        /// The kind of the file cannot be determined.
+        /// The kind of file cannot be determined.
         case unreadable
     }
 
@@ -34,8 +34,8 @@ enum SuperJournal {
     private static let form = Array("-mjXXXXXX9XX".utf8)
     private static let digits = Array("0123456789ABCDEF".utf8)
 
-    /// Parses the end of a journal of `size` bytes: a page number that no page has, the name, the length of
-    /// the name, the sum of the bytes of the name, and the magic of the journal.
+    /// Parses the end of a journal of `size` bytes: a page number that no page has, the name, the name's
+    /// length, the sum of the name's bytes, and the journal's magic.
     static func ending(_ size: Int64, _ read: (SharedMemoryRegion, Int64) -> Int32) -> Ending {
         guard size >= trailerSize else { return .none }
         let trailer = Scratch(count: Int(trailerSize))
@@ -61,7 +61,7 @@ enum SuperJournal {
         return sum == signed || sum == name.reduce(UInt32(0)) { $0 &+ UInt32($1) }
     }
 
-    /// Reports whether a path has the form of the names that SQLite generates.
+    /// Reports whether a path has the form of a name that SQLite generates.
     static func isName(_ path: [UInt8]) -> Bool {
         path.first == UInt8(ascii: "/") && path.count > form.count && !path.contains(0)
             && zip(form, path.suffix(form.count)).allSatisfy { form, byte in
@@ -69,14 +69,14 @@ enum SuperJournal {
             }
     }
 
-    /// Reports whether SQLite opens files of this name as super-journals. In the same way, it opens for
-    /// reading the journals that a super-journal lists.
+    /// Reports whether SQLite opens files with this name as super-journals. SQLite also does so to read the
+    /// journals that a super-journal lists.
     static func mayOpen(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Bool {
         let isReading = flags & SQLITE_OPEN_READONLY != 0
         return unsafe isReading && hasEnd(path, "-journal") || isName(CText.bytes(path))
     }
 
-    /// Reports whether SQLite deletes files of this name. SQLite deletes files under locks that others wait
+    /// Reports whether SQLite deletes files with this name. SQLite deletes files under locks that others wait
     /// for, so this function copies the name only if the first checks do not decide.
     static func mayDelete(_ path: UnsafePointer<CChar>) -> Bool {
         unsafe hasEnd(path, "-wal") || hasEnd(path, "-journal") || isName(CText.bytes(path))

@@ -1,6 +1,6 @@
 import CSQLite
 
-/// A file of the VFS below. Its memory follows that of the encrypting VFS's file in the block that SQLite
+/// The underlying VFS's file. Its memory follows that of the encrypting VFS's file in the block that SQLite
 /// allocated.
 @safe struct UnderlyingFile {
     let file: UnsafeMutablePointer<sqlite3_file>
@@ -21,7 +21,7 @@ import CSQLite
 
     func sync(_ flags: Int32) -> Int32 { unsafe methods.xSync(file, flags) }
 
-    /// The size of the file; `nil` if it cannot be determined.
+    /// The file's size in bytes; `nil` if it cannot be determined.
     var size: Int64? {
         var size: Int64 = 0
         guard unsafe methods.xFileSize(file, &size) == SQLITE_OK else { return nil }
@@ -44,8 +44,8 @@ import CSQLite
 
     func close() -> Int32 { unsafe methods.xClose(file) }
 
-    /// The methods, if the VFS below has those for shared memory. In an older version, the bytes after the
-    /// last method must not be read.
+    /// The methods, if the underlying VFS supports shared memory; otherwise `nil`, because the bytes after an
+    /// older VFS's last method must not be read.
     private var sharedMemory: sqlite3_io_methods? { methods.iVersion >= 2 ? methods : nil }
 
     func shmMap(
@@ -76,16 +76,16 @@ let SQLITE_IOERR_FSTAT_CODE = SQLITE_IOERR | 7 << 8
 let SQLITE_IOERR_DELETE_CODE = SQLITE_IOERR | 10 << 8
 let SQLITE_IOERR_ACCESS_CODE = SQLITE_IOERR | 13 << 8
 let SQLITE_IOERR_AUTH_CODE = SQLITE_IOERR | 28 << 8
-/// A crash left a transaction that only a connection with write access can roll back.
+/// The code for a transaction that a crash left and only a connection with write access can roll back.
 let SQLITE_READONLY_ROLLBACK_CODE = SQLITE_READONLY | 3 << 8
-/// Another file has taken the name of the open file.
+/// The code for an open file whose name now belongs to another file, or to none.
 let SQLITE_READONLY_DBMOVED_CODE = SQLITE_READONLY | 4 << 8
-/// The WAL has no index, and the directory does not allow creating one.
+/// The code for a WAL without an index, in a directory where SQLite cannot create one.
 let SQLITE_READONLY_CANTINIT_CODE = SQLITE_READONLY | 5 << 8
 let SQLITE_READONLY_DIRECTORY_CODE = SQLITE_READONLY | 6 << 8
-/// The encrypting VFS's own code for a first page of another geometry, such as that of an unencrypted
-/// database in a backup.
+/// The encrypting VFS's own code for a first page with another geometry, such as an unencrypted database's
+/// first page in a backup.
 let SQLITE_READONLY_GEOMETRY_CODE = SQLITE_READONLY | 0x43 << 8
-/// The error of a connection whose key was revoked. SQLite's text for it is “authorization denied”.
+/// The code for a connection whose key was revoked. SQLite's text for it is “authorization denied”.
 let SQLITE_AUTH_USER_CODE = SQLITE_AUTH | 1 << 8
 let SQLITE_IOERR_DATA_CODE = SQLITE_IOERR | 32 << 8

@@ -5,8 +5,8 @@ package enum VacuumStatement {
     /// Returns the name of the database that a statement vacuums.
     ///
     /// - Parameter sql: The statement.
-    /// - Returns: The name of the schema, or `main` if the statement names none; `nil` for another statement,
-    ///   or for a name that is not terminated.
+    /// - Returns: The schema's name, or `main` if the statement does not name a schema; `nil` for any other
+    ///   statement, or for a name that is not terminated.
     package static func schema(in sql: [UInt8]) -> [UInt8]? {
         var rest = sql[...]
         guard let first = takeName(from: &rest), !first.isQuoted, isWord(first.text, "vacuum") else {
@@ -22,7 +22,7 @@ package enum VacuumStatement {
         text.map { $0 | 0x20 }.elementsEqual(word.utf8)
     }
 
-    /// Skips white space, comments and empty statements.
+    /// Skips whitespace, comments and empty statements.
     private static func skip(_ rest: inout ArraySlice<UInt8>) {
         while let byte = rest.first {
             if rest.starts(with: "--".utf8) {

@@ -6,15 +6,15 @@ import Synchronization
 /// The copy that a `VACUUM INTO` on this thread is about to create.
 ///
 /// SQLite attaches the copy by its bare name and does not tell the VFS for which connection. Therefore the
-/// authorizer, which SQLite calls just before, registers the copy. The copy gets the key and the plaintext
-/// bytes of the source, because a key may be used with one salt only. Like a copied file, it accepts pages of
-/// its source as its own.
+/// authorizer, which SQLite calls just before, registers the copy. The copy gets the source's key and
+/// plaintext bytes, because a key may be used with only one salt. Like a copied file, it accepts its source's
+/// pages as its own.
 struct VacuumTarget: Sendable {
-    /// The key of the source.
+    /// The source's key.
     let entry: KeyEntry
     /// The plaintext bytes of the source's first page.
     let identity: [UInt8]
-    /// The token in the name of the copy; `nil` if the copy gets the key of its source.
+    /// The token in the copy's name; `nil` if the copy gets its source's key.
     let token: [UInt8]?
 
     private static let expected = Mutex<[UInt: (path: [UInt8], target: VacuumTarget)]>([:])
@@ -40,7 +40,7 @@ struct VacuumTarget: Sendable {
         }
     }
 
-    /// Returns the file of the database that the connection is vacuuming; `nil` if it is vacuuming none.
+    /// Returns the file of the database that the connection is vacuuming; `nil` if there is none.
     static func source(
         of connection: OpaquePointer, _ methods: UnsafeMutablePointer<sqlite3_io_methods>
     ) -> DatabaseFile? {

@@ -1,9 +1,9 @@
 /// SQLite's checksum of a write-ahead log: two sums over pairs of 32-bit words (SQLite file format, 4.2).
 ///
 /// A step is `first += left + second; second += right + first`, so each step depends on the previous one.
-/// Steps are linear modulo 2^32: four parts of a page are summed at the same time and combined afterwards. To
-/// combine them, the sums before a part of `n` pairs are multiplied by the matrix of a step to the power of
-/// `n`.
+/// Steps are linear modulo 2^32, so four parts of a page can be summed in parallel and combined afterwards.
+/// To combine them, the sums before a part of `n` pairs are multiplied by the matrix of a step to the power
+/// of `n`.
 package struct WALChecksum: Equatable, Sendable {
     package var first: UInt32 = 0
     package var second: UInt32 = 0

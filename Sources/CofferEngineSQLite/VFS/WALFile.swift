@@ -9,7 +9,7 @@ import CSQLite
 final class WALFile: EncryptedFile {
     private static let headerSize = 32
     private static let frameHeader = 24
-    /// The first word of a WAL. Its last bit states the byte order of the checksums.
+    /// The first word of a WAL. Its last bit indicates the byte order of the checksums.
     static let magic: UInt32 = 0x377f_0682
 
     private let main: DatabaseFile
@@ -36,7 +36,7 @@ final class WALFile: EncryptedFile {
     private var link: Link?
     /// Whether the words of the checksum are big-endian; `nil` until the header is read or written.
     private var isBigEndian: Bool?
-    /// Whether the WAL has passed its check here.
+    /// Whether the WAL has passed the check in ``inspect()``.
     private var isKnown = false
 
     init(lower: UnderlyingFile, main: DatabaseFile) {
@@ -109,7 +109,7 @@ final class WALFile: EncryptedFile {
         return SQLITE_OK
     }
 
-    /// Decrypts the page of ``frame`` into `region` and leaves ``frame`` unchanged.
+    /// Decrypts the page in ``frame`` into `region` and leaves ``frame`` unchanged.
     private func open(into region: SharedMemoryRegion, _ number: UInt32) -> Bool {
         region.copy(frame.region.part(Self.frameHeader, page))
         guard codec.open(region, number: number) else { return false }
@@ -242,7 +242,7 @@ final class WALFile: EncryptedFile {
         return lower.write(body, at: offset + Int64(Self.frameHeader))
     }
 
-    /// Reports whether a page has the geometry that the codec needs. Only page 1 states it, for all pages.
+    /// Reports whether a page has the geometry that the codec needs. Only page 1 records it, for all pages.
     private func accepts(_ page: SharedMemoryRegion, _ header: SharedMemoryRegion) -> Bool {
         header.bigEndian32(0) != 1 || codec.accepts(firstPage: page)
     }
@@ -272,16 +272,16 @@ final class WALFile: EncryptedFile {
         return SQLITE_OK
     }
 
-    /// Reports whether the frame of `link` was the last valid one of the WAL with these salts when this
-    /// connection released the write lock.
+    /// Reports whether the frame that `link` describes was the last valid one in the WAL with these salts
+    /// when this connection released the write lock.
     private func isValid(_ link: Link, _ salts: UInt64) -> Bool {
         guard let valid = main.validWAL, valid.lockPeriod == link.lockPeriod else { return false }
         let frames = (link.end - Int64(Self.headerSize)) / Int64(frame.region.count)
         return frames == Int64(valid.frames) && link.salts == salts && valid.salts == salts
     }
 
-    /// Reads the checksum that the frame at `offset` continues into the end of ``small``, from the frame
-    /// before or from the header of the WAL.
+    /// Reads the checksum that the frame at `offset` continues, from the previous frame or the WAL's header,
+    /// and stores it at the end of ``small``.
     private func readPrevious(at offset: Int64) -> Int32 {
         let isFirst = offset == Int64(Self.headerSize)
         if isBigEndian == nil || isFirst {

@@ -100,7 +100,7 @@ package struct AttemptLimiter {
     private func isExhausted(_ attempts: AttemptRecord) -> Bool { attemptsLeft(attempts) == 0 }
 
     /// Reads the counter, enforces the delay, compares a pending passcode if the keybag has a passcode tag,
-    /// and sets the time of this attempt.
+    /// and records the time of this attempt.
     private func prepare(
         _ keybag: Keybag, key: borrowing SymmetricKey, in vault: borrowing Descriptor
     ) throws(CofferError) -> State {

@@ -7,14 +7,14 @@ import SystemPackage
 /// derived from the device key.
 ///
 /// The count is raised and flushed **before** a passcode is compared with the keybag's, so a crash or a kill
-/// never leaves a guess uncounted. The record contains the tag of that passcode: if a kill leaves the
-/// passcode pending, the next attempt compares it, so no passcode counts without a comparison. The same
-/// passcode twice in a row counts once. Restoring an older copy of the file resets the count; files alone
-/// cannot prevent this.
+/// never leaves a guess uncounted. The record contains that passcode's tag: if a kill leaves the passcode
+/// pending, the next attempt compares it, so no passcode counts without a comparison. The same passcode twice
+/// in a row counts once. Restoring an older copy of the file resets the count; files alone cannot prevent
+/// this.
 ///
-/// Payload: failures (4), kind of the tag (1; 0: none, 1: of a wrong passcode, 2: of a pending passcode,
-/// which was counted but has no recorded comparison), 3 zero, tag (32), time of the last failure since boot
-/// in nanoseconds (8), length of the boot identifier (4), boot identifier (UTF-8; 36 bytes if it is known).
+/// Payload: failures (4), tag kind (1; 0: none, 1: of a wrong passcode, 2: of a pending passcode, which was
+/// counted but has no recorded comparison), 3 zero, tag (32), time from boot to the last failure in
+/// nanoseconds (8), boot identifier length (4), boot identifier (UTF-8; 36 bytes if it is known).
 package struct AttemptRecord: Equatable, RecordPayload {
     package static let record = AuthenticatedRecord<AttemptRecord>(
         name: "attempts", magic: FileMagic.attempts, keyLabel: KDFLabel.attemptsMAC, slotSize: 512,
@@ -31,7 +31,7 @@ package struct AttemptRecord: Equatable, RecordPayload {
     package var failures = 0
     /// The tag of the passcode that was counted last: see ``DerivedPasscode``.
     package var lastTag: [UInt8]?
-    /// Whether the passcode of `lastTag` was counted but its comparison is not recorded.
+    /// Whether the passcode with the tag `lastTag` was counted but its comparison was not recorded.
     package var isPending = false
     package var lastFailure = Duration.zero
     package var bootIdentifier = ""
@@ -66,8 +66,8 @@ package struct AttemptRecord: Equatable, RecordPayload {
         isSameBoot(bootIdentifier) && now < lastFailure
     }
 
-    /// Returns whether the last failure was in the boot `identifier`. An unknown boot counts as the same one,
-    /// which never shortens a delay.
+    /// Returns whether the last failure was during the boot with this identifier. An unknown boot counts as
+    /// the same one, which never shortens a delay.
     private func isSameBoot(_ identifier: String) -> Bool {
         let unknown = VaultClock.unknownBoot
         return [identifier, unknown].contains { $0.hasSameBytes(as: bootIdentifier) }
@@ -77,13 +77,13 @@ package struct AttemptRecord: Equatable, RecordPayload {
     /// The number of wrong passcodes left in a vault that erases after the tenth.
     package var attemptsLeft: Int { max(0, Self.limit - failures) }
 
-    /// Returns whether this is the tag of the passcode that was counted last.
+    /// Returns whether `tag` is that of the passcode that was counted last.
     package func isLast(_ tag: [UInt8]) -> Bool {
         guard let lastTag else { return false }
         return ConstantTime.equal(lastTag.span, tag.span)
     }
 
-    /// Returns a copy in which the passcode with this tag is counted and not yet compared.
+    /// Returns a copy in which the passcode with this tag is counted but not yet compared.
     package func counting(_ tag: [UInt8]) -> AttemptRecord {
         var counted = self
         if !isLast(tag) { counted.failures = min(failures + 1, Self.maxFailures) }
@@ -124,7 +124,7 @@ package struct AttemptRecord: Equatable, RecordPayload {
 }
 
 extension Duration {
-    /// Whole nanoseconds, clamped.
+    /// The duration in whole nanoseconds, clamped to the range of `Int64`.
     package var nanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

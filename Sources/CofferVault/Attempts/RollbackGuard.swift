@@ -1,14 +1,14 @@
 package import CofferBase
 import CofferCrypto
 
-/// A copy of the attempt counter's generation, stored beside the device key in the Secret Service.
+/// A copy of the attempt counter's generation, stored alongside the device key in the Secret Service.
 ///
 /// If the vault directory is restored from an older copy, its counter has a lower generation than the one in
 /// the service. The restored directory is refused, because its counter does not include the guesses that were
 /// counted since. The generation is written to the service after the counter is written to disk and before a
 /// passcode is evaluated, so the counter's generation is lower only if an older counter was restored.
 package struct RollbackGuard {
-    /// The name of the item in the namespace of the device key.
+    /// The item's name in the device key's namespace.
     private static let itemName = [UInt8](repeating: 1, count: 32)
     private static let tagSize = 32
 

@@ -5,9 +5,9 @@ import CofferEngine
 public struct VaultClock: Sendable {
     /// The time since boot, including suspension. Locks and delays use this clock.
     public var bootTime: @Sendable () -> Duration
-    /// The time since 1970, which the user can change. The dates of items use this clock.
+    /// The time since 1 January 1970 on a clock that the user can set. Item dates use this clock.
     public var wallClock: @Sendable () -> Duration
-    /// The kernel's identifier of this boot; ``unknownBoot`` if the identifier cannot be read, for example
+    /// The kernel's identifier for this boot; ``unknownBoot`` if the identifier cannot be read, for example
     /// without /proc.
     public var bootIdentifier: @Sendable () -> String
 

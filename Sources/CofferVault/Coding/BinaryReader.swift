@@ -3,15 +3,14 @@ import CofferCrypto
 import CofferEngine
 
 /// Reads a record field by field. Every length is checked against the remaining bytes, because the record may
-/// be from an attacker.
+/// come from an attacker.
 package struct BinaryReader {
     private let bytes: [UInt8]
     private let name: String
     private let remedy: CofferError.Remedy?
     package private(set) var position: Int
 
-    /// Creates a reader that starts at `position`. Its errors contain `name`, the name of the record, and
-    /// `remedy`.
+    /// Creates a reader that starts at `position`. Its errors contain the record's `name` and `remedy`.
     package init(
         _ bytes: [UInt8], from position: Int = 0, name: String, remedy: CofferError.Remedy? = nil
     ) {

@@ -1,4 +1,4 @@
-/// The first eight bytes of each kind of file and record that Coffer writes.
+/// The first eight bytes of each kind of vault file, container header, token export and signed order.
 package enum FileMagic {
     package static let device = "COFFERD1"
     package static let keybag = "COFFERK1"

@@ -2,9 +2,9 @@ package import CofferBase
 import CofferEngine
 public import FoundationEssentials
 
-/// The identifier of a vault: a random RFC 4122 version 4 UUID, stored in the vault's device record.
+/// A vault's identifier: a random RFC 4122 version 4 UUID, stored in the vault's device record.
 ///
-/// The keys and records of a vault are bound to its identifier, so that data of one vault is never accepted
+/// The keys and records of a vault are bound to its identifier, so that data from one vault is never accepted
 /// in another.
 public struct VaultID: Sendable, Hashable, CustomStringConvertible {
     /// The UUID.
@@ -32,7 +32,7 @@ extension UUID {
         bytes[6] = bytes[6] & 0x0f | 0x40
         bytes[8] = bytes[8] & 0x3f | 0x80
         guard let uuid = UUID(bytes: bytes) else {
-            throw CofferError(.internalFailure, "No UUID of 16 bytes.")
+            throw CofferError(.internalFailure, "The random bytes do not form a UUID.")
         }
         return uuid
     }

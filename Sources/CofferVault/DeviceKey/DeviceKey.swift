@@ -4,8 +4,8 @@ package import CofferEngine
 import Synchronization
 import SystemPackage
 
-/// The identifier of a vault and its device key, which is read from the backend that the vault's
-/// ``DeviceKeyFile`` names.
+/// A vault's identifier and its device key, which is read from the backend that the vault's ``DeviceKeyFile``
+/// names.
 package final class DeviceKey: Sendable {
     /// A shared key, which is cleared when its last owner is released.
     package final class Key: Sendable {
@@ -13,12 +13,12 @@ package final class DeviceKey: Sendable {
         fileprivate init(_ key: consuming SymmetricKey) { self.key = key }
     }
 
-    /// The name of the device key's item in its namespace of the Secret Service.
+    /// The name of the device key's item in its Secret Service namespace.
     private static let itemName = [UInt8](repeating: 0, count: 32)
 
     package let vaultID: VaultID
     private let held: Mutex<Key?>
-    /// The key under which the names of tokens are hashed, cached because every token operation needs it.
+    /// The key under which token names are hashed, cached because every token operation needs it.
     private let names = Mutex<Key?>(nil)
 
     package init(vaultID: VaultID, deviceKey: consuming SymmetricKey) {
@@ -32,15 +32,14 @@ package final class DeviceKey: Sendable {
         return key
     }
 
-    /// Permanently removes the device key from this value. Its memory is cleared when the last owner releases
-    /// it.
+    /// Permanently removes the device key from this object. Its memory is cleared when the last owner
+    /// releases it.
     package func destroyInMemory() {
         held.withLock { $0 = nil }
         names.withLock { $0 = nil }
     }
 
-    /// Returns the key under which the names of tokens are hashed; throws `wiped` after
-    /// ``destroyInMemory()``.
+    /// Returns the key under which token names are hashed; throws `wiped` after ``destroyInMemory()``.
     package func nameKey() throws(CofferError) -> Key {
         let device = try deviceKey()
         if let known = names.withLock({ $0 }) { return known }
@@ -56,8 +55,8 @@ package final class DeviceKey: Sendable {
         return derived
     }
 
-    /// Generates and stores the device key of a new vault. Only the creation of a vault calls this: a key
-    /// that cannot be read is never replaced.
+    /// Generates and stores a new vault's device key. Only vault creation calls this: a key that cannot be
+    /// read is never replaced.
     package static func create(
         vaultID: VaultID, backend: KeyringBackend, in vault: borrowing Descriptor,
         service: SecretServiceClient
@@ -84,7 +83,7 @@ package final class DeviceKey: Sendable {
         return DeviceKey(vaultID: file.vaultID, deviceKey: SymmetricKey.adopting(key))
     }
 
-    /// Reads the bytes of the device key.
+    /// Reads the device key's bytes.
     package static func deviceKey(
         of file: borrowing DeviceKeyFile, service: SecretServiceClient
     ) throws(CofferError) -> SecretBytes {
@@ -95,7 +94,7 @@ package final class DeviceKey: Sendable {
         guard let sealed = try keyring.envelope(itemName) else {
             throw CofferError(
                 .keyringUnavailable,
-                "The Secret Service does not have this vault's device key. It may be another desktop "
+                "The Secret Service does not have this vault's device key: it may be another desktop "
                     + "keyring, or another user's. Nothing was changed.")
         }
         return try file.open(sealed)
@@ -109,7 +108,7 @@ package final class DeviceKey: Sendable {
         try keyring.put(file.seal(key), for: itemName)
     }
 
-    /// Derives a key for one purpose of this vault from the device key alone.
+    /// Derives a key for one purpose in this vault from the device key alone.
     package func key(_ label: String) throws(CofferError) -> SymmetricKey {
         let context = vaultID.bytes
         return try HKDF.deriveKey(from: deviceKey().key, info: label, context: context.span)

@@ -3,7 +3,7 @@ package import CofferCrypto
 package import CofferEngine
 package import SystemPackage
 
-/// The file `device` of a vault, with the vault's id, the backend of its device key, and a 32-byte key.
+/// A vault's `device` file: the vault's id, the backend that stores its device key, and a 32-byte key.
 ///
 /// Layout (128 bytes): magic (8), version (2), 6 zero, vault id (16), key (32), 32 zero, HMAC-SHA256 over
 /// everything before it, under a key derived from the key in the file (32). In version 1, the key is the
@@ -54,7 +54,7 @@ package struct DeviceKeyFile: ~Copyable {
         return DeviceKeyFile(backend, vaultID: vaultID, key: key)
     }
 
-    /// Creates the file; throws if it exists.
+    /// Creates the file; throws if it already exists.
     package func create(in vault: borrowing Descriptor) throws(CofferError) {
         try write(to: vault.open(Self.name, [.readWrite, .exclusive]))
     }

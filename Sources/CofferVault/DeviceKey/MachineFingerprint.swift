@@ -19,7 +19,8 @@ package enum MachineFingerprint {
         return try HMAC.authenticate(message.span, key: key)
     }
 
-    /// Returns the machine id, which may be used only as a key and never shown; `nil` if there is none.
+    /// Returns the machine id, which may be used only as a key and must never be shown; `nil` if there is
+    /// none.
     package static func machineIdentity() -> [UInt8]? {
         guard let file = try? Descriptor.open("/etc/machine-id", .read),
             let identity = try? file.readAll(limit: 64), identity.count >= 32

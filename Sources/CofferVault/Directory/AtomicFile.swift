@@ -7,7 +7,7 @@ package enum AtomicFile {
     /// Creates a file at `path`, readable only by this user, with the content that `fill` writes.
     ///
     /// With `replacing`, an existing file is replaced at the end. Otherwise throws `alreadyExists` if the
-    /// path exists. Throws whatever `fill` throws. If it throws, no file is created or replaced.
+    /// path exists. Throws any error that `fill` throws; no file is then created or replaced.
     package static func create<Result>(
         at path: FilePath, replacing: Bool = false,
         _ fill: (borrowing Descriptor) throws(CofferError) -> Result
@@ -39,7 +39,7 @@ package enum AtomicFile {
                 try directory.link(file, as: target)
                 break
             }
-            // No call puts an unnamed file in the place of another.
+            // No system call replaces an existing file with an unnamed one.
             let temporary = try Descriptor.temporaryName()
             try directory.link(file, as: temporary)
             try rename(temporary, to: target, in: directory, replacing: true)
@@ -59,7 +59,7 @@ package enum AtomicFile {
         return result
     }
 
-    /// Gives a complete file its name, or removes it.
+    /// Renames a complete file to its final name, or removes the file if that fails.
     private static func rename(
         _ temporary: FilePath, to target: FilePath, in directory: borrowing Descriptor, replacing: Bool
     ) throws(CofferError) {

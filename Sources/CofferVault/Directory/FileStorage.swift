@@ -3,7 +3,7 @@ import Synchronization
 
 /// The built-in token storage: the sealed ``TokenFile`` in the vault. It needs no running service.
 ///
-/// Changes that are passed together are written atomically.
+/// Changes that are passed in one call are written atomically.
 package final class FileStorage: ItemStorage {
     private let home: VaultDirectory
     private let file: TokenFile

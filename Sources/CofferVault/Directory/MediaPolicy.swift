@@ -2,10 +2,10 @@ package import CofferBase
 package import CofferEngine
 import SystemPackage
 
-/// Restricts sealed files to the fixed media of this machine, unless the owner allows external media. Other
-/// people may gain access to a removable or remote medium, and to the device key on it.
+/// Restricts sealed files to this machine's fixed media, unless the owner allows external media. Other people
+/// may gain access to a removable or remote medium, and to the device key on it.
 package enum MediaPolicy {
-    /// A file in a vault that was created with external media allowed.
+    /// The name of an empty file that marks a vault created with external media allowed.
     private static let marker: FilePath = "external"
 
     /// Throws `refused` for a directory on a removable medium or a network file system.
@@ -17,7 +17,7 @@ package enum MediaPolicy {
         case .fixed, .memory, .unknown: return
         }
         throw CofferError(
-            .refused, "\(directory.path) is on \(name): refused unless external media are allowed.")
+            .refused, "\(directory.path) is on \(name): use a fixed disk, or allow external media.")
     }
 
     /// Checks a vault's directory like ``check(_:)``, unless the vault was created with external media

@@ -3,7 +3,7 @@ import CofferEngine
 import FoundationEssentials
 import SystemPackage
 
-/// The items that vaults of this directory may have left in the Secret Service. One empty file
+/// The items that vaults in this directory may have left in the Secret Service. One empty file
 /// `keyring-VAULTID` marks each such vault.
 ///
 /// The mark is on disk before the first item is created, and is removed after the last item. If a crash
@@ -30,8 +30,8 @@ package struct OrphanedSecretItems {
         try home.directory.status(of: Self.name(vaultID)) != nil
     }
 
-    /// Removes the items of one vault, and its mark if no item remains. Returns how many items were removed
-    /// and how many remain.
+    /// Removes one vault's items, and its mark if no item remains. Returns how many items were removed and
+    /// how many remain.
     package func remove(
         _ vaultID: VaultID, _ deadline: Deadline
     ) throws(CofferError) -> (removed: Int, remaining: Int) {
@@ -42,8 +42,8 @@ package struct OrphanedSecretItems {
         return (key.removed + tokens.removed, remaining)
     }
 
-    /// Removes the items of marked vaults that no longer need them, and a token file that a migration left
-    /// behind. If the service is unavailable, a later call tries again.
+    /// Removes the items that marked vaults no longer need, and a token file that a migration left behind. If
+    /// the service is unavailable, a later call tries again.
     package func collect() throws(CofferError) {
         let isClean = try stale().isEmpty
         let hasFile = try hasStaleFile()

@@ -3,7 +3,7 @@ import CofferCrypto
 package import CofferEngine
 package import SystemPackage
 
-/// The file of ``FileStorage``: one sealed file with all envelopes, which every change replaces.
+/// The file behind ``FileStorage``: one sealed file with all envelopes, which every change replaces.
 ///
 /// Layout: magic (8), version (2), 6 zero, vault id (16), then nonce ‖ ciphertext ‖ tag of XChaCha20-Poly1305
 /// with the first 32 bytes as associated data. Plaintext: generation (8), number of items (4), then for each
@@ -46,8 +46,8 @@ package struct TokenFile {
 
     package init(device: DeviceKey) { self.device = device }
 
-    /// Creates a token file without items. Only the creation of a vault calls this: a token file that is
-    /// missing later is an error.
+    /// Creates a token file without items. Only vault creation calls this: a token file that is missing later
+    /// is an error.
     package static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
         let empty = try TokenFile(device: device).seal(Contents(generation: 1, envelopes: [:]))
         let file = try vault.open(fileName, [.readWrite, .exclusive])
@@ -82,9 +82,10 @@ package struct TokenFile {
         try vault.replace(Self.fileName, with: sealed.span)
     }
 
-    /// Replaces the file with one that contains only the items of these names, and overwrites the old file in
-    /// place, because a file that is only replaced stays readable on disk. The caller may repeat this after a
-    /// crash at any point. Returns the number of removed items, counting only those that could be read.
+    /// Replaces the file with one that contains only the items with these names, and overwrites the old file
+    /// in place, because a file that is only replaced stays readable on disk. The caller may repeat this
+    /// after a crash at any point. Returns the number of removed items, counting only those that could be
+    /// read.
     package func erase(keeping names: Set<[UInt8]>, in vault: borrowing Descriptor) throws(CofferError) -> Int
     {
         // Erase the file even if it cannot be read. If a crash interrupted an earlier overwrite, the second

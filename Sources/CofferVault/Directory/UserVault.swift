@@ -7,8 +7,8 @@ extension VaultLocation {
     private static let maxUserLength = 1024
 
     /// Returns the location of one user's namespace: a separate vault inside this vault, with its own keys
-    /// and its own passcode. A logout of that user wipes only the namespace; a wipe of this vault also wipes
-    /// the namespace.
+    /// and its own passcode. Logging that user out wipes only the namespace; wiping this vault also wipes the
+    /// namespace.
     ///
     /// The directory's name does not contain the user's name, but a program that can read this vault's id can
     /// verify a guess of the user's name.
@@ -31,10 +31,12 @@ extension VaultLocation {
         return try namespace(of: user, in: state.vaultID)
     }
 
-    /// The locations of all users' namespaces in this vault, ordered by the names of their directories. They
-    /// do not tell the users' names, which are not stored: compare them with ``namespace(of:)``.
+    /// Returns the locations of all users' namespaces in this vault, ordered by directory name. The locations
+    /// do not reveal the users' names, which are not stored: compare a location with the result of
+    /// ``namespace(of:)``.
     ///
-    /// - Throws: `notInitialised` or `wiped` if this vault is; `refused` inside a namespace.
+    /// - Throws: `notInitialised` if there is no vault at this location; `wiped` if this vault was wiped;
+    ///   `refused` inside a namespace.
     public func namespaces() throws(CofferError) -> [VaultLocation] {
         guard parentVault == nil else {
             throw CofferError(.refused, "A user's namespace cannot contain namespaces.")

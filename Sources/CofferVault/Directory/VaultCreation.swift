@@ -3,8 +3,8 @@ package import CofferCrypto
 package import CofferEngine
 import SystemPackage
 
-/// The creation of a vault. The vault is built under a temporary name and published by one rename, so a crash
-/// leaves no incomplete vault.
+/// Vault creation. The vault is built under a temporary name and published by one rename, so a crash leaves
+/// no incomplete vault.
 extension VaultDirectory {
     package static let buildPrefix = ".init-"
 
@@ -12,12 +12,12 @@ extension VaultDirectory {
     ///
     /// - Parameters:
     ///   - location: The directory, which is created if it is missing.
-    ///   - options: The settings of the new vault.
+    ///   - options: The new vault's settings.
     ///   - passcode: The passcode; `nil` for none.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
-    ///   - addingStores: Creates the files of the stores in the vault before the vault is published.
-    /// - Returns: The directory, the device key and the class keys of the new vault.
-    /// - Throws: The errors of `Vault.create`.
+    ///   - addingStores: A closure that creates the stores' files in the vault before the vault is published.
+    /// - Returns: The new vault's directory, device key and class keys.
+    /// - Throws: Any error that `Vault.create` documents.
     package static func create(
         at location: VaultLocation, options: VaultOptions, passcode: Passcode?,
         interaction: PromptPolicy = .never,
@@ -66,9 +66,9 @@ extension VaultDirectory {
 
     /// Moves the finished vault to its final name.
     ///
-    /// A directory in the live state without a vault counts as never created. A wiped directory stays in the
-    /// wiped state until the new vault is published. Its tombstone names the new vault before that, so a
-    /// crash never leaves a tombstone that names a vault other than the one beside it.
+    /// If the directory's state is live but the vault is missing, the vault counts as never created. A wiped
+    /// directory stays in the wiped state until the new vault is published. Its tombstone names the new vault
+    /// before that, so a crash never leaves a tombstone that names a vault other than the one beside it.
     private func publish(_ name: FilePath, _ vaultID: VaultID, overWiped: Bool) throws(CofferError) {
         let live = VaultStateFile(phase: .active, vaultID: vaultID)
         let first = overWiped ? VaultStateFile(phase: .wiped, vaultID: vaultID) : live
@@ -78,7 +78,7 @@ extension VaultDirectory {
         if overWiped { try live.write(in: directory) }
     }
 
-    /// Writes the files of a vault except its device record and those of its stores.
+    /// Writes a vault's files, except its device record and its stores' files.
     private static func fill(
         _ vault: borrowing Descriptor, device: DeviceKey, options: VaultOptions, passcode: Passcode?
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
@@ -97,13 +97,13 @@ extension VaultDirectory {
         return keys
     }
 
-    /// Removes the items of an unfinished vault from the Secret Service. If that fails, a later command
-    /// removes them.
+    /// Removes an unfinished vault's items from the Secret Service. If that fails, a later command removes
+    /// them.
     private func removeItems(of vaultID: VaultID) {
         _ = try? OrphanedSecretItems(home: self).remove(vaultID, Deadline(.seconds(1)))
     }
 
-    /// Checks the medium of the deepest existing directory of the path.
+    /// Checks the medium of the deepest existing directory in the path.
     private static func checkMedium(of path: FilePath) throws(CofferError) {
         var current = path
         while try !exists(current) { current.removeLastComponent() }
@@ -148,8 +148,8 @@ extension VaultDirectory {
         guard !hasVault else { throw CofferError(.alreadyExists, "There is already a vault at \(path).") }
     }
 
-    /// Throws if this vault is not alive. The creation of the next vault here would remove a namespace that
-    /// was created inside a wiped vault.
+    /// Throws `wiped` if this vault is not alive: creating the next vault here would remove a namespace that
+    /// was created inside the wiped vault.
     private func throwIfWiped() throws(CofferError) {
         guard let state = try state(), state.isAlive else { throw CofferError.wiped }
     }
@@ -167,8 +167,8 @@ extension VaultDirectory {
         }
     }
 
-    /// Removes the remains of an interrupted creation. Call this under the lock, so that no other process is
-    /// creating a vault.
+    /// Removes what an interrupted creation left behind. Call this under the lock, so that no other process
+    /// is creating a vault.
     private func removeUnfinished() throws(CofferError) {
         try directory.removeTemporaries()
         for name in try directory.names() where name.string.utf8.hasPrefix(Self.buildPrefix) {

@@ -16,11 +16,11 @@ package import SystemPackage
 ///         keybag       wrapped class keys
 ///         attempts     count of wrong passcodes
 ///         external     marks a vault that may be on external media
-///         orders       record of trusted keys, signed commands and the dead-man's switch
-///         filekeys     wrapped keys that wrap the keys of files
-///         fileindex    the sealed index of files
+///         orders       trusted keys, signed commands and the dead-man's switch
+///         filekeys     wrapped keys that wrap file keys
+///         fileindex    the sealed file index
 ///         tokens       the sealed token file
-///         inbox/       tokens that are pending until an unlock
+///         inbox/       tokens that are waiting for an unlock
 ///         files/       sealed file containers
 ///         soups/       encrypted databases
 ///         leases/      empty files that are locked while their tokens are refreshed
@@ -31,7 +31,7 @@ package final class VaultDirectory: Sendable {
     package static let leasesName: FilePath = "leases"
     package static let usersName: FilePath = "users"
     private static let lockName: FilePath = "lock"
-    /// The time limit for a change to wait for the lock.
+    /// The longest time for which a change waits for the lock.
     package static let lockDeadline = Duration.seconds(10)
 
     package let path: FilePath
@@ -41,7 +41,7 @@ package final class VaultDirectory: Sendable {
     private let vaultID: VaultID?
     /// The Secret Service of this directory's user, for vaults that use it.
     package let service: SecretServiceClient
-    /// The opened vault, with the status of the state record at that time.
+    /// The opened vault, with the state record's status at that time.
     private let opened = Mutex<(record: FileStatus, vault: VaultHandle)?>(nil)
 
     private init(
@@ -59,12 +59,12 @@ package final class VaultDirectory: Sendable {
         VaultDirectory(path: path, directory: try directory.duplicate(), vaultID: vaultID, service: service)
     }
 
-    /// Returns whether `state` is the state of the expected vault.
+    /// Returns whether `state` is the expected vault's state.
     package func belongsToThisVault(_ state: VaultStateFile) -> Bool { belongsToThisVault(state.vaultID) }
 
     package func belongsToThisVault(_ id: VaultID) -> Bool { vaultID == nil || vaultID == id }
 
-    /// Opens the directory without regard to its content. Throws `notInitialised` if the directory does not
+    /// Opens the directory regardless of its content. Throws `notInitialised` if the directory does not
     /// exist, and `refused` unless only this user can write to it.
     package static func openDirectory(
         _ location: VaultLocation, interaction: PromptPolicy = .never
@@ -92,7 +92,7 @@ package final class VaultDirectory: Sendable {
     ///
     /// - Parameters:
     ///   - location: The vault's directory.
-    ///   - isVault: Returns whether a directory whose mode had to be changed contains a vault.
+    ///   - isVault: A closure that returns whether a directory whose mode had to be changed contains a vault.
     /// - Returns: The directory.
     /// - Throws: `notInitialised` if there is no vault; `refused` if the directory belongs to another user.
     package static func openForWiping(
@@ -118,7 +118,7 @@ package final class VaultDirectory: Sendable {
         }
     }
 
-    /// Opens the directory of a namespace in this directory, to erase it.
+    /// Opens a namespace's directory inside this directory to erase the namespace.
     package func namespaceForWiping(_ name: FilePath) throws(CofferError) -> VaultDirectory {
         let users = try directory.openClosed(Self.usersName)
         let location = VaultLocation(
@@ -152,7 +152,7 @@ package final class VaultDirectory: Sendable {
         case nil:
             guard try directory.status(of: Self.vaultName) == nil else {
                 throw CofferError(
-                    .corrupt, "The state record of the vault is missing.", remedy: .restoreOrWipeVault)
+                    .corrupt, "The vault's state record is missing.", remedy: .restoreOrWipeVault)
             }
             throw Self.missing(path)
         case .wiping, .wiped: throw CofferError.wiped
@@ -174,8 +174,8 @@ package final class VaultDirectory: Sendable {
         }
     }
 
-    /// Returns the vault's directory for access to tokens. The same descriptor is reused until the state
-    /// record changes.
+    /// Returns the vault's directory for token access. The same descriptor is reused until the state record
+    /// changes.
     package func tokenVault() throws(CofferError) -> VaultHandle {
         let record = try directory.status(of: VaultStateFile.fileName)
         if let record, let vault = opened.withLock({ $0?.record == record ? $0?.vault : nil }) {
@@ -203,19 +203,18 @@ package final class VaultDirectory: Sendable {
         }
     }
 
-    /// Says why a directory that cannot be written to is of little use: with a passcode, it cannot even be
-    /// unlocked.
+    /// Explains why the directory must be writable: even unlocking with a passcode records the attempt there.
     private func explainingReadOnly(_ error: CofferError) -> CofferError {
         guard error.code == .readOnly || error.code == .permissionDenied else { return error }
         return CofferError(
             error.code,
-            "The vault directory \(path) cannot be written to, where every change and every attempt at a "
-                + "passcode is recorded. \(error.message)",
+            "The vault directory \(path) is not writable, but every change and every passcode "
+                + "attempt is recorded there. \(error.message)",
             remedy: error.remedy, systemError: error.systemError)
     }
 
     /// Like ``withExclusiveLock(_:)``, but if the lock cannot be acquired in time, runs `body` without it and
-    /// passes the error. This is for work that must not fail: a process that holds the lock cannot keep a
+    /// passes it the error. This is for work that must not fail: a process that holds the lock cannot keep a
     /// wipe from overwriting keys. Calls `waiting` once before it waits for another process's lock.
     package func insisting<Result: ~Copyable>(
         within deadline: Duration = lockDeadline, waiting: () -> Void = {},
@@ -248,7 +247,7 @@ package final class VaultDirectory: Sendable {
     }
 }
 
-/// The directory of a vault, shared by its readers.
+/// A vault's directory, shared by its readers.
 package final class VaultHandle: Sendable {
     package let directory: Descriptor
 
@@ -285,7 +284,7 @@ extension VaultDirectory {
             }
             guard isGone else { throw error }
             throw CofferError(
-                .corrupt, "A file of the vault is missing or not a regular file: \(error.message)",
+                .corrupt, "A vault file is missing or not a regular file: \(error.message)",
                 remedy: .restoreOrWipeVault)
         }
     }

@@ -4,33 +4,33 @@ public import FoundationEssentials
 package import SystemPackage
 
 extension VaultLocation {
-    /// The location at a path; the directory may not exist yet.
+    /// Creates a location at a path. The directory may not exist yet.
     ///
     /// - Parameters:
-    ///   - path: The directory.
-    ///   - sessionBus: The address of the bus with the user's Secret Service; `nil` for that of the
-    ///     environment.
-    /// - Throws: `invalidInput` for a path with a NUL.
+    ///   - path: The vault directory's path.
+    ///   - sessionBus: The address of the bus with the user's Secret Service; `nil` for the
+    ///     session bus that the environment names.
+    /// - Throws: `invalidInput` if `path` contains a NUL character.
     public init(path: String, sessionBus: String? = nil) throws(CofferError) {
         self.init(path: try FilePath(text: path), sessionBus: sessionBus)
     }
 
-    /// The location at a file URL; the directory may not exist yet.
+    /// Creates a location at a file URL. The directory may not exist yet.
     ///
     /// - Parameters:
-    ///   - url: The directory.
-    ///   - sessionBus: The address of the bus with the user's Secret Service; `nil` for that of the
-    ///     environment.
-    /// - Throws: `invalidInput` for a URL that is not a file URL of this machine.
+    ///   - url: The vault directory's file URL.
+    ///   - sessionBus: The address of the bus with the user's Secret Service; `nil` for the
+    ///     session bus that the environment names.
+    /// - Throws: `invalidInput` unless `url` is a file URL that names a file on this machine.
     public init(path url: URL, sessionBus: String? = nil) throws(CofferError) {
         self.init(path: try FilePath(fileURL: url), sessionBus: sessionBus)
     }
 }
 
 extension FilePath {
-    /// The path with these bytes.
+    /// Creates a path with the bytes of `text`.
     ///
-    /// - Throws: `invalidInput` for text with a NUL, at which the system would cut the path off.
+    /// - Throws: `invalidInput` if `text` contains a NUL character, where the system would cut off the path.
     package init(text: String) throws(CofferError) {
         guard !text.utf8.contains(0) else {
             throw CofferError(.invalidInput, "A path cannot contain a NUL character.")
@@ -38,9 +38,9 @@ extension FilePath {
         self.init(text)
     }
 
-    /// The path that a file URL names, byte for byte: a name need not be UTF-8.
+    /// Creates the path that a file URL names, byte for byte: a file name need not be valid UTF-8.
     ///
-    /// - Throws: `invalidInput` for a URL with another scheme or a host, and for one that no path has.
+    /// - Throws: `invalidInput` if `url` has another scheme, names another machine or does not name a file.
     package init(fileURL url: URL) throws(CofferError) {
         let url = url.absoluteURL
         // The message does not contain the URL, which may have a password in it.
@@ -59,8 +59,8 @@ extension FilePath {
         self = path
     }
 
-    /// The bytes of a percent-encoded path; `nil` for an incomplete escape, and for an escaped slash, which
-    /// no file name contains.
+    /// Decodes a percent-encoded path; returns `nil` for an invalid escape, and for an escaped slash, which
+    /// no file name can contain.
     private static func decodingPercents(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

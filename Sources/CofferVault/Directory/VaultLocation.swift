@@ -8,15 +8,15 @@ public struct VaultLocation: Sendable, Hashable {
     public let path: FilePath
 
     /// The address of the message bus with the Secret Service that a vault at this location may use; `nil`
-    /// for the session bus of the environment.
+    /// for the session bus that the environment names.
     public let sessionBus: String?
 
     /// Creates a location at `path`. The directory may not exist yet.
     ///
     /// - Parameters:
-    ///   - path: The directory.
+    ///   - path: The vault directory's path.
     ///   - sessionBus: The address of the bus with the user's Secret Service, such as
-    ///     `unix:path=/run/user/1000/bus`; `nil` for the session bus of the environment.
+    ///     `unix:path=/run/user/1000/bus`; `nil` for the session bus that the environment names.
     public init(path: FilePath, sessionBus: String? = nil) {
         self.path = path
         self.sessionBus = sessionBus
@@ -25,16 +25,17 @@ public struct VaultLocation: Sendable, Hashable {
     /// Returns the default location for an app: `$XDG_DATA_HOME/APP`, or `~/.local/share/APP` if the variable
     /// is not set to an absolute path.
     ///
-    /// - Throws: `invalidInput` if `app` is not a plain name or there is no home directory.
+    /// - Throws: `invalidInput` if `app` is not a single path component, or if neither `XDG_DATA_HOME` nor
+    ///   `HOME` is set to an absolute path.
     public static func `default`(for app: String) throws(CofferError) -> VaultLocation {
         guard let name = FilePath.Component(app), name.kind == .regular else {
-            throw CofferError(.invalidInput, "The name of an app must be one path component.")
+            throw CofferError(.invalidInput, "An app's name must be a single path component.")
         }
         if let data = Environment.value("XDG_DATA_HOME"), data.utf8.hasPrefix("/") {
             return VaultLocation(path: FilePath(data).appending(name))
         }
         guard let home = Environment.value("HOME"), home.utf8.hasPrefix("/") else {
-            throw CofferError(.invalidInput, "Neither XDG_DATA_HOME nor HOME names a directory.")
+            throw CofferError(.invalidInput, "Set HOME or XDG_DATA_HOME to an absolute path.")
         }
         return VaultLocation(path: FilePath(home).appending(".local/share").appending(name))
     }

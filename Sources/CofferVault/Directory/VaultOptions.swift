@@ -1,6 +1,6 @@
 public import CofferCrypto
 
-/// The settings of a new vault.
+/// The settings for a new vault.
 public struct VaultOptions: Sendable {
     /// The requirements for passcodes.
     public var policy: PasscodePolicy = .none
@@ -13,7 +13,7 @@ public struct VaultOptions: Sendable {
     /// vault.
     public var erasesAfterTenFailures = true
 
-    /// The time without use after which the vault locks; `nil` if only a reboot locks it. The time is used in
+    /// The inactivity time after which the vault locks; `nil` if only a reboot locks it. The time is used in
     /// whole seconds and must be at least one second.
     public var inactivity: Duration? = .seconds(600)
 
@@ -23,8 +23,8 @@ public struct VaultOptions: Sendable {
     /// The place where the device key and the tokens are stored.
     public var keyring = KeyringBackend.file
 
-    /// Whether the vault may be on a removable medium or a network file system, and files may be added from
-    /// such media.
+    /// Whether the vault may be on a removable medium or a network file system, and whether files may be
+    /// added from such media.
     public var allowsExternalMedia = false
 
     /// Creates the default options: no passcode policy, delays, erasure after ten wrong passcodes,

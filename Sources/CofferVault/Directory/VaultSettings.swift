@@ -1,22 +1,22 @@
 package import CofferBase
 
-/// The settings of a vault that can be changed after its creation.
+/// The vault settings that can be changed after the vault's creation.
 ///
-/// Changing one so that the vault protects less is called loosening here, and needs the passcode;
-/// ``isLooser(than:)`` defines it. Everything else can be changed without.
+/// A change that makes the vault protect less, as defined by ``isLooser(than:)``, is called loosening and
+/// requires the passcode. Any other change does not require the passcode.
 public struct VaultSettings: Sendable, Hashable {
-    /// The requirements for passcodes. They apply whenever a passcode is set or changed, not to the present
+    /// The requirements for passcodes. They apply whenever a passcode is set or changed, not to the current
     /// one.
     public var policy: PasscodePolicy
 
-    /// Whether wrong passcodes cause increasing delays, from the fifth on.
+    /// Whether wrong passcodes cause increasing delays, from the fifth wrong passcode on.
     public var delaysAttempts: Bool
 
     /// Whether the tenth wrong passcode in a row erases the vault.
     public var erasesAfterTenFailures: Bool
 
-    /// The time without use after which the vault locks; `nil` if only a reboot locks it. Whole seconds, at
-    /// least one.
+    /// The inactivity time after which the vault locks; `nil` if only a reboot locks it. The time is used in
+    /// whole seconds and must be at least one second.
     public var inactivity: Duration?
 
     package init(
@@ -29,33 +29,34 @@ public struct VaultSettings: Sendable, Hashable {
         self.inactivity = inactivity
     }
 
-    /// Whether any part protects less than in `other`: a policy that requires less, no delays where there
-    /// were some, no erasure after ten wrong passcodes where there was one, or a longer time without use, of
-    /// which none is the longest.
+    /// Returns whether any of these settings protects less than in `other`: a policy that requires less, no
+    /// delays or no erasure where `other` has them, or a longer inactivity time. No inactivity time counts as
+    /// the longest.
     ///
     /// - Parameter other: The settings to compare with.
-    /// - Returns: Whether a change from `other` to these settings is a loosening, whatever else it tightens.
+    /// - Returns: Whether a change from `other` to these settings is a loosening, even if it also tightens
+    ///   some settings.
     public func isLooser(than other: VaultSettings) -> Bool {
         policy.isLooser(than: other.policy) || !delaysAttempts && other.delaysAttempts
             || !erasesAfterTenFailures && other.erasesAfterTenFailures || other.locksSooner(than: self)
     }
 
-    /// Whether the vault locks after a shorter time without use.
+    /// Returns whether these settings lock the vault after a shorter inactivity time than `other`.
     package func locksSooner(than other: VaultSettings) -> Bool {
         guard let inactivity else { return false }
         return other.inactivity.map { inactivity < $0 } ?? true
     }
 
-    /// Returns an inactivity time in seconds, as vaults keep it.
+    /// Returns an inactivity time in whole seconds, as vaults store it.
     ///
     /// - Parameter inactivity: The time; `nil` for none.
-    /// - Returns: The seconds; `nil` for none.
-    /// - Throws: `invalidInput` for less than a second, or for more than the vault can keep.
+    /// - Returns: The number of seconds; `nil` for none.
+    /// - Throws: `invalidInput` for less than one second, or for more than a vault can store.
     package static func seconds(of inactivity: Duration?) throws(CofferError) -> Int? {
         guard let inactivity else { return nil }
         let seconds = inactivity.components.seconds
         guard (1...Int64(UInt32.max)).contains(seconds) else {
-            throw CofferError(.invalidInput, "The inactivity time must be at least one second.")
+            throw CofferError(.invalidInput, "The inactivity time must be 1 to \(UInt32.max) seconds.")
         }
         return Int(seconds)
     }
@@ -71,8 +72,8 @@ extension Keybag {
 
     /// Replaces the settings.
     ///
-    /// - Parameter settings: The new ones.
-    /// - Throws: `invalidInput` for an inactivity time that a vault cannot have.
+    /// - Parameter settings: The new settings.
+    /// - Throws: `invalidInput` for an inactivity time that a vault cannot store.
     package mutating func apply(_ settings: VaultSettings) throws(CofferError) {
         inactivity = try VaultSettings.seconds(of: settings.inactivity)
         policy = settings.policy

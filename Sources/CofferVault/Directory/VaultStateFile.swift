@@ -2,11 +2,11 @@ package import CofferBase
 package import CofferEngine
 package import SystemPackage
 
-/// The state record of a vault: alive, being wiped (entirely or only its tokens), or wiped. The record is one
+/// A vault's state record: alive, being wiped (entirely or only its tokens), or wiped. The record is one
 /// sector, allocated when the vault is created and written in place, so that a wipe needs no disk space.
 ///
 /// Layout (512 bytes): magic (8), version (2), 6 zero, vault id (16), phase (8, ASCII, zero-padded), the
-/// reason of the wipe in a tombstone (296), zeros.
+/// reason for the wipe in a tombstone (296), zeros.
 package struct VaultStateFile: Equatable {
     package enum Phase: String, CaseIterable {
         case active = "LIVE"
@@ -26,7 +26,7 @@ package struct VaultStateFile: Equatable {
 
     package let phase: Phase
     package let vaultID: VaultID
-    /// The reason of the wipe; `nil` if the record has none.
+    /// The reason for the wipe; `nil` if the record has none.
     package var cause: WipeReason?
 
     package init(phase: Phase, vaultID: VaultID, cause: WipeReason? = nil) {
@@ -38,14 +38,14 @@ package struct VaultStateFile: Equatable {
     /// Whether the vault can be used.
     package var isAlive: Bool { phase == .active || phase == .wipingTokens }
 
-    /// Reads the state record of the directory `home`; `nil` if there is none.
+    /// Reads the state record in the directory `home`; `nil` if there is none.
     package static func read(in home: borrowing Descriptor) throws(CofferError) -> VaultStateFile? {
         guard try home.status(of: fileName) != nil else { return nil }
         let file = try home.open(fileName, .read)
         let bytes = try CofferError.addingRemedy(.restoreOrWipeVault) { () throws(CofferError) in
             try file.readAll(limit: size)
         }
-        var reader = BinaryReader(bytes, name: "state record of the vault", remedy: .restoreOrWipeVault)
+        var reader = BinaryReader(bytes, name: "vault's state record", remedy: .restoreOrWipeVault)
         guard try reader.take(8) == Array(FileMagic.state.utf8) else { throw reader.corruptError }
         guard try reader.number(UInt16.self) == 1 else {
             throw CofferError(

@@ -1,17 +1,17 @@
 import CofferBase
 import CofferCrypto
 
-/// The reason of a wipe, kept in the tombstone for the process that finishes the wipe.
+/// The reason for a wipe, stored in the tombstone for the process that finishes the wipe.
 ///
-/// Layout (296 bytes): SHA-256 of the signed command or zeros (32), length of the reason (1), the reason
-/// (255, zero-padded), the first 8 bytes of SHA-256 over everything before them. These 8 bytes detect an
+/// Layout (296 bytes): SHA-256 of the signed command or zeros (32), reason length (1), reason (255,
+/// zero-padded), the first 8 bytes of SHA-256 over everything before them. These 8 bytes detect an
 /// incompletely written tombstone; the wipe then continues without a reason.
 package struct WipeReason: Equatable {
     package static let size = 296
     private static let maxReasonLength = 255
     private static let checkSize = 8
 
-    /// The reason for the receipt, truncated to 255 bytes.
+    /// The reason that the receipt states, truncated to 255 bytes.
     package let reason: String
     /// The SHA-256 of the signed command, in hexadecimal; `nil` without a command.
     package let orderDigest: String?

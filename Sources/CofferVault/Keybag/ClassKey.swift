@@ -2,12 +2,12 @@ package import CofferBase
 package import CofferCrypto
 import CofferEngine
 
-/// The unwrapped key of one protection class, with the key that the token store derives from it.
+/// The unwrapped key of one protection class, and the key-encryption key for tokens that is derived from it.
 package final class ClassKey: Sendable {
     package let key: SymmetricKey
     package let id: [UInt8]
     package let generation: UInt32
-    /// The key that wraps the keys of tokens.
+    /// The key that wraps token keys.
     package let tokenKEK: SymmetricKey
 
     package init(

@@ -4,9 +4,9 @@ package import CofferCrypto
 /// The keys derived from a passcode and the device key, for evaluating the passcode. They do not reveal
 /// whether the passcode is right.
 package final class DerivedPasscode: Sendable {
-    /// The parameters of the derivation.
+    /// The derivation parameters.
     package let parameters: Keybag.PasscodeParameters
-    /// A tag that is equal for the same passcode, parameters and device key. Each guess of the passcode still
+    /// A tag that is equal for the same passcode, parameters and device key. Each guess at the passcode still
     /// requires a full Argon2id derivation, so the tag does not help an attacker.
     package let tag: [UInt8]
     /// The key that unwraps the class keys if the passcode is right.

@@ -6,17 +6,17 @@ import SystemPackage
 /// The wrapped class keys of a vault, the cost of deriving their wrapping key, and the settings for passcodes
 /// and locking.
 ///
-/// Payload of an ``AuthenticatedRecord`` of 4096-byte slots: flags (1; bit 0: a passcode is set), characters
-/// of the passcode policy (1), attempt delays (1; 0 or 1), whether items of a destroyed class must still be
+/// Payload of an ``AuthenticatedRecord`` of 4096-byte slots: flags (1; bit 0: a passcode is set), passcode
+/// policy characters (1), attempt delays (1; 0 or 1), whether items of a destroyed class must still be
 /// removed (1; 0 or 1), inactivity in seconds (4; 0: lock only by reboot), machine fingerprint (32), key
 /// derivation (1; 0: none, 1: Argon2id; plus 128 if ten wrong passcodes do not erase), 3 zero, memory in KiB
 /// (4), passes (4), salt (16), number of keys (2), for each key its class (2) and a `WrappedKey` (96).
 ///
 /// A keybag from an earlier release may lack all of the following fields, or the last of them: number of
 /// public keys (2), for each key its class (2) and an X25519 key (32); number of recovery keys (2), for each
-/// key its class (2) and a `WrappedKey` (96); minimum length of a passcode (1), whether common passcodes are
+/// key its class (2) and a `WrappedKey` (96); minimum passcode length (1), whether common passcodes are
 /// rejected (1; 0 or 1), number of denylist tags (2), the tags in ascending order (8 each); if a passcode is
-/// set, the tag of the passcode (32).
+/// set, the passcode's tag (32).
 package struct Keybag {
     package static let record = AuthenticatedRecord<Keybag>(
         name: "keybag", magic: FileMagic.keybag, keyLabel: KDFLabel.keybagMAC, slotSize: 4096,
@@ -37,14 +37,14 @@ package struct Keybag {
     }
 
     package var passcode: PasscodeParameters?
-    /// The tag to compare with the tag of an attempt: see ``DerivedPasscode``. `nil` without a passcode, or
-    /// in a keybag from an earlier release.
+    /// The tag to compare with an attempt's tag: see ``DerivedPasscode``. `nil` without a passcode, or in a
+    /// keybag from an earlier release.
     package var passcodeTag: [UInt8]?
     package var policy: PasscodePolicy
     package var delaysAttempts: Bool
     /// Whether the tenth wrong passcode in a row erases the vault; true in a keybag from an earlier release.
     package var erasesAfterTenFailures = true
-    /// Seconds without use until the vault locks; `nil` if only a reboot locks it.
+    /// The number of seconds without use after which the vault locks; `nil` if only a reboot locks it.
     package var inactivity: Int?
     /// The fingerprint of the machine and the user that created the vault: see ``MachineFingerprint``.
     package var hostBinding: [UInt8]
@@ -73,8 +73,8 @@ package struct Keybag {
             }
     }
 
-    /// Derives the key that wraps the class keys from the passcode and the device key. The overload without a
-    /// passcode uses the device key alone.
+    /// Derives, from the passcode and the device key, the key that wraps the class keys. The overload without
+    /// a passcode uses the device key alone.
     package static func wrappingKey(
         passcode: borrowing SymmetricKey, device: DeviceKey
     ) throws(CofferError) -> SymmetricKey {
@@ -186,7 +186,7 @@ extension Keybag: RecordPayload {
             let key = try reader.take(size)
             guard let protection = ProtectionClass(rawValue: rawClass) else {
                 throw CofferError(
-                    .unsupportedVersion, "The keybag names a protection class of a newer release.")
+                    .unsupportedVersion, "The keybag has a protection class that this release does not know.")
             }
             guard keys.updateValue(key, forKey: protection) == nil else { throw reader.corruptError }
         }
@@ -256,7 +256,7 @@ extension PasscodePolicy {
         }
     }
 
-    /// Reads the fields of the policy that follow its characters.
+    /// Reads the policy fields that follow the policy's characters.
     fileprivate static func decode(
         _ characters: Characters, from reader: inout BinaryReader
     ) throws(CofferError) -> PasscodePolicy {

@@ -17,8 +17,8 @@ public final class Passcode: Sendable {
         self.secret = secret
     }
 
-    /// Creates a passcode from the UTF-8 of `text`. The string itself cannot be cleared, so read passcodes
-    /// from a terminal or a descriptor if possible.
+    /// Creates a passcode from the UTF-8 bytes of `text`. The string itself cannot be cleared, so read
+    /// passcodes from a terminal or a descriptor if possible.
     ///
     /// - Throws: `invalidInput` for an empty passcode.
     public convenience init(copying text: String) throws(CofferError) {
@@ -36,7 +36,7 @@ public final class Passcode: Sendable {
         do throws(CofferError) {
             terminal = try Descriptor.open("/dev/tty", .readWrite)
         } catch {
-            throw CofferError(.unsupported, "There is no terminal to ask for the passcode.")
+            throw CofferError(.unsupported, "There is no terminal on which to ask for the passcode.")
         }
         return try Passcode(SecretBytes(SecretInput.line(from: terminal, prompt: prompt)))
     }

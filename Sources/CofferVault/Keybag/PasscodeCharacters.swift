@@ -1,14 +1,14 @@
-/// The composition of a passcode, determined from its UTF-8 in place, without copies.
+/// A passcode's composition, determined from its UTF-8 bytes in place, without copies.
 ///
-/// A character is an extended grapheme cluster of Unicode (UAX 29), which a reader perceives as one
-/// character. Each invalid part of the UTF-8 counts as one character that is neither a letter nor a digit.
+/// A character is a Unicode extended grapheme cluster (UAX 29), which a reader perceives as one character.
+/// Each invalid part of the UTF-8 counts as one character that is neither a letter nor a digit.
 package struct PasscodeCharacters {
     package private(set) var count = 0
     /// The number of scalars in Unicode's general category L.
     package private(set) var letters = 0
     /// The number of scalars in Unicode's general category Nd.
     package private(set) var digits = 0
-    /// Whether all characters are digits of a numeric keypad, 0 to 9.
+    /// Whether all characters are the digits 0 to 9, as on a numeric keypad.
     package private(set) var isOfKeypad = true
     /// Whether all characters are the same.
     package private(set) var isOneRepeated = true

@@ -10,7 +10,7 @@ package enum PasscodeDenylist {
     /// The maximum number of passcodes on a policy's denylist.
     package static let maxCount = 256
 
-    /// Passcodes that attackers guess first and that follow no rule.
+    /// Passcodes that attackers guess first and that the other rules in ``isCommon(_:)`` do not cover.
     private static let listed = [
         "1212", "1004", "2580", "5683", "0852", "1313", "2001", "1010", "6969", "1122", "2000", "4242",
         "112233",

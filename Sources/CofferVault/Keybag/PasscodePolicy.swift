@@ -4,21 +4,21 @@ import CofferCrypto
 /// The requirements for a new passcode. The policy is stored in the vault and applies whenever a passcode is
 /// set or changed.
 ///
-/// Characters are extended grapheme clusters of Unicode, as a reader counts them: "é" is one character in any
+/// Characters are Unicode extended grapheme clusters, as a reader counts them: "é" is one character in any
 /// Unicode form, and so is a family emoji. Each invalid part of the UTF-8 counts as one character. Letters
-/// and digits may be of any script; the digits of a keypad are 0 to 9.
+/// and digits may be from any script; the digits on a keypad are 0 to 9.
 ///
 /// ```swift
 /// options.policy = .strictest(of: [.digits, .minimumLength(6), .rejectingCommon])
 /// ```
 public struct PasscodePolicy: Sendable, Hashable {
-    /// A rule for the characters of a passcode. The cases are in order of strictness, the least strict first.
+    /// A rule for the characters of a passcode. The cases are ordered from the least to the most strict.
     public enum Characters: UInt8, Sendable, CaseIterable {
         /// Any characters.
         case any = 0
         /// Only the digits 0 to 9, as on a numeric keypad.
         case digits = 1
-        /// At least one letter and at least one digit, of any script; other characters are allowed.
+        /// At least one letter and at least one digit, from any script; other characters are allowed.
         case lettersAndDigits = 2
     }
 
@@ -98,11 +98,11 @@ public struct PasscodePolicy: Sendable, Hashable {
             rejectsCommon: policies.contains { $0.rejectsCommon }, denylist: denied)
     }
 
-    /// Whether this policy lacks anything that `other` requires: stricter characters, more of them, or the
-    /// refusal of common passcodes or of one that `other` denies.
+    /// Returns whether `other` requires anything that this policy does not: a stricter rule for characters, a
+    /// greater minimum length, or the refusal of common passcodes or of a passcode on `other`'s denylist.
     ///
     /// - Parameter other: The policy to compare with.
-    /// - Returns: Whether this policy requires less in any part.
+    /// - Returns: Whether this policy requires less in any respect.
     public func isLooser(than other: PasscodePolicy) -> Bool {
         characters.rawValue < other.characters.rawValue || minimumLength < other.minimumLength
             || !rejectsCommon && other.rejectsCommon || !denylist.isSuperset(of: other.denylist)
@@ -111,13 +111,14 @@ public struct PasscodePolicy: Sendable, Hashable {
     /// Returns the policy with some parts replaced.
     ///
     /// - Parameters:
-    ///   - characters: The characters that a passcode must have; without a `minimumLength`, passcodes are
-    ///     also at least as long as ``digits`` or ``alphanumeric`` requires.
+    ///   - characters: The characters that a passcode must have; without a `minimumLength`, the minimum
+    ///     length is also raised to that of ``digits`` or ``alphanumeric`` if necessary.
     ///   - minimumLength: The minimum number of characters.
-    ///   - rejectsCommon: Whether passcodes that are guessed first are refused.
-    ///   - denied: The passcodes that are refused, instead of those before; at most 256.
+    ///   - rejectsCommon: Whether the policy refuses passcodes that attackers guess first.
+    ///   - denied: The passcodes for the new denylist, at most 256; `nil` keeps the current denylist.
     /// - Returns: The new policy.
-    /// - Throws: `invalidInput` unless `minimumLength` is 1 to 128, or for a longer denylist.
+    /// - Throws: `invalidInput` if `minimumLength` is not 1 to 128, or for more than 256 passcodes in
+    ///   `denied`.
     public func replacing(
         characters: Characters? = nil, minimumLength: Int? = nil, rejectsCommon: Bool? = nil,
         denying denied: [String]? = nil
@@ -150,7 +151,7 @@ public struct PasscodePolicy: Sendable, Hashable {
             }
         }
         guard isFit else {
-            throw CofferError(.refused, "The policy of this vault requires \(requirement).")
+            throw CofferError(.refused, "This vault's policy requires \(requirement).")
         }
         let isDenied = try passcode.secret.exposing { (bytes) throws(CofferError) -> Bool in
             if rejectsCommon, try PasscodeDenylist.isCommon(bytes) { return true }
@@ -159,7 +160,7 @@ public struct PasscodePolicy: Sendable, Hashable {
         }
         guard !isDenied else {
             throw CofferError(
-                .refused, "The policy of this vault refuses this passcode, because attackers guess it first.")
+                .refused, "This vault's policy refuses this passcode as easy to guess: choose another.")
         }
     }
 

@@ -5,14 +5,14 @@ package import CofferBase
 public enum ProtectionClass: UInt16, Sendable, CaseIterable {
     /// Readable only while the vault is unlocked; never exported. The default.
     case whenUnlockedThisDeviceOnly = 1
-    /// Readable from the first unlock until reboot, also behind a locked screen; never exported.
+    /// Readable from the first unlock until reboot, even while the screen is locked; never exported.
     case afterFirstUnlockThisDeviceOnly = 2
     /// Readable only while the vault is unlocked, and only while a passcode is set: storing an item without a
     /// passcode fails, and removing the passcode destroys the stored items. Never exported.
     case whenPasscodeSetThisDeviceOnly = 3
     /// Readable only while the vault is unlocked; may be exported.
     case whenUnlocked = 4
-    /// Readable from the first unlock until reboot, also behind a locked screen; may be exported.
+    /// Readable from the first unlock until reboot, even while the screen is locked; may be exported.
     case afterFirstUnlock = 5
 
     /// The name that the command line uses.
@@ -32,8 +32,8 @@ public enum ProtectionClass: UInt16, Sendable, CaseIterable {
     /// Whether items of this class exist only while a passcode is set.
     public var requiresPasscode: Bool { self == .whenPasscodeSetThisDeviceOnly }
 
-    /// Whether `lock()` removes the key of this class. Otherwise the key stays in memory until reboot, logout
-    /// or wipe.
+    /// Whether `lock()` removes this class's key. Otherwise the key stays in memory until reboot, logout or
+    /// wipe.
     package var isEvictedOnLock: Bool { self != .afterFirstUnlockThisDeviceOnly && self != .afterFirstUnlock }
 
     /// Returns the classes for which a vault with or without a passcode has keys.
@@ -46,7 +46,7 @@ extension CofferError {
     package static var requiresPasscode: CofferError {
         CofferError(
             .refused,
-            "Items of the class \(ProtectionClass.whenPasscodeSetThisDeviceOnly.name) require a passcode, "
+            "Items in the class \(ProtectionClass.whenPasscodeSetThisDeviceOnly.name) require a passcode, "
                 + "but none is set.", remedy: .setPasscodeAndUnlock)
     }
 }

@@ -35,7 +35,7 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
     }
 
     private static var headerSize: Int { 44 }
-    /// The offset of the vault's id in a slot.
+    /// The vault id's offset in a slot.
     package var idOffset: Int64 { 24 }
     private static var tagSize: Int { 32 }
 
@@ -48,7 +48,7 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
         fileprivate let bytes: [UInt8]
     }
 
-    /// Creates the record; throws if the file exists.
+    /// Creates the record; throws if the file already exists.
     package func create(
         _ payload: Payload, device: DeviceKey, in directory: borrowing Descriptor
     ) throws(CofferError) {
@@ -107,7 +107,7 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
         return Contents(payload: payload, generation: best.generation, slot: best.slot, bytes: best.bytes)
     }
 
-    /// Decodes a payload. Errors contain the name of the record.
+    /// Decodes a payload. Errors contain the record's name.
     package func decode(_ payload: [UInt8]) throws(CofferError) -> Payload {
         var reader = BinaryReader(payload, name: displayName, remedy: remedy)
         return try Payload(from: &reader)
@@ -122,8 +122,8 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
         try update(old, to: payload, vaultID: device.vaultID, key: device.key(keyLabel), in: directory)
     }
 
-    /// Replaces `old` with `payload` under a record key that the caller derived before, for an update that
-    /// must not fail for lack of guarded memory.
+    /// Replaces `old` with `payload` under a record key that the caller has already derived, for an update
+    /// that must not fail for lack of guarded memory.
     package func update(
         _ old: Contents, to payload: Payload, vaultID: VaultID, key: borrowing SymmetricKey,
         in directory: borrowing Descriptor

@@ -2,7 +2,7 @@ package import CofferBase
 import CofferEngine
 import Synchronization
 
-/// The deadline of an operation on the token storage. The time for which the user is prompted does not count.
+/// The deadline for a token storage operation. Time during which the user is prompted does not count.
 package final class Deadline: Sendable {
     private let end: Mutex<Duration>
 
@@ -10,7 +10,7 @@ package final class Deadline: Sendable {
 
     package var remaining: Duration { end.withLock { $0 } - Clock.sinceBoot }
 
-    /// Runs `body`, which has a deadline of its own, without counting the time that `body` takes.
+    /// Runs `body`, which has its own deadline, without counting the time that `body` takes.
     package func pausing(_ body: () throws(CofferError) -> Void) throws(CofferError) {
         let start = Clock.sinceBoot
         defer { end.withLock { $0 += Clock.sinceBoot - start } }

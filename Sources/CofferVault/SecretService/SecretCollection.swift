@@ -2,8 +2,8 @@ package import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// The user's default collection, with the form in which it is stored, as far as another program can
-/// determine it.
+/// The user's default Secret Service collection and, as far as another program can determine it, the form in
+/// which the service stores the collection.
 ///
 /// The Secret Service does not report whether a collection has a password. However, gnome-keyring stores a
 /// collection without a password as plain text, so the collection's file shows this.
@@ -56,8 +56,8 @@ package struct SecretCollection {
         return FilePath.Component(name).map { FilePath(root: nil, [$0]) }
     }
 
-    /// Returns the directories in which the service may store its files, according to the environment of the
-    /// service, or of this process if that is unreadable.
+    /// Returns the directories in which the service may store its files, according to the service's
+    /// environment, or to this process's environment if the service's is unreadable.
     private static func directories(_ process: UInt32?) -> [FilePath] {
         let environment = process.flatMap(Self.environment(of:))
         func value(_ name: String) -> String? { environment.map { $0[name] } ?? Environment.value(name) }

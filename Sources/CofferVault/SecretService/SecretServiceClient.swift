@@ -31,7 +31,7 @@ package final class SecretServiceClient: Sendable {
         let session: String
     }
 
-    /// The address of the bus; `nil` for the session bus.
+    /// The bus address; `nil` for the session bus.
     package let address: String?
     private let interaction: PromptPolicy
     private let link = Mutex<Link?>(nil)
@@ -68,14 +68,14 @@ package final class SecretServiceClient: Sendable {
         return (unlocked, locked)
     }
 
-    /// Returns the attributes of an item; `nil` if there is no item at that path.
+    /// Returns an item's attributes; `nil` if there is no item at that path.
     package func attributes(of path: String, _ deadline: Deadline) throws(CofferError) -> [String: String]? {
         try ifPresent { () throws(CofferError) in
             try property("Attributes", of: path, Self.item, deadline)?.strings
         }
     }
 
-    /// Returns the secret of an item; `nil` if there is no item at that path.
+    /// Returns an item's secret; `nil` if there is no item at that path.
     package func secret(of path: String, _ deadline: Deadline) throws(CofferError) -> [UInt8]? {
         try ifPresent { () throws(CofferError) in
             let reply = try call(path, Self.item, "GetSecret", deadline) { [.path($0)] }
@@ -92,7 +92,7 @@ package final class SecretServiceClient: Sendable {
         return secrets.compactMapValues(Self.value)
     }
 
-    /// Replaces the secret of an item; returns `false` if there is no item at that path.
+    /// Replaces an item's secret; returns `false` if there is no item at that path.
     package func replace(
         _ path: String, by secret: [UInt8], _ deadline: Deadline
     ) throws(CofferError) -> Bool {
@@ -129,8 +129,8 @@ package final class SecretServiceClient: Sendable {
 
     // MARK: Collections
 
-    /// Returns the path of the default collection, for new items. The client never creates a collection and
-    /// never changes the alias of the default collection.
+    /// Returns the path to the default collection, for new items. The client never creates a collection and
+    /// never changes which collection is the default.
     package func defaultCollection(_ deadline: Deadline) throws(CofferError) -> String {
         let reply = try call(Self.servicePath, Self.service, "ReadAlias", [.text("default")], deadline)
         guard let path = reply.first?.text, path != Self.nullObjectPath else {
@@ -172,7 +172,7 @@ package final class SecretServiceClient: Sendable {
         try completePrompt(prompt, deadline)
     }
 
-    /// Returns the process ID of the service, if the bus knows it.
+    /// Returns the service's process ID, if the bus knows it.
     package func serviceProcess(_ deadline: Deadline) throws(CofferError) -> UInt32? {
         let link = try current(deadline).link
         let answer = try link.bus.callBus(
@@ -286,7 +286,7 @@ package final class SecretServiceClient: Sendable {
         return (created, true)
     }
 
-    /// Returns the unique name of the service. If the service is not running, the bus starts it.
+    /// Returns the service's unique name. If the service is not running, the bus starts it.
     private static func owner(on bus: MessageBus, _ deadline: Deadline) throws(CofferError) -> String {
         let name = BusValue.text(SecretServiceProbe.serviceName)
         do throws(CofferError) {
@@ -315,8 +315,8 @@ package final class SecretServiceClient: Sendable {
         }
     }
 
-    /// Returns a secret in the structure of the Secret Service. The secret is already sealed, so the session
-    /// does not encrypt it.
+    /// Returns a secret in the structure that the Secret Service uses. The secret is already sealed, so the
+    /// session does not encrypt it.
     private static func structure(_ secret: [UInt8], session: String) -> BusValue {
         .structure([.path(session), .bytes([]), .bytes(secret), .text("text/plain")])
     }

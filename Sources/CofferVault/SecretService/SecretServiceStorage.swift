@@ -5,21 +5,21 @@ import Synchronization
 
 /// A token storage in the user's Secret Service, with one item for each envelope.
 ///
-/// An item has three attributes: the name of this package and two keyed hashes. Its secret is one line of
-/// Base64, because gnome-keyring stores a collection without a password as a plain text file, which a newline
-/// in a secret would damage. The time that gnome-keyring needs for a search grows with the number of items.
-/// The storage therefore reads an item that it found before at the remembered path, in one call, and searches
-/// for the item only if that fails. Each change performs a search, which also finds duplicates, and takes
-/// longer because gnome-keyring rewrites its file.
+/// An item has three attributes: this package's name and two keyed hashes. Its secret is one line of Base64,
+/// because gnome-keyring stores a collection without a password as a plain text file, which a newline in a
+/// secret would damage. The time that gnome-keyring needs for a search grows with the number of items. The
+/// storage therefore reads an item that it found before at the remembered path, in one call, and searches for
+/// the item only if that fails. Each change performs a search, which also finds duplicates, and takes longer
+/// because gnome-keyring rewrites its file.
 ///
-/// Other programs can create items with the same attributes. An item that has exactly the attributes of this
-/// storage but cannot be decoded is reported as `corrupt`. Such an item is never overwritten, and only
+/// Other programs can create items with the same attributes. An item that has exactly this storage's
+/// attributes but cannot be decoded is reported as `corrupt`. Such an item is never overwritten, and only
 /// ``removeAll(_:)`` deletes it.
 package final class SecretServiceStorage: ItemStorage {
     /// The label that a desktop keyring program shows.
     private static let label = "Coffer"
-    /// The number of items in one call: the bus accepts messages of at most 128 MiB, and an item may have 1
-    /// MiB.
+    /// The maximum number of items read in one call: the bus accepts messages of at most 128 MiB, and an item
+    /// may be 1 MiB long.
     private static let batch = 32
 
     /// The maximum number of remembered paths.
@@ -31,13 +31,13 @@ package final class SecretServiceStorage: ItemStorage {
     /// The attributes that all items of this storage share.
     private let shared: [String: String]
 
-    /// Creates the storage of a vault's tokens.
+    /// Creates the storage for a vault's tokens.
     package convenience init(tokensOf vaultID: VaultID, client: SecretServiceClient) throws(CofferError) {
         try self.init(KDFLabel.keyringTokens, vaultID, client)
     }
 
-    /// Creates the storage of a vault's device key, whose name is 32 zero bytes, and of the generation of its
-    /// attempt counter.
+    /// Creates the storage for a vault's device key, whose name is 32 zero bytes, and for its attempt
+    /// counter's generation.
     package convenience init(deviceKeyOf vaultID: VaultID, client: SecretServiceClient) throws(CofferError) {
         try self.init(KDFLabel.keyringDeviceKey, vaultID, client)
     }
@@ -127,7 +127,7 @@ package final class SecretServiceStorage: ItemStorage {
             try client.create(label: Self.label, attributes(name), secret: secret, deadline)
         }
         guard let stored = try item(name, deadline), stored.envelope == envelope else {
-            throw CofferError(.inputOutput, "The Secret Service does not return what was just stored.")
+            throw CofferError(.inputOutput, "The Secret Service did not return what was just stored.")
         }
     }
 
@@ -135,7 +135,7 @@ package final class SecretServiceStorage: ItemStorage {
         while let item = try item(name, deadline) { try client.delete(item.path, deadline) }
     }
 
-    /// Searches for the item of a name and remembers its path; returns `nil` if there is no such item.
+    /// Searches for the item with a name and remembers its path; returns `nil` if there is no such item.
     private func item(
         _ name: [UInt8], _ deadline: Deadline
     ) throws(CofferError) -> (path: String, envelope: [UInt8])? {
@@ -147,7 +147,8 @@ package final class SecretServiceStorage: ItemStorage {
         return item
     }
 
-    /// Returns the envelope of a name if the item at `path` still belongs to that name and is readable.
+    /// Returns the envelope stored under a name if the item at `path` still belongs to that name and is
+    /// readable.
     private func envelope(
         _ name: [UInt8], at path: String, _ deadline: Deadline
     ) throws(CofferError) -> [UInt8]? {
@@ -189,11 +190,11 @@ package final class SecretServiceStorage: ItemStorage {
         return after.unlocked + after.locked
     }
 
-    /// Returns whether an item has the shared attributes of this storage and, apart from its name and its
-    /// schema, no others.
+    /// Returns whether an item has this storage's shared attributes and, apart from its name and its schema,
+    /// no others.
     private func isOurs(_ path: String, _ deadline: Deadline) throws(CofferError) -> Bool {
         guard var attributes = try client.attributes(of: path, deadline) else { return false }
-        // The service adds this attribute, the schema of the item.
+        // The service adds this attribute, the item's schema.
         attributes["xdg:schema"] = nil
         attributes["item"] = nil
         return attributes == shared
@@ -207,7 +208,7 @@ package final class SecretServiceStorage: ItemStorage {
 
     // MARK: Encoding
 
-    /// Returns one line of Base64 of a version (1), the name (32) and the envelope.
+    /// Returns one line of Base64 that encodes a version (1), the name (32) and the envelope.
     private static func encode(_ name: [UInt8], _ envelope: [UInt8]) throws(CofferError) -> [UInt8] {
         try Encoding.base64Text([1] + name + envelope)
     }

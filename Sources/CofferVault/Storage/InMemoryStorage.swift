@@ -1,7 +1,7 @@
 package import CofferBase
 import Synchronization
 
-/// A token storage in the memory of this process, for tokens that are never written to disk.
+/// An in-memory token storage, for tokens that are never written to disk.
 package final class InMemoryStorage: ItemStorage {
     private let items = Mutex<[[UInt8]: [UInt8]]>([:])
 

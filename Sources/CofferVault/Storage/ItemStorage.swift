@@ -3,20 +3,20 @@ package import CofferBase
 /// The storage of one vault's sealed tokens, indexed by their keyed names. Calls block.
 ///
 /// A storage sees only envelopes and keyed names. Callers make changes under the vault directory's lock, so
-/// data that a caller read under the lock is still current when the caller makes a change. Every
-/// implementation passes the same contract suite in the tests.
+/// data that a caller read under the lock is still current when the caller makes a change. The tests run the
+/// same contract suite against every implementation.
 package protocol ItemStorage: Sendable {
-    /// Returns the envelope of a name; `nil` if there is none.
+    /// Returns the envelope stored under a name; `nil` if there is none.
     func envelope(_ name: [UInt8]) throws(CofferError) -> [UInt8]?
 
-    /// Returns the cached envelope of a name; `nil` if the cache is not current or the name has no envelope.
-    /// Checking the cache requires only the status of a few files.
+    /// Returns the cached envelope stored under a name; `nil` if the cache is not current or has no such
+    /// envelope. Checking the cache requires only the status of a few files.
     func cachedEnvelope(_ name: [UInt8]) -> [UInt8]?
 
     /// Returns every envelope, by name.
     func envelopes() throws(CofferError) -> [[UInt8]: [UInt8]]
 
-    /// Returns the envelopes that are intact, and identifiers of the damaged items.
+    /// Returns the intact envelopes and the damaged items' identifiers.
     func readableEnvelopes() throws(CofferError) -> (envelopes: [[UInt8]: [UInt8]], damaged: [String])
 
     /// Returns the number of stored items.
@@ -44,7 +44,7 @@ extension ItemStorage {
         (try envelopes(), [])
     }
 
-    /// Stores one envelope and replaces an existing one of that name.
+    /// Stores one envelope under a name and replaces any existing envelope there.
     package func put(_ envelope: [UInt8], for name: [UInt8]) throws(CofferError) {
         try apply([name: .put(envelope)])
     }

@@ -2,31 +2,32 @@ import CofferBase
 import CofferEngine
 import CofferVault
 
-/// Both slots of a container's header as stored on disk, and which of them is current.
+/// A container's header as stored on disk: two slots, one of which is current.
 ///
-/// A slot is valid if its key-encryption key is known, its file key unwraps, and its commitment and its tag
-/// verify. Of two valid slots, the one with the higher generation is current. Two slots of one generation
-/// must be identical byte for byte, and two of different generations must agree in every immutable field.
+/// A slot is valid if its key-encryption key is known, its file key can be unwrapped, and its commitment and
+/// tag verify. Of two valid slots, the one with the higher generation is current. Two slots with the same
+/// generation must be identical byte for byte; two slots with different generations must agree in every
+/// immutable field.
 struct ContainerHeader: ~Copyable {
     /// The current slot.
     let newest: ContainerHeaderSlot
-    /// The bytes of the current slot.
+    /// The current slot's bytes.
     let newestBytes: [UInt8]
-    /// The position of the current slot: 0 or 1.
+    /// The current slot's position: 0 or 1.
     let index: Int
-    /// The bytes of the other slot.
+    /// The other slot's bytes.
     let otherBytes: [UInt8]
-    /// The keys of the outer layer, which the current slot was authenticated with.
+    /// The outer layer's keys, with which the current slot was authenticated.
     let outer: LayerKeySchedule
 
     private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
-    /// Whether the other slot holds no remains of an interrupted update.
+    /// Whether the other slot is free of remains from an interrupted update.
     var isSettled: Bool { otherBytes == newestBytes || otherBytes.allSatisfy { $0 == 0 } }
 
     /// Reads the header of `file`.
     ///
-    /// - Throws: `corrupt`; `foreign` if no slot names a key of this vault; `unsupportedVersion`.
+    /// - Throws: `corrupt`; `foreign` if no slot names one of this vault's keys; `unsupportedVersion`.
     static func read(
         _ file: borrowing Descriptor, keys: FileKeyset, device: DeviceKey
     ) throws(CofferError) -> ContainerHeader {
@@ -50,7 +51,7 @@ struct ContainerHeader: ~Copyable {
     }
 
     /// Returns the header with the slot at `index` as the current one; `nil` if that slot is not valid. Sets
-    /// `failure` if the reason is other than damage.
+    /// `failure` if the slot is invalid for a reason other than damage.
     private static func valid(
         _ index: Int, of slots: [[UInt8]], keys: FileKeyset, device: DeviceKey, failure: inout CofferError
     ) -> ContainerHeader? {

@@ -4,7 +4,7 @@ import CofferEngine
 import CofferVault
 import FoundationEssentials
 
-/// One slot of a container's header. Byte layout: FileFormat, "Slot".
+/// One slot of a container's header. For the byte layout, see FileFormat, "Slot".
 struct ContainerHeaderSlot {
     static let size = ContainerLayout.slotSize
     static let wrappedKeySize = 40
@@ -22,7 +22,7 @@ struct ContainerHeaderSlot {
     var wrappedKey: [UInt8]
     var commitment: [UInt8]
 
-    /// Seals the inner header under a new nonce and authenticates the whole slot.
+    /// Seals the inner header with a new nonce and authenticates the whole slot.
     func encode(innerHeader: [UInt8], keys: borrowing LayerKeySchedule) throws(CofferError) -> [UInt8] {
         var writer = BinaryWriter()
         writer.append(Array(FileMagic.container.utf8))
@@ -68,7 +68,8 @@ struct ContainerHeaderSlot {
         let algorithm = try reader.number(UInt16.self)
         guard let protection = ProtectionClass(rawValue: rawClass), algorithm == 1 else {
             throw CofferError(
-                .unsupportedVersion, "The container names a class or algorithm of a newer release.")
+                .unsupportedVersion,
+                "The container uses a class or an algorithm that this release does not support.")
         }
         let kekID = try reader.take(16)
         guard try reader.number(UInt16.self) == wrappedKeySize, try reader.number(UInt16.self) == 0 else {
@@ -83,8 +84,8 @@ struct ContainerHeaderSlot {
             wrappedKey: wrappedKey, commitment: try reader.take(32))
     }
 
-    /// Returns the keys of the outer layer after verifying them against the commitment and the slot's tag;
-    /// `nil` if either does not verify.
+    /// Returns the outer layer's keys after verifying them against the commitment and the slot's tag; `nil`
+    /// if either does not verify.
     func keys(_ bytes: [UInt8], kek: FileKEK) throws(CofferError) -> LayerKeySchedule? {
         let fileKey: SymmetricKey
         do throws(CofferError) {
@@ -127,12 +128,12 @@ struct ContainerHeaderSlot {
         return header
     }
 
-    /// Returns the bytes before the nonce except the generation, because slots of different generations
-    /// describe the same file.
+    /// Returns the associated data for the inner header: the bytes before the nonce, except the generation,
+    /// because slots with different generations describe the same file.
     private static func associatedData(_ bytes: [UInt8]) -> [UInt8] { Array(bytes[0..<12] + bytes[16..<376]) }
 
-    /// Returns whether both slots agree in the fields that no update changes. If two valid slots differ in
-    /// them, the file is damaged.
+    /// Returns whether both slots agree in the fields that updates never change. If two valid slots differ in
+    /// these fields, the file is damaged.
     func isSameFile(as other: ContainerHeaderSlot) -> Bool {
         suite == other.suite && chunkSizeLog2 == other.chunkSizeLog2 && id == other.id && salt == other.salt
     }

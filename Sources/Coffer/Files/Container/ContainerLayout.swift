@@ -1,18 +1,17 @@
 import CofferBase
 
-/// The layout of a container: the mapping from offsets in the plaintext to offsets in the file. See
-/// FileFormat.
+/// Maps offsets in a container's plaintext to offsets in its file. See FileFormat.
 package struct ContainerLayout: Equatable {
     static let headerSize: Int64 = 4096
     static let slotSize = 2048
-    /// The total size of the two tags of each chunk.
+    /// The total size in bytes of each chunk's two tags.
     static let overhead = 32
     static let chunkSizeLog2Range: ClosedRange<UInt8> = 4...22
     static let standardChunkSizeLog2: UInt8 = 16
 
     /// The binary logarithm of the chunk size.
     let chunkSizeLog2: UInt8
-    /// The plaintext's length.
+    /// The plaintext's length in bytes.
     let length: Int64
 
     var chunkSize: Int { 1 << Int(chunkSizeLog2) }
@@ -27,7 +26,7 @@ package struct ContainerLayout: Equatable {
         self.length = length
     }
 
-    /// Computes the layout from the size of a container on disk; throws `corrupt` for an impossible size.
+    /// Computes the layout from a container's size on disk; throws `corrupt` for an impossible size.
     init(chunkSizeLog2: UInt8, containerSize: Int64) throws(CofferError) {
         let stride = (Int64(1) << Int64(chunkSizeLog2)) + Int64(Self.overhead)
         let body = max(containerSize, 0) - Self.headerSize

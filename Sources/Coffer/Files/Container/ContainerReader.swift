@@ -43,7 +43,7 @@ package final class ContainerReader: Sendable {
     /// Opens both layers of the header and the last chunk. `classKey` returns the class's key, or throws
     /// `locked`.
     ///
-    /// - Throws: `corrupt`, `foreign`, `unsupportedVersion`, and whatever `classKey` throws.
+    /// - Throws: `corrupt`, `foreign`, `unsupportedVersion`, and any error that `classKey` throws.
     package static func open(
         _ file: consuming Descriptor, id: FileID?, device: DeviceKey, keys: FileKeyset = FileKeyset(),
         context: [UInt8] = [], classKey: (ProtectionClass) throws(CofferError) -> ClassKey
@@ -81,14 +81,15 @@ package final class ContainerReader: Sendable {
         }
     }
 
-    /// Returns the class of a container, without needing its class key.
+    /// Returns a container's protection class. Does not need the class key.
     static func protection(
         of file: borrowing Descriptor, device: DeviceKey, keys: FileKeyset
     ) throws(CofferError) -> ProtectionClass {
         try ContainerHeader.read(file, keys: keys, device: device).newest.protection
     }
 
-    /// Returns the header of `file`, authenticated by the outer layer alone. The class may be locked.
+    /// Returns the inner header of `file`, authenticated only by the outer layer, so that this also works
+    /// while the class is locked.
     static func header(
         of file: borrowing Descriptor, id: FileID, device: DeviceKey, keys: FileKeyset
     ) throws(CofferError) -> (header: InnerHeader, protection: ProtectionClass) {
@@ -104,7 +105,7 @@ package final class ContainerReader: Sendable {
         }
     }
 
-    /// The ciphers and buffers of one thread.
+    /// The ciphers and buffers that one thread uses.
     struct Worker: ~Copyable, Sendable {
         fileprivate var inner: ChunkCipher
         fileprivate var outer: ChunkCipher
@@ -143,7 +144,7 @@ package final class ContainerReader: Sendable {
         }
     }
 
-    /// Reads and opens a run of chunks into the worker's buffer; returns the number of plaintext bytes.
+    /// Reads a run of chunks and opens them into the worker's buffer; returns the number of plaintext bytes.
     private func open(_ run: Range<Int64>, worker: inout Worker) throws(CofferError) -> Int {
         let start = run.lowerBound << Int64(layout.chunkSizeLog2)
         let count = Int(min(layout.length, run.upperBound << Int64(layout.chunkSizeLog2)) - start)
@@ -193,7 +194,7 @@ package final class ContainerReader: Sendable {
         }
     }
 
-    /// Writes the bytes of `wanted` to `buffer`, which must have room for them.
+    /// Writes the bytes in `wanted` to `buffer`, which must have room for them.
     func read(
         _ wanted: Range<Int64>, into buffer: AlignedBuffer, threads: Int = .max,
         check: @escaping @Sendable () throws(CofferError) -> Void
@@ -208,7 +209,7 @@ package final class ContainerReader: Sendable {
         }
     }
 
-    /// Returns the chunks that hold the bytes of `range`.
+    /// Returns the chunks that hold the bytes in `range`.
     func chunks(of range: Range<Int64>) -> Range<Int64> {
         guard !range.isEmpty else { return 0..<0 }
         return range.lowerBound >> Int64(layout.chunkSizeLog2)..<(range.upperBound - 1)

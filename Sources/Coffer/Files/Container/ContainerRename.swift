@@ -3,8 +3,8 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// Writes another name into the header of a container. This writes two slots, whatever the size of the file,
-/// and one of them is intact at any time.
+/// Changes the file name in a container's header. This writes only the two header slots, whatever the file's
+/// size, and at least one of them is intact at any time.
 struct ContainerRename {
     let device: DeviceKey
     let keys: FileKeyset
@@ -14,7 +14,8 @@ struct ContainerRename {
 
     private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
-    /// Renames the file in the container `file`, under the vault directory's lock; returns the new header.
+    /// Renames the file in the container `file` and returns the new header. Call while holding the vault
+    /// directory's lock.
     func rename(
         _ file: borrowing Descriptor, id: FileID, to name: [UInt8]
     ) throws(CofferError) -> InnerHeader {
@@ -35,7 +36,7 @@ struct ContainerRename {
             }
             guard slot.generation < .max else {
                 throw CofferError(
-                    .refused, "The header of this container was written too many times: add the file again.")
+                    .refused, "This container's header was rewritten too many times: add the file again.")
             }
             header.name = name
             slot.generation += 1

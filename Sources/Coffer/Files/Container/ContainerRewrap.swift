@@ -3,13 +3,13 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// An operation that rewraps the two file keys of a container under the current keys. It writes two slots,
-/// whatever the size of the file, and one of them is intact at any time.
+/// Rewraps a container's two file keys under the current keys. This writes only the two header slots,
+/// whatever the file's size, and at least one of them is intact at any time.
 struct ContainerRewrap {
     let device: DeviceKey
     let keys: FileKeyset
-    /// The context that is bound to the container. Without it, the inner layer of a container that is bound
-    /// to a context is not rewrapped.
+    /// The context that is bound to the container. If it is empty although the container is bound to a
+    /// context, only the outer layer is rewrapped.
     var context: [UInt8] = []
 
     /// The result of rewrapping a container.
@@ -24,8 +24,8 @@ struct ContainerRewrap {
 
     private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
-    /// Rewraps the keys of `file`, under the vault directory's lock. Leaves a container that is already
-    /// wrapped under the current keys unchanged, unless `always` is set.
+    /// Rewraps the file keys in `file`. Does not change a container whose file keys are already wrapped under
+    /// the current keys, unless `always` is set. Call while holding the vault directory's lock.
     func rewrap(
         _ file: borrowing Descriptor, id: FileID, always: Bool,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey
@@ -59,7 +59,7 @@ struct ContainerRewrap {
         }
     }
 
-    /// Returns the ids of all keys that wrap file keys in the slots of `file`.
+    /// Returns the ids of all keys that wrap file keys in the header slots of `file`.
     func keysUsed(by file: borrowing Descriptor) throws(CofferError) -> Set<[UInt8]> {
         let slots = try ContainerHeader.read(file, keys: keys, device: device)
         var used: Set<[UInt8]> = []
@@ -79,8 +79,8 @@ struct ContainerRewrap {
         return used
     }
 
-    /// Returns the inner header with its file key wrapped under the current key; without a required context,
-    /// returns the header unchanged.
+    /// Returns the inner header with its file key wrapped under the current key; if a required context is
+    /// missing, returns the header unchanged.
     private func rewrapInner(
         _ bytes: [UInt8], of slot: ContainerHeaderSlot, classKey: ClassKey
     ) throws(CofferError) -> (bytes: [UInt8], isCurrent: Bool) {

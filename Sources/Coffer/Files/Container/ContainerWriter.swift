@@ -5,7 +5,7 @@ import CofferVault
 import FoundationEssentials
 import Synchronization
 
-/// A writer that seals one file into a container. See FileFormat.
+/// Seals one file into a container. See FileFormat.
 struct ContainerWriter {
     let id: FileID
     let device: DeviceKey
@@ -47,18 +47,18 @@ struct ContainerWriter {
             keys, length: layout.length, modified: status.modified, name: name, into: target)
     }
 
-    /// As above, for content whose length is not known before it ends. It is read and sealed on one thread,
-    /// about 1 MiB at a time.
+    /// Seals content whose length is not known in advance. Reads and seals it on one thread, about 1 MiB at a
+    /// time.
     ///
     /// - Parameters:
-    ///   - next: Fills the span with the bytes that follow. Returns how many they are; fewer than fit end the
-    ///     content.
+    ///   - next: Fills the span with the next bytes and returns their number. The content ends when this
+    ///     number is smaller than the span.
     ///   - name: The file's name.
     ///   - modified: When the content was last modified, in nanoseconds since 1970.
     ///   - target: The new container.
-    ///   - check: Throws to stop.
-    /// - Returns: The header.
-    /// - Throws: The errors of the closures and of writing.
+    ///   - check: Called before each piece; throws to stop the work.
+    /// - Returns: The inner header.
+    /// - Throws: Any error from the closures or from writing to `target`.
     func seal(
         pieces next: (inout MutableSpan<UInt8>) throws(CofferError) -> Int, name: [UInt8], modified: Int64,
         into target: borrowing Descriptor, check: () throws(CofferError) -> Void
@@ -93,7 +93,7 @@ struct ContainerWriter {
         }
     }
 
-    /// The file keys and salts of one container, random, and the keys derived from them.
+    /// A container's random file keys and salts, and the keys derived from them.
     private struct Keys: ~Copyable {
         let outerFileKey: SymmetricKey
         let innerFileKey: SymmetricKey
@@ -119,7 +119,7 @@ struct ContainerWriter {
             innerSalt: innerSalt, outer: outer, inner: inner)
     }
 
-    /// Writes the header of a container whose chunks are written; returns it.
+    /// Writes the header of a container whose chunks have already been written; returns the inner header.
     private func writeHeader(
         _ keys: borrowing Keys, length: Int64, modified: Int64, name: [UInt8],
         into target: borrowing Descriptor
@@ -153,7 +153,7 @@ struct ContainerWriter {
         return (outer, inner)
     }
 
-    /// The ciphers and buffers of one thread.
+    /// The ciphers and buffers that one thread uses.
     private struct Worker: ~Copyable {
         var inner: ChunkCipher
         var outer: ChunkCipher

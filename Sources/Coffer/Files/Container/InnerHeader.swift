@@ -4,8 +4,8 @@ import CofferEngine
 import CofferVault
 import FoundationEssentials
 
-/// A container's description of its file, readable once the outer layer is open. Byte layout: FileFormat,
-/// "Inner header".
+/// The part of a container's header that describes the file, readable once the outer layer has been opened.
+/// For the byte layout, see FileFormat, "Inner header".
 package struct InnerHeader {
     static let size = 1024
     static let wrappedKeySize = 40
@@ -57,8 +57,8 @@ package struct InnerHeader {
         return writer.bytes + tag
     }
 
-    /// Parses the fields. The outer layer has authenticated them, so invalid fields are reported as `corrupt`
-    /// or `unsupportedVersion`.
+    /// Parses the fields, which the outer layer has already authenticated. Throws `corrupt` or
+    /// `unsupportedVersion` if a field is invalid.
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> InnerHeader {
         var reader = BinaryReader(bytes, name: "container header")
         guard bytes.count == size, try reader.take(8) == Array(FileMagic.innerHeader.utf8) else {
@@ -76,7 +76,8 @@ package struct InnerHeader {
         let kekID = try reader.take(16)
         guard try reader.number(UInt16.self) == 1, try reader.number(UInt16.self) == wrappedKeySize else {
             throw CofferError(
-                .unsupportedVersion, "The container's key is wrapped by a method of a newer release.")
+                .unsupportedVersion,
+                "The container's key is wrapped with an algorithm that this release does not support.")
         }
         let wrappedKey = try reader.take(wrappedKeySize)
         guard try reader.take(340 - reader.position).allSatisfy({ $0 == 0 }) else {
@@ -98,7 +99,8 @@ package struct InnerHeader {
             throw reader.corruptError
         }
         guard bytes[paddingScheme] == 0 else {
-            throw CofferError(.unsupportedVersion, "The container is padded by a method of a newer release.")
+            throw CofferError(
+                .unsupportedVersion, "The container uses a padding scheme that this release does not know.")
         }
         guard try reader.take(size - tagSize - reader.position).allSatisfy({ $0 == 0 }) else {
             throw CofferError(.unsupportedVersion, "The container was written by a newer release.")
@@ -109,8 +111,8 @@ package struct InnerHeader {
             length: Int64(length), modified: modified, name: name, mediaType: mediaType)
     }
 
-    /// Derives the keys of the inner layer. Returns `nil` unless `bytes`, from which this header was decoded,
-    /// are authentic under those keys.
+    /// Derives the inner layer's keys. Returns `nil` unless `bytes`, from which this header was decoded, are
+    /// authentic under those keys.
     func layerKeys(
         _ fileKey: borrowing SymmetricKey, context: [UInt8], in bytes: [UInt8]
     ) throws(CofferError) -> LayerKeySchedule? {

@@ -2,7 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// The keys of one layer of one container, derived from its file key: see FileFormat, "Keys".
+/// The keys for one layer of a container, derived from that layer's file key. See FileFormat, "Keys".
 struct LayerKeySchedule: ~Copyable, Sendable {
     enum Layer: UInt8 { case outer = 1, inner = 2 }
 

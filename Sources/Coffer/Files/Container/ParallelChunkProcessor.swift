@@ -2,17 +2,17 @@ import CofferBase
 import CofferEngine
 import Synchronization
 
-/// A processor that distributes runs of chunks over its own threads, at most eight. Each run reads and writes
-/// at its own offsets, so the order of the runs does not matter.
+/// Distributes runs of chunks over at most eight threads. Each run reads and writes at its own offsets, so
+/// the runs can be processed in any order.
 enum ParallelChunkProcessor {
     /// The number of chunks that one thread processes at a time: about 1 MiB.
     static func runLength(_ layout: ContainerLayout) -> Int64 {
         max(1, Int64(1 << 20) >> Int64(layout.chunkSizeLog2))
     }
 
-    /// Calls `work` for runs that cover `chunks`, on several threads. Each thread has its own state from
-    /// `prepare`. Each thread calls `check` before each run; an error from `check` stops the work. This
-    /// function throws the first error that occurs on any thread.
+    /// Calls `work` for runs that cover `chunks`, on several threads. Each thread gets its own state from
+    /// `prepare` and calls `check` before each run; an error from `check` stops the work. This function
+    /// throws the first error that occurs on any thread.
     static func run<State: ~Copyable>(
         _ chunks: Range<Int64>, runLength: Int64, threads limit: Int = .max,
         check: @Sendable () throws(CofferError) -> Void,

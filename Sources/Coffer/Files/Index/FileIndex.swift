@@ -5,8 +5,8 @@ import CofferVault
 import Synchronization
 import SystemPackage
 
-/// The list of a vault's files, in one file that grows by a frame with each change and is rewritten when it
-/// has many frames. See Formats.
+/// The list of a vault's files, stored in one file. Each change appends a frame, and a file with many frames
+/// is rewritten. See Formats.
 ///
 /// A file is added to the index before its container appears and removed from the index after the container
 /// has lost its final name. If an entry has no container, the file is being added or removed, or its
@@ -16,13 +16,13 @@ import SystemPackage
 /// incomplete frame.
 final class FileIndex: Sendable {
     static let fileName: FilePath = "fileindex"
-    static let displayName = "index of files"
+    static let displayName = "file index"
     /// The index is rewritten when it has more frames than this number plus a quarter of the number of files.
     private static let manyFrames = 64
     /// The maximum number of attempts to read an index that other processes are writing.
     private static let maxReadCount = 100
 
-    /// The fields that distinguish a file's container from other containers that had the same name.
+    /// The fields that distinguish a file's container from other containers that have had the same name.
     struct Entry: Sendable, Equatable {
         let protection: UInt16
         let generation: UInt64
@@ -30,7 +30,8 @@ final class FileIndex: Sendable {
     }
 
     private let device: DeviceKey
-    /// Whether this process knows that the file keyset record states that the index has bound commits.
+    /// Whether this process knows that the file keyset record says that the index's commits are bound to
+    /// their places.
     private let isNoted = Atomic(false)
     private let known = Mutex<(status: FileStatus, contents: FileIndexContents)?>(nil)
 
@@ -44,8 +45,8 @@ final class FileIndex: Sendable {
     static func behind(_ ids: [FileID]) -> CofferError {
         CofferError(
             .corrupt,
-            "The \(displayName) does not list every container: it is damaged or older than they are, or "
-                + "another program put them there.",
+            "The \(displayName) does not list every container: the index is damaged or outdated, or "
+                + "another program added containers.",
             remedy: .verifyAndReindexFiles, entries: ids.map(\.description))
     }
 
@@ -73,7 +74,7 @@ final class FileIndex: Sendable {
         return again
     }
 
-    /// Returns the contents according to the index file alone, without the file keyset record.
+    /// Reads the contents from the index file alone, without consulting the file keyset record.
     private func load(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
         let file: Descriptor
         do throws(CofferError) {
@@ -98,7 +99,7 @@ final class FileIndex: Sendable {
         throw CofferError(.busy, "The \(Self.displayName) keeps changing: try again.")
     }
 
-    /// Returns the records of the files in `ids`. The classes of all these files must be unlocked.
+    /// Returns the records for the files in `ids`. The classes of all these files must be unlocked.
     func records(
         of ids: Set<FileID>, in snapshot: FileIndexContents,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey
@@ -111,7 +112,7 @@ final class FileIndex: Sendable {
             guard let protection = ProtectionClass(rawValue: frame.protection) else {
                 throw CofferError(
                     .unsupportedVersion,
-                    "The \(Self.displayName) names a protection class of a newer release.")
+                    "The \(Self.displayName) has a protection class that this release does not know.")
             }
             let records = try frame.open(classKey: classKey(protection), vaultID: device.vaultID)
             for record in records where ids.contains(record.id) {
@@ -214,14 +215,15 @@ final class FileIndex: Sendable {
         }
     }
 
-    /// Records that the index has bound commits, which a vault of an earlier release does not record yet.
+    /// Records that the index's commits are bound to their places, in case a vault from an earlier release
+    /// does not record this yet.
     private func noteCommits(in vault: borrowing Descriptor) throws(CofferError) {
         guard !isNoted.load(ordering: .relaxed) else { return }
         try FileKeysetRecord(device: device).noteIndexCommits(in: vault)
         isNoted.store(true, ordering: .relaxed)
     }
 
-    /// Returns the tag of the last frame, the end of the index, its version and the place of the next commit.
+    /// Returns the last frame's tag, the index's end and version, and the place for the next commit.
     private func tail(
         in vault: borrowing Descriptor
     ) throws(CofferError) -> (tag: [UInt8], end: Int64, version: UInt16, place: Int) {
@@ -229,8 +231,8 @@ final class FileIndex: Sendable {
         return (snapshot.lastTag, snapshot.end, snapshot.version, snapshot.place)
     }
 
-    /// Converts an index of an older version to the newest one and adds one frame. Existing frames are
-    /// unchanged.
+    /// Converts an index from an older format version to the newest one and adds one frame. Existing frames
+    /// are unchanged.
     private func convert(
         adding frame: [UInt8], _ tag: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -249,7 +251,7 @@ final class FileIndex: Sendable {
         try vault.replace(Self.fileName, with: bytes.span)
     }
 
-    /// Replaces the index with an index that lists only `files`.
+    /// Replaces the index with one that lists only `files`.
     func replace(
         with files: [(record: FileIndexRecord, protection: ProtectionClass)], in vault: borrowing Descriptor,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey

@@ -3,16 +3,16 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// The authenticated length of the index after its last change. Without a commit, damage to the last frame
-/// would look like the remains of a change that a crash interrupted.
+/// An authenticated record of the index's length after its last change. Without a commit, damage to the last
+/// frame would look like the remains of a change that a crash interrupted.
 ///
-/// Layout: length of the index (8), HMAC of its last frame, or 32 zeros if there is none (32), HMAC-SHA256
-/// under a key derived from the device key (32). That HMAC covers the head of the file, both fields and, from
-/// version 3 on, the number of the commit's place (1). The index has two places for commits, each in its own
-/// sector, which are written alternately. Of two authentic commits, the one with the greater length is valid.
-/// Binding the commit to its place prevents an attacker from hiding a file by copying the older commit over
-/// the newer one. The commit is written after the frame is flushed, so it never covers data that a power
-/// failure could lose.
+/// Layout, with sizes in bytes: the index's length (8); the HMAC of its last frame, or 32 zeros if there is
+/// none (32); an HMAC-SHA256 under a key derived from the device key (32). The latter covers the file's head,
+/// both fields and, from version 3 on, the number of the commit's place (1). The index has two places for
+/// commits, each in its own sector, which are written alternately. Of two authentic commits, the one with the
+/// greater length is valid. Binding the commit to its place prevents an attacker from hiding a file by
+/// copying the older commit over the newer one. The commit is written after the frame is flushed, so it never
+/// covers data that a power failure could lose.
 struct FileIndexCommit: Equatable {
     static let size = 72
     /// The offsets of the two commits in the file.
@@ -21,7 +21,7 @@ struct FileIndexCommit: Equatable {
     let end: Int64
     let lastTag: [UInt8]
 
-    /// Encodes the commit for the given place of an index that begins with `head`.
+    /// Encodes the commit for the given place in an index that begins with `head`.
     func encoded(
         head: [UInt8], place: Int, key: borrowing SymmetricKey
     ) throws(CofferError) -> [UInt8] {
@@ -36,8 +36,8 @@ struct FileIndexCommit: Equatable {
         head + body + (head.span.bigEndian(UInt16.self, at: 8) > 2 ? [UInt8(place)] : [])
     }
 
-    /// Returns the valid commit in `file`, its place, and whether the commit in the other place is authentic
-    /// too; `nil` if neither is.
+    /// Returns the valid commit in `file`, its place, and whether the commit in the other place is also
+    /// authentic; `nil` if neither is.
     static func newest(
         in file: [UInt8], head: [UInt8], key: borrowing SymmetricKey
     ) throws(CofferError) -> (commit: FileIndexCommit, place: Int, isOtherWhole: Bool)? {

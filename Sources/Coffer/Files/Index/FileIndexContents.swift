@@ -3,30 +3,31 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// The contents of an index, read from its bytes.
+/// An index's contents, parsed from its bytes.
 struct FileIndexContents: Sendable {
     /// The version written by this release. Version 2 has commits that are not bound to their places.
     static let newestVersion: UInt16 = 3
     static let headSize = 32
-    /// The offset of the first frame. In version 1, which has no commit, frames follow the head.
+    /// The offset of the first frame. In version 1, which has no commits, the frames directly follow the
+    /// head.
     static let framesStart = 1536
     static let noTag = [UInt8](repeating: 0, count: FileIndexFrame.tagSize)
 
     private(set) var version = Self.newestVersion
-    /// The place of the next commit: 0 or 1.
+    /// The place for the next commit: 0 or 1.
     private(set) var place = 0
     private(set) var frames: [FileIndexFrame] = []
     private(set) var lastTag = Self.noTag
-    /// The offset of the next frame.
+    /// The offset for the next frame.
     private(set) var end = Int64(Self.framesStart)
     private(set) var entries: [FileID: FileIndex.Entry] = [:]
-    /// The ids that were removed and not added again, as far back as the frames go.
+    /// The ids of files that were removed and not added again, as far as the existing frames show.
     private(set) var removed: Set<FileID> = []
     /// Whether data that was once complete is missing or not authentic. If so, the other properties describe
     /// only the data that remains.
     private(set) var isDamaged = false
 
-    /// The empty contents of an index that is lost.
+    /// The contents that stand for a lost index: empty and marked as damaged.
     static var lost: FileIndexContents {
         var contents = FileIndexContents()
         contents.isDamaged = true
@@ -131,8 +132,8 @@ struct FileIndexContents: Sendable {
     }
 
     /// Returns whether invalid data may be the remains of a frame whose writing a crash interrupted: the data
-    /// is all zeros or shorter than the head of a frame, or the length that it states extends to the end of
-    /// the file.
+    /// is all zeros or shorter than a frame's head, or the length that it states reaches the end of the file
+    /// or beyond.
     private static func isTorn(_ bytes: [UInt8], at offset: Int) -> Bool {
         let remaining = bytes[offset...]
         guard remaining.count >= FileIndexFrame.headSize, remaining.contains(where: { $0 != 0 }) else {
@@ -144,7 +145,8 @@ struct FileIndexContents: Sendable {
 
     // MARK: Changing
 
-    /// Marks the index as damaged because it has no bound commits, so that its former length is unknown.
+    /// Marks the index as damaged because its commits are not bound to their places, so its previous length
+    /// is unknown.
     mutating func missCommits() { isDamaged = true }
 
     /// Adds a frame that was written at ``end``.

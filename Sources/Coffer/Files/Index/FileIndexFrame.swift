@@ -5,12 +5,13 @@ import CofferVault
 
 /// One part of the index: records of one class, or the ids of files that were removed.
 ///
-/// Layout: length of the frame (4), kind (2; 1 records, 2 removals), protection class (2; 0 for removals),
-/// number n (4); n times id (16), content generation (8), inner commitment (32), or for removals n ids; for
-/// records the nonce, ciphertext and tag of XChaCha20-Poly1305 over their remaining fields, under the class's
-/// index key; HMAC-SHA256 under the device's index key (32). The HMAC covers the HMAC of the previous frame,
-/// or 32 zeros for the first frame, and this frame up to the HMAC, so that no frame can be left out, repeated
-/// or moved.
+/// Layout, with sizes in bytes: the frame's length (4); its kind (2; 1 for records, 2 for removals); the
+/// protection class (2; 0 for removals); the number n of entries (4). Removals continue with n ids (16 each).
+/// Records continue with n times an id (16), a content generation (8) and an inner commitment (32), and then
+/// with the nonce, ciphertext and tag of XChaCha20-Poly1305 over their remaining fields, under the class's
+/// index key. Each frame ends with an HMAC-SHA256 under the device's index key (32). It covers the previous
+/// frame's HMAC, or 32 zeros for the first frame, and this frame up to the HMAC, so that no frame can be left
+/// out, repeated or moved.
 struct FileIndexFrame {
     static let headSize = 12
     static let tagSize = 32
@@ -23,7 +24,7 @@ struct FileIndexFrame {
     let kind: Kind
     let protection: UInt16
     let count: Int
-    /// Everything except the tag.
+    /// The frame's bytes except its tag.
     let body: [UInt8]
 
     /// The part that is readable with the device key.
@@ -70,7 +71,7 @@ struct FileIndexFrame {
         return writer.bytes
     }
 
-    /// Computes the tag of this frame if `previous` is the tag of the previous frame.
+    /// Computes this frame's tag, where `previous` is the previous frame's tag.
     func tag(after previous: [UInt8], key: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
         let message = previous + body
         return try HMAC.authenticate(message.span, key: key)
@@ -88,12 +89,13 @@ struct FileIndexFrame {
         return size
     }
 
-    /// Returns everything except the tag of the frame at `offset`.
+    /// Returns the bytes of the frame at `offset`, except its tag.
     static func body(_ bytes: Span<UInt8>, at offset: Int, size: Int) -> [UInt8] {
         bytes.extracting(offset..<offset + size - tagSize).copied()
     }
 
-    /// Reads the frame at `offset` of `bytes` with its tag; `nil` for an invalid frame, such as a torn one.
+    /// Reads the frame at `offset` in `bytes` and its tag; `nil` for an invalid frame, such as one that a
+    /// crash cut short.
     static func read(
         _ bytes: Span<UInt8>, at offset: Int, after previous: [UInt8], key: borrowing SymmetricKey
     ) throws(CofferError) -> (frame: FileIndexFrame, tag: [UInt8])? {
@@ -116,7 +118,7 @@ struct FileIndexFrame {
         return (frame, tag)
     }
 
-    /// Returns the ids of a frame, with the fields that distinguish a container from an older one. For
+    /// Returns the ids in the frame, with the fields that distinguish a container from an older one. For
     /// removals, these fields are zero and empty.
     func entries() throws(CofferError) -> [(id: FileID, generation: UInt64, commitment: [UInt8])] {
         var reader = BinaryReader(cleartextHeader, name: FileIndex.displayName)

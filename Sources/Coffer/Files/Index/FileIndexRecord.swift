@@ -58,7 +58,7 @@ struct FileIndexRecord: Equatable {
         return writer.bytes
     }
 
-    /// Reads `count` records from their two parts.
+    /// Reads `count` records from their cleartext and sealed parts.
     static func decode(
         count: Int, clear: [UInt8], sealed: [UInt8]
     ) throws(CofferError) -> [FileIndexRecord] {
@@ -77,11 +77,11 @@ struct FileIndexRecord: Equatable {
         return records
     }
 
-    /// Returns the public description of the file.
+    /// Returns the file's public description.
     func info(_ protection: ProtectionClass, _ state: FileState) throws(CofferError) -> FileInfo {
         guard let name = FilePath.Component(bytes: name) else {
             throw CofferError(
-                .corrupt, "The \(FileIndex.displayName) has an invalid file name.", remedy: .reindexFiles)
+                .corrupt, "The \(FileIndex.displayName) lists an invalid file name.", remedy: .reindexFiles)
         }
         return FileInfo(
             id: id, name: name, length: length, modified: Date(nanosecondsSince1970: modified),

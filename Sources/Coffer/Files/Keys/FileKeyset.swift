@@ -4,21 +4,21 @@ import CofferEngine
 package import CofferVault
 import SystemPackage
 
-/// The keys that wrap file keys, in a separate record. Destroying a key in that record makes every container
-/// whose file key it wraps unreadable, including all copies of the container.
+/// The keys that wrap file keys, stored in a separate record. Destroying a key in that record makes every
+/// container whose file key it wraps unreadable, including all copies of the container.
 ///
-/// Payload: flags (4; bit 0: the store has an index, bit 1: keys are being replaced, bit 2: the index has
-/// bound commits), number of keys (2), and for each: purpose (2; 0 for the outer layer, otherwise the
-/// protection class), id of the key that protects the key (16; the vault id, or the id of the class key),
-/// wrapped key (96). See Formats.
+/// Payload, with sizes in bytes: flags (4; bit 0: the store has an index, bit 1: keys are being replaced, bit
+/// 2: the index's commits are bound to their places); the number of keys (2); and for each key its purpose
+/// (2; 0 for the outer layer, otherwise the protection class), the id of the key that protects it (16; the
+/// vault id or the class key's id) and the wrapped key (96). See Formats.
 package struct FileKeyset: Sendable, RecordPayload {
     static let record = AuthenticatedRecord<FileKeyset>(
         name: "filekeys", magic: FileMagic.fileKeys, keyLabel: KDFLabel.fileKeysMAC, slotSize: 8192,
-        displayName: "record of file keys", remedy: .restoreOrWipeVault)
+        displayName: "file keyset record", remedy: .restoreOrWipeVault)
     private static let limit = 64
     private static let outerPurpose: UInt16 = 0
 
-    /// One stored, wrapped key.
+    /// A wrapped key, as stored.
     struct Entry: Sendable, Equatable {
         let purpose: UInt16
         let protector: [UInt8]
@@ -26,10 +26,10 @@ package struct FileKeyset: Sendable, RecordPayload {
     }
 
     var hasIndex = false
-    /// Whether the index has version 3, whose commits authenticate its length. If this is set, an index of an
-    /// older version counts as damaged.
+    /// Whether the index has version 3, whose commits authenticate its length. If this is set, an index with
+    /// an older version counts as damaged.
     var hasIndexCommits = false
-    /// Whether a key rotation was started and is not finished.
+    /// Whether a key rotation was started but has not finished.
     var isRotating = false
     private(set) var entries: [Entry] = []
 
@@ -37,7 +37,7 @@ package struct FileKeyset: Sendable, RecordPayload {
 
     // MARK: Finding
 
-    /// Returns the outer key with the given id; `nil` if it is not a key of this vault.
+    /// Returns the outer key with the given id; `nil` if this vault has no such key.
     func outer(_ id: [UInt8], device: DeviceKey) throws(CofferError) -> FileKEK? {
         if id == device.vaultID.bytes { return FileKEK(id: id, try device.key(KDFLabel.fileOuterKEK)) }
         guard let entry = entry(id, Self.outerPurpose, device.vaultID.bytes) else { return nil }
@@ -45,7 +45,7 @@ package struct FileKeyset: Sendable, RecordPayload {
         return try Self.unwrap(entry, under: wrapping, vaultID: device.vaultID)
     }
 
-    /// Returns the inner key with the given id; `nil` if it is not a key of the given class.
+    /// Returns the inner key with the given id; `nil` if the given class has no such key.
     func inner(
         _ id: [UInt8], _ protection: ProtectionClass, classKey: ClassKey, vaultID: VaultID
     ) throws(CofferError) -> FileKEK? {
@@ -66,7 +66,7 @@ package struct FileKeyset: Sendable, RecordPayload {
         return try outer(entry.key.id, device: device)
     }
 
-    /// Returns the newest inner key of a class; `nil` if there is none yet.
+    /// Returns a class's newest inner key; `nil` if there is none yet.
     func currentInner(
         _ protection: ProtectionClass, classKey: ClassKey, vaultID: VaultID
     ) throws(CofferError) -> FileKEK? {
@@ -96,7 +96,7 @@ package struct FileKeyset: Sendable, RecordPayload {
         try add(Self.outerPurpose, device.vaultID.bytes, under: wrapping, vaultID: device.vaultID)
     }
 
-    /// Adds a new inner key of a class, which becomes the current one.
+    /// Adds a new inner key for a class, which becomes the current one.
     mutating func addInner(
         _ protection: ProtectionClass, classKey: ClassKey, vaultID: VaultID
     ) throws(CofferError) {
@@ -118,7 +118,7 @@ package struct FileKeyset: Sendable, RecordPayload {
     }
 
     /// Removes every key that is neither in `used` nor the newest key for its purpose under one of
-    /// `protectors`; returns the number of removed keys.
+    /// `protectors`; returns the number of keys removed.
     mutating func drop(notIn used: Set<[UInt8]>, protectors: Set<[UInt8]>) -> Int {
         let kept = entries.filter { entry in
             used.contains(entry.key.id)

@@ -2,12 +2,13 @@ import CofferBase
 import CofferEngine
 import CofferVault
 
-/// The file keyset record on disk. A vault made before this record existed has none; its containers are
+/// The file keyset record on disk. A vault from a release without this record has none; its file keys are
 /// wrapped under keys derived from the device key and the class keys.
 struct FileKeysetRecord {
     let device: DeviceKey
 
-    /// The recorded keys and the stored record that they came from; empty for a vault that has no record yet.
+    /// The recorded keys and the stored record that they came from; both are empty for a vault that has no
+    /// record yet.
     struct Contents {
         var keys: FileKeyset
         fileprivate let stored: AuthenticatedRecord<FileKeyset>.Contents?
@@ -34,7 +35,7 @@ struct FileKeysetRecord {
         }
     }
 
-    /// Creates the record of a new vault, in a directory that is not visible yet.
+    /// Creates a new vault's record, in a directory that is not visible yet.
     static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
         var keys = FileKeyset()
         keys.hasIndex = true
@@ -43,8 +44,8 @@ struct FileKeysetRecord {
         try FileKeyset.record.create(keys, device: device, in: vault)
     }
 
-    /// Records that the index has bound commits, unless the record states this already. Call under the vault
-    /// directory's lock.
+    /// Records that the index's commits are bound to their places, unless the record already says so. Call
+    /// while holding the vault directory's lock.
     func noteIndexCommits(in vault: borrowing Descriptor) throws(CofferError) {
         var contents = try read(in: vault, repairing: true)
         guard contents.keys.hasIndex, !contents.keys.hasIndexCommits else { return }
@@ -52,8 +53,8 @@ struct FileKeysetRecord {
         try write(contents, in: vault)
     }
 
-    /// Returns the current keys for a file of one class, and creates missing ones. Call under the vault
-    /// directory's lock.
+    /// Returns the current keys for files of one class, and creates any that are missing. Call while holding
+    /// the vault directory's lock.
     func current(
         _ protection: ProtectionClass, classKey: ClassKey, in vault: borrowing Descriptor
     ) throws(CofferError) -> (outer: FileKEK, inner: FileKEK) {

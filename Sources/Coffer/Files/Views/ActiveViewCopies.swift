@@ -1,7 +1,7 @@
 import CofferVault
 import Synchronization
 
-/// The existing view copies of a vault. A lock removes them.
+/// A vault's existing view copies, which a lock removes.
 final class ActiveViewCopies: Sendable {
     private struct State {
         var views: [Int: (protection: ProtectionClass, remove: @Sendable () -> Void)] = [:]
@@ -19,7 +19,7 @@ final class ActiveViewCopies: Sendable {
         }
     }
 
-    /// Registers a closure that removes a view copy of a file of the given class; returns the number for
+    /// Registers a closure that removes a view copy of a file in the given class; returns the number for
     /// ``unregister(_:)``.
     func add(_ protection: ProtectionClass, _ remove: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in

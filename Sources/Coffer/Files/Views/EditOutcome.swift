@@ -1,7 +1,7 @@
 /// The outcome of editing a view copy.
 public enum EditOutcome: Sendable, Equatable {
-    /// The copy was not written to.
+    /// The copy was not changed.
     case unchanged
-    /// The file has the new content.
+    /// The vault now stores the edited content.
     case saved
 }

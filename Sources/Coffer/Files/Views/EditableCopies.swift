@@ -4,25 +4,25 @@ import CofferEngine
 extension FileStore {
     /// Calls `body` with a decrypted copy, as ``withViewCopy(of:context:options:_:)`` does, and then seals
     /// the changes to the copy as the file's new content, completely or not at all. The copy may be written
-    /// to in place, or replaced by another file of the same name, as editors do. If `body` throws, the
+    /// to in place, or replaced by another file with the same name, as editors do. If `body` throws, the
     /// changes are dropped with the copy.
     ///
-    /// If the file was changed or removed in the vault meanwhile, the vault keeps that state, and the edited
-    /// content is added as a separate file with the same name. This method then throws `conflict`, with the
-    /// id of the separate file in `entries`.
+    /// If the file was changed or removed in the vault in the meantime, the vault keeps that state, and the
+    /// edited content is added as a separate file with the same name. This method then throws `conflict`,
+    /// with the id of the separate file in `entries`.
     ///
-    /// A lock or the end of the time limit revokes the copy, and the changes made in it are lost.
+    /// If the vault locks or the time limit expires, the copy is revoked, and changes made in it are lost.
     ///
     /// - Parameters:
-    ///   - id: The file.
+    ///   - id: The file's identifier.
     ///   - context: The context that was bound to the file when it was added.
     ///   - options: The options for the copy, such as a time limit.
     ///   - body: Edits the copy.
     /// - Returns: The result of `body`, and whether there were changes to save.
-    /// - Throws: The errors of ``withViewCopy(of:context:options:_:)``; `conflict`; `absent` if the copy was
-    ///   removed and not replaced; `refused` if something other than a regular file of this user replaced it;
-    ///   `locked` or `timedOut` if the copy was revoked; the errors of adding a file. This method does not
-    ///   change the stored file if it throws any of these errors.
+    /// - Throws: The errors that ``withViewCopy(of:context:options:_:)`` throws; `conflict`; `absent` if the
+    ///   copy was removed and not replaced; `refused` if something other than a regular file that belongs to
+    ///   this user replaced it; `locked` or `timedOut` if the copy was revoked; the errors that adding a file
+    ///   throws. This method does not change the stored file if it throws any of these errors.
     public func withEditableCopy<Result>(
         of id: FileID, context: [UInt8] = [], options: ViewOptions = ViewOptions(),
         _ body: (ViewCopy) async throws -> Result
@@ -58,8 +58,8 @@ extension FileStore {
             let other = try addConflictCopy(reader, edited, context, check: check)
             throw CofferError(
                 .conflict,
-                "The file was changed or removed in the vault in the meantime and was left as it is. The "
-                    + "edited copy is stored as \(other).", entries: [other.description])
+                "The file was changed or removed in the vault in the meantime, so the edited copy was stored "
+                    + "as a separate file, \(other).", entries: [other.description])
         }
     }
 

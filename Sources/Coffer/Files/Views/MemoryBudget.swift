@@ -8,8 +8,8 @@ enum MemoryBudget {
     ///
     /// - Parameters:
     ///   - length: The size of the copy.
-    ///   - free: The free bytes of the file system; `nil` for a file outside any file system.
-    ///   - memory: The free memory of the machine; `nil` if the kernel does not report it.
+    ///   - free: The number of free bytes in the file system; `nil` for a file outside any file system.
+    ///   - memory: The number of free bytes in the machine's memory; `nil` if the kernel does not report it.
     /// - Throws: `noSpace`.
     static func check(
         _ length: Int64, inFileSystem free: Int64?, memory: Int64? = FileSystemInfo.availableMemory()

@@ -3,7 +3,7 @@ import CofferEngine
 import CofferVault
 public import SystemPackage
 
-/// A decrypted copy in a nameless, unchangeable file in memory, which
+/// A decrypted copy in an unnamed, immutable in-memory file, which
 /// ``FileStore/withMemoryCopy(of:context:options:_:)`` passes to its closure.
 public struct MemoryCopy: Sendable {
     /// The descriptor number of the open file in this process. A child process that inherits the descriptor
@@ -14,7 +14,7 @@ public struct MemoryCopy: Sendable {
     /// has inherited the descriptor: `/proc/self/fd/` and the descriptor number.
     public let path: FilePath
 
-    /// The length in bytes.
+    /// The copy's length in bytes.
     public let length: Int64
 
     /// Whether the kernel may write the copy to a swap device that is neither in memory nor encrypted.
@@ -22,21 +22,21 @@ public struct MemoryCopy: Sendable {
 }
 
 extension FileStore {
-    /// Calls `body` with the decrypted content as an open file in memory, sealed against changes. Use this
-    /// for code that takes a descriptor, or a path without the original name. If this process is killed,
-    /// nothing remains: the kernel removes the file when no process has it open any more.
+    /// Calls `body` with the decrypted content as an open in-memory file that is sealed against changes. Use
+    /// this method for code that takes a descriptor, or a path without the original name. If this process is
+    /// killed, nothing remains: the kernel removes the file when no process has it open anymore.
     ///
     /// After the vault locks or the time limit expires, the descriptor number refers to an empty file.
-    /// Another process that opened the copy before keeps it.
+    /// Another process that opened the copy before that keeps it.
     ///
     /// - Parameters:
-    ///   - id: The file.
+    ///   - id: The file's identifier.
     ///   - context: The context that was bound to the file when it was added.
     ///   - options: The options for the copy, such as a time limit.
     ///   - body: Uses the copy.
     /// - Returns: The result of `body`.
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `noSpace` if the copy would take more than half of
-    ///   the free memory; and whatever `body` throws.
+    ///   the free memory; and any error that `body` throws.
     public func withMemoryCopy<Result>(
         of id: FileID, context: [UInt8] = [], options: ViewOptions = ViewOptions(),
         _ body: (MemoryCopy) async throws -> Result
@@ -76,7 +76,7 @@ extension FileStore {
     }
 }
 
-/// The open file of a sealed copy.
+/// The open file that holds a decrypted copy.
 private final class MemoryCopyHandle: Sendable {
     let file: Descriptor
     let length: Int64

@@ -5,20 +5,21 @@ public import SystemPackage
 
 extension FileStore {
     /// Calls `body` with the path of a decrypted copy, which has the original name and which only this user
-    /// can read. The copy is kept in memory. It is removed when `body` returns or throws, also after a
-    /// cancellation, and when the vault locks meanwhile. After a crash, the next process that opens the vault
-    /// removes the copy.
+    /// can read. The copy is on an in-memory file system. It is removed when `body` returns or throws, even
+    /// after a cancellation, and when the vault locks in the meantime. After a crash, the next process that
+    /// opens the vault removes the copy.
     ///
-    /// Other programs of the same user can read the copy while it exists. Memory may be written to swap (see
-    /// ``isSwapActive``). Data that a viewer copies elsewhere (recent files, thumbnails) is not removed.
+    /// The user's other programs can read the copy while it exists. The kernel may write the copy to swap
+    /// (see ``isSwapActive``). Data that a viewer copies elsewhere (recent files, thumbnails) is not removed.
     ///
     /// - Parameters:
-    ///   - id: The file.
+    ///   - id: The file's identifier.
     ///   - context: The context that was bound to the file when it was added.
     ///   - body: Uses the copy.
     /// - Returns: The result of `body`.
     /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `noSpace` if the copy would take more than half of
-    ///   the free memory; `unsupported` if there is no memory file system; and whatever `body` throws.
+    ///   the free memory; `unsupported` if there is no in-memory file system; and any error that `body`
+    ///   throws.
     public func withViewCopy<Result>(
         of id: FileID, context: [UInt8] = [], _ body: (FilePath) async throws -> Result
     ) async throws -> Result {
@@ -30,12 +31,12 @@ extension FileStore {
     /// inherit, and whether the copy was changed. Changes are lost when the copy is removed.
     ///
     /// - Parameters:
-    ///   - id: The file.
+    ///   - id: The file's identifier.
     ///   - context: The context that was bound to the file when it was added.
     ///   - options: The options for the copy, such as a time limit.
     ///   - body: Uses the copy.
     /// - Returns: The result of `body`.
-    /// - Throws: The errors of ``withViewCopy(of:context:_:)``.
+    /// - Throws: The errors that ``withViewCopy(of:context:_:)`` throws.
     public func withViewCopy<Result>(
         of id: FileID, context: [UInt8] = [], options: ViewOptions,
         _ body: (ViewCopy) async throws -> Result
@@ -66,9 +67,9 @@ extension FileStore {
         }
     }
 
-    /// Calls `body` with an empty directory in memory, for a copy that other processes must not see: a viewer
+    /// Calls `body` with an empty in-memory directory, for a copy that other processes must not see: a viewer
     /// mounts the copy in that directory, in its own mount namespace. The directory is removed when `body`
-    /// ends or the key of the copy's class is evicted.
+    /// ends or the copy's class key is evicted.
     package func withPrivateMountPoint<Result>(
         for protection: ProtectionClass, _ body: (FilePath) async throws -> Result
     ) async throws -> Result {
@@ -121,7 +122,7 @@ extension FileStore {
 }
 
 extension ContainerReader {
-    /// Writes the complete content to an empty file in memory.
+    /// Writes the complete content to an empty in-memory file.
     func copy(
         into file: borrowing Descriptor, check: @escaping @Sendable () throws(CofferError) -> Void
     ) throws(CofferError) {
@@ -134,7 +135,7 @@ extension ContainerReader {
 
 extension FileStore {
     /// Creates a directory for a view. Holds the vault directory's lock, so that two processes do not each
-    /// choose a root and record only one of them. If the end of another view has just removed the root,
+    /// choose a root and record only one of them. If another view has just ended and removed the root,
     /// creates the root again.
     private func makeViewDirectory(tries: Int = 8) throws(CofferError) -> ViewCopyDirectory.ViewDirectory {
         do throws(CofferError) {

@@ -1,10 +1,10 @@
 public import CofferBase
 public import SystemPackage
 
-/// A decrypted copy in a directory in memory, which ``FileStore/withViewCopy(of:context:options:_:)`` passes
+/// A decrypted copy in an in-memory directory, which ``FileStore/withViewCopy(of:context:options:_:)`` passes
 /// to its closure.
 public struct ViewCopy: Sendable {
-    /// The path of the copy, under the file's original name, in its own directory.
+    /// The copy's path: the file's original name in a separate directory.
     public let path: FilePath
 
     /// Whether the kernel may write the copy to a swap device that is neither in memory nor encrypted.
@@ -12,12 +12,12 @@ public struct ViewCopy: Sendable {
 
     let handle: ViewCopyHandle
 
-    /// The descriptor of the open file whose lock keeps the copy. If this process dies while a child process
-    /// that inherited the descriptor is running, the copy stays. After that child has exited, the next
-    /// ``Vault/removeStaleViewCopies(at:)`` removes it.
+    /// The descriptor number of the open file whose lock keeps the copy. If this process dies while a child
+    /// process that inherited the descriptor is running, the copy stays. After that child has exited, the
+    /// next ``Vault/removeStaleViewCopies(at:)`` removes it.
     public var lease: Int32 { handle.leaseNumber }
 
-    /// Whether the copy was changed, replaced or removed.
+    /// Whether another program changed, replaced or removed the copy. Revoking the copy does not count.
     public var isChanged: Bool { handle.isChanged }
 
     /// Releases this process's lease and reports whether another process still holds one, such as a viewer

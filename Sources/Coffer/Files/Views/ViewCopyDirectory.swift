@@ -3,16 +3,17 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// The directories that hold view copies: in memory, and only for this user.
+/// The in-memory directories that hold view copies and that only this user can access.
 ///
-/// The root is `$XDG_RUNTIME_DIR/coffer/views` if that is on tmpfs, otherwise `/dev/shm/coffer-` followed by
-/// a random name that the vault stores. Layout: `<view>/lease` and `<view>/<directory>/<original name>`. A
-/// viewing process holds a lock on `lease`, which the kernel drops when the process dies.
+/// The root is `$XDG_RUNTIME_DIR/coffer/views` if that is on an in-memory file system, otherwise
+/// `/dev/shm/coffer-` followed by a random name that the vault stores. Layout: `<view>/lease` and
+/// `<view>/<directory>/<original name>`. A viewing process holds a lock on `lease`, which the kernel drops
+/// when the process dies.
 enum ViewCopyDirectory {
     private static let leaseName: FilePath = "lease"
     private static let sharedMemory: FilePath = "/dev/shm"
-    /// The prefix of a view directory that is being created. The directory gets its lease before it loses the
-    /// prefix.
+    /// The name prefix of a view directory that is being created. The directory gets its lease before it
+    /// loses the prefix.
     static let newPrefix = ".new-"
 
     /// Returns the root for a new view. A root that other processes would not find otherwise is first
@@ -31,7 +32,7 @@ enum ViewCopyDirectory {
         return try sharedMemoryRoot(FilePath(name), creating: true)
     }
 
-    /// Returns every root that may hold views of a vault, and the names of the roots that could not be
+    /// Returns every root that may hold a vault's views, and the names of the roots that could not be
     /// examined, with the reasons. For a wipe, this examines every name in /dev/shm that a vault may have
     /// taken, and includes directories of this user that others can read.
     static func existing(
@@ -64,7 +65,7 @@ enum ViewCopyDirectory {
         return (roots.reduce(into: []) { all, root in if !all.contains(root) { all.append(root) } }, unseen)
     }
 
-    /// Returns whether views may have been made below a runtime directory of this user.
+    /// Returns whether views may have been made in `path`, if that is this user's runtime directory.
     private static func hasViews(_ path: FilePath) -> Bool {
         guard isOwn(path), let runtime = try? Descriptor.open(path, [.read, .directory]) else { return false }
         return (try? runtime.status(of: "coffer")) != nil
@@ -77,7 +78,7 @@ enum ViewCopyDirectory {
         return (try? parent.status(of: FilePath(root: nil, [name])))?.isOwn ?? false
     }
 
-    /// Returns the vault's own name under /dev/shm, or with `all` every name of that form.
+    /// Returns the vault's own name under /dev/shm, or, if `all` is set, every name of that form.
     private static func sharedNames(_ record: ViewRootRecord, all: Bool) -> [FilePath] {
         guard all, let shared = try? Descriptor.open(sharedMemory, [.read, .directory]) else {
             return record.shared.map { [$0] } ?? []
@@ -86,7 +87,7 @@ enum ViewCopyDirectory {
         return names.filter { ViewRootRecord.isShared(FileNameBytes.of($0)) }
     }
 
-    /// An open root.
+    /// An open root directory.
     final class Root: Sendable, Equatable {
         let directory: Descriptor
         private let status: FileStatus
@@ -104,7 +105,7 @@ enum ViewCopyDirectory {
         Environment.path("XDG_RUNTIME_DIR").flatMap { $0.isAbsolute ? $0 : nil }
     }
 
-    /// The directory that logind creates, regardless of the environment.
+    /// The runtime directory that logind creates, regardless of the environment.
     private static var systemRuntime: FilePath { FilePath("/run/user/\(Environment.userID)") }
 
     static var hasRuntimeDirectory: Bool {
@@ -123,8 +124,8 @@ enum ViewCopyDirectory {
         return (try? FileSystemInfo.of(shared).isMemory) ?? false
     }
 
-    /// Removes views whose owner is dead; returns how many. If a view cannot be removed, removes the others
-    /// and then throws the first error.
+    /// Removes the views whose owning processes have died; returns their number. If a view cannot be removed,
+    /// removes the others and then throws the first error.
     static func removeStale(vault: borrowing Descriptor) throws(CofferError) -> Int {
         var count = 0
         var failure: CofferError?
@@ -144,12 +145,12 @@ enum ViewCopyDirectory {
         return count
     }
 
-    /// Returns whether a name has the form of the name of a view, or of a view that is being created.
+    /// Returns whether a name has the form of a view directory's name, even while the view is being created.
     private static func isOfView(_ name: FilePath) -> Bool {
         ViewRootRecord.isView(name) || name.string.utf8.hasPrefix(newPrefix)
     }
 
-    /// Removes an empty root of one vault under /dev/shm. The next view creates it again.
+    /// Removes a vault's own root under /dev/shm if it is empty. The next view creates it again.
     static func removeIfEmpty(_ root: borrowing Descriptor) {
         guard root.path.removingLastComponent() == sharedMemory, let name = root.path.lastComponent,
             let shared = try? Descriptor.open(sharedMemory, [.read, .directory])
@@ -231,7 +232,7 @@ enum ViewCopyDirectory {
         let view: NewView
     }
 
-    /// Returns the root below a runtime directory; `nil` if there is none and `creating` is false.
+    /// Returns the root in a runtime directory; `nil` if there is none and `creating` is false.
     private static func runtimeRoot(
         _ path: FilePath, creating: Bool, isForWiping: Bool = false
     ) throws(CofferError) -> Descriptor? {
@@ -279,7 +280,7 @@ enum ViewCopyDirectory {
     private static var noMemory: CofferError {
         CofferError(
             .unsupported,
-            "There is no directory in memory for the copy, such as a /dev/shm on tmpfs.",
+            "The copy needs a directory on an in-memory file system, such as /dev/shm.",
             remedy: .viewByDescriptor)
     }
 
@@ -295,7 +296,7 @@ enum ViewCopyDirectory {
         else {
             throw CofferError(
                 .refused,
-                "\(directory.path) is not a directory in memory that only this user can access.")
+                "\(directory.path) is not on an in-memory file system, or other users can access it.")
         }
     }
 }

@@ -4,7 +4,7 @@ import CofferVault
 import Synchronization
 import SystemPackage
 
-/// One view copy. ``remove()`` removes its directory, as does the release of this object.
+/// One view copy. ``remove()`` removes its directory, as does releasing this object.
 final class ViewCopyHandle: Sendable {
     let path: FilePath
     let leaseNumber: Int32
@@ -19,10 +19,10 @@ final class ViewCopyHandle: Sendable {
     private let removed = Atomic(false)
     /// Whether the copy had been changed when it was revoked. This cannot be determined afterwards.
     private let wasChanged = Atomic(false)
-    /// The reason the copy was revoked before its viewing ended.
+    /// Why the copy was revoked before the viewing ended; `nil` if it was not revoked.
     private let cause = Mutex<CofferError?>(nil)
 
-    /// The number that unregisters this copy from the active view copies.
+    /// The number under which this copy is registered with the active view copies.
     var number: Int { registration.withLock { $0 } }
 
     init(
@@ -46,7 +46,7 @@ final class ViewCopyHandle: Sendable {
     /// Creates the directory for the copy.
     func makeHolder() throws(CofferError) { try directory.makeDirectory(Self.holder) }
 
-    /// Creates the copy, empty.
+    /// Creates an empty file for the copy, in a new directory.
     func makeFile() throws(CofferError) -> Descriptor {
         try makeHolder()
         return try holder().open(name, [.readWrite, .exclusive])
@@ -56,12 +56,12 @@ final class ViewCopyHandle: Sendable {
         try directory.open(Self.holder, [.read, .directory])
     }
 
-    /// The free bytes in the file system of the copy.
+    /// The number of bytes available in the copy's file system.
     var available: Int64 {
         get throws(CofferError) { try FileSystemInfo.of(root).available }
     }
 
-    /// Records the status of the complete copy, with which ``isChanged`` compares.
+    /// Records the complete copy's status, with which ``isChanged`` compares the current one.
     func recordOriginalStatus(_ status: FileStatus) { original.withLock { $0 = status } }
 
     /// Whether the copy was changed; for a revoked copy, whether it was changed before it was revoked.
@@ -72,15 +72,16 @@ final class ViewCopyHandle: Sendable {
         return wasChanged.load(ordering: .sequentiallyConsistent)
     }
 
-    /// Opens the file that now has the copy's name, if it can be sealed: a regular file of this user.
+    /// Opens the file that now has the copy's name. Throws `refused` unless it is a regular file that belongs
+    /// to this user.
     func edited() throws(CofferError) -> Descriptor {
         let file = try holder().open(name, .read)
         let status = try file.status()
         guard status.kind == .regular, status.isOwn else {
             throw CofferError(
                 .refused,
-                "The copy was replaced by something other than a regular file of this user: nothing was "
-                    + "saved, and the file is unchanged.")
+                "The copy was replaced by something that is not a regular file owned by this user, so "
+                    + "nothing was saved. The file in the vault is unchanged.")
         }
         return file
     }
@@ -93,7 +94,7 @@ final class ViewCopyHandle: Sendable {
 
     private func revoke(_ code: CofferError.Code, _ reason: String) {
         cause.withLock {
-            $0 = $0 ?? CofferError(code, "\(reason): the copy was removed, and changes in it are lost.")
+            $0 = $0 ?? CofferError(code, "\(reason): the copy was removed, and changes to it are lost.")
         }
         if isChanged { wasChanged.store(true, ordering: .sequentiallyConsistent) }
         try? remove()

@@ -34,7 +34,7 @@ struct ViewRootRecord {
         }
     }
 
-    /// Returns whether a name has the form of a vault's directory under /dev/shm.
+    /// Returns whether a name has the form of the name of a vault's directory under /dev/shm.
     static func isShared(_ name: [UInt8]) -> Bool {
         name.starts(with: prefix) && isUnique(name.dropFirst(prefix.count))
     }
@@ -52,8 +52,8 @@ struct ViewRootRecord {
         try vault.replace(sharedName, with: bytes.span)
     }
 
-    /// Records a runtime directory before the first view is made in it. If the record is full, removes the
-    /// directories that `isDispensable` accepts from it.
+    /// Records a runtime directory before the first view is made in it. If the record is full, first removes
+    /// the directories for which `isDispensable` returns `true`.
     mutating func note(
         runtime: FilePath, in vault: borrowing Descriptor, _ isDispensable: (FilePath) -> Bool
     ) throws(CofferError) {

@@ -3,7 +3,7 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// An export of tokens for another vault: a header, and a sealed record for each token.
+/// A token export that another vault can import: a header, followed by a sealed record for each token.
 ///
 /// Header: magic (8), version (2), key derivation (1: 1 Argon2id), 5 zero, salt (16), memory in KiB (4),
 /// passes (4), 8 zero, then HMAC-SHA256 over these 48 bytes (32), which distinguishes a wrong passphrase from
@@ -14,17 +14,17 @@ import CofferVault
 final class TokenExport: Sendable {
     /// The maximum size of an export: 1 GiB.
     static let sizeLimit = 1 << 30
-    /// The minimum passphrase length. A passphrase protects an export against anyone who has the file,
-    /// forever and without an attempt counter.
+    /// The minimum passphrase length in bytes. The passphrase alone protects an export from anyone who has
+    /// the file, who can try passphrases without limit.
     static let shortestPassphrase = 12
 
     private static let fieldsSize = 48
     private static let tagSize = 32
     private static let displayName = "export"
-    /// The maximum size of a record: metadata with the longest names and texts, a value, and the framing.
+    /// The maximum size of a record in bytes, which suffices for the longest value and metadata.
     private static let maxRecordLength = Token.maxByteCount + (1 << 18)
 
-    /// The header of an export, without its tag.
+    /// An export's header, without its authentication tag.
     struct Header: Equatable {
         let salt: [UInt8]
         let cost: Argon2id.Cost
@@ -51,7 +51,7 @@ final class TokenExport: Sendable {
             let version = try reader.number(UInt16.self)
             let derivation = try reader.number(UInt8.self)
             guard version == 1, derivation == 1 else {
-                throw CofferError(.unsupportedVersion, "The export was written by a newer release.")
+                throw CofferError(.unsupportedVersion, "A newer release wrote this export: use that release.")
             }
             guard try reader.take(5) == [0, 0, 0, 0, 0] else { throw reader.corruptError }
             let salt = try reader.take(Argon2id.saltSize)
@@ -62,7 +62,7 @@ final class TokenExport: Sendable {
         }
     }
 
-    /// The content of one record.
+    /// The contents of one record.
     enum Record {
         case token(TokenInfo, Token)
         case end(count: UInt64)
@@ -92,7 +92,7 @@ final class TokenExport: Sendable {
             }
             guard let protection = ProtectionClass(rawValue: bytes.bigEndian(UInt16.self, at: 1)) else {
                 throw CofferError(
-                    .unsupportedVersion, "The export names a protection class of a newer release.")
+                    .unsupportedVersion, "The export has a protection class that only a newer release knows.")
             }
             let length = Int(bytes.bigEndian(UInt32.self, at: 3))
             // An export never contains tokens that must not leave their device.
@@ -194,7 +194,7 @@ final class TokenExport: Sendable {
         cost.memoryKiB <= standardMemoryKiB && cost.passes <= standardWorkKiB / cost.memoryKiB
     }
 
-    /// Reads a complete export; throws `wrongPasscode` if it was sealed under another passphrase.
+    /// Reads a complete export; throws `wrongPasscode` if it was sealed under a different passphrase.
     init(_ bytes: [UInt8], passphrase: Passcode, allowingExpensive: Bool) throws(CofferError) {
         guard bytes.count >= Self.fieldsSize + Self.tagSize else { throw Self.corruptError }
         let head = Array(bytes[..<Self.fieldsSize])
@@ -211,16 +211,16 @@ final class TokenExport: Sendable {
         guard try HMAC.isValid(tag, for: head.span, key: keys.tag) else {
             throw CofferError(
                 .wrongPasscode,
-                "The passphrase is wrong for this export, or its first bytes are damaged.")
+                "The passphrase is wrong, or the first bytes of the export are damaged.")
         }
         self.bytes = bytes
         self.head = head
         self.keys = keys
     }
 
-    /// Calls `body` with each token in turn; throws `corrupt` if a byte of the export is damaged or missing.
-    /// Truncation is detected only at the end of the file, so iterate once to validate before storing
-    /// anything.
+    /// Calls `body` with each token in turn; throws `corrupt` if any byte of the export is damaged or
+    /// missing. Truncation is detected only at the end of the file, so iterate once to validate before
+    /// storing anything.
     func forEachToken(
         _ body: (TokenInfo, Token) throws(CofferError) -> Void
     ) throws(CofferError) {

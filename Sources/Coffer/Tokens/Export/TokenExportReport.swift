@@ -3,8 +3,8 @@
 public struct TokenExportReport: Sendable, Equatable {
     /// The number of tokens in the file.
     public let exported: Int
-    /// The number of tokens left out because their class must not leave this device.
+    /// The number of tokens left out because their class does not allow them to leave this device.
     public let thisDeviceOnly: Int
-    /// Tokens that cannot be read and so are not in the file. They remain in the vault.
+    /// The tokens that cannot be read and are therefore not in the file. They remain in the vault.
     public let corrupt: [UnreadableToken]
 }

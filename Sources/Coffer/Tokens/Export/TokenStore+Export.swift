@@ -5,8 +5,8 @@ import CofferVault
 public import SystemPackage
 
 extension TokenStore {
-    /// Writes tokens to a new file that another vault can import: the tokens of exportable classes, with
-    /// their descriptions, sealed under a passphrase.
+    /// Writes the tokens in exportable classes, with their descriptions, to a new file that is sealed under a
+    /// passphrase and that another vault can import.
     ///
     /// The file appears completely or not at all, and only this user can read it. Anyone who has the file can
     /// try passphrases without limit, so choose a long random one. The file contains no ephemeral tokens,
@@ -14,7 +14,7 @@ extension TokenStore {
     ///
     /// - Parameters:
     ///   - path: The destination; an existing file is not replaced.
-    ///   - passphrase: At least 12 bytes.
+    ///   - passphrase: The passphrase for the export, at least 12 bytes.
     ///   - only: The tokens to export; `nil` for every exportable token.
     ///   - cost: The cost of deriving a key from the passphrase.
     /// - Returns: How many tokens were written, how many are not exportable, and which are damaged. Damaged
@@ -30,7 +30,7 @@ extension TokenStore {
             guard passphrase.secret.count >= TokenExport.shortestPassphrase else {
                 throw CofferError(
                     .refused,
-                    "The passphrase of an export must be at least "
+                    "An export's passphrase must be at least "
                         + "\(TokenExport.shortestPassphrase) bytes long.")
             }
             try core.drainPendingTokens()
@@ -57,8 +57,8 @@ extension TokenStore {
         }
     }
 
-    /// Returns the result of `body`, or `nil` for a damaged token, which is added to `corrupt`. If `isAsked`
-    /// is set, throws the error instead.
+    /// Returns the value that `body` returns, or `nil` for a damaged token, which is added to `corrupt`. If
+    /// `isAsked` is set, throws the error instead.
     private func readable<Result>(
         _ name: [UInt8], into corrupt: inout [UnreadableToken], unless isAsked: Bool,
         _ body: () throws(CofferError) -> Result
@@ -77,7 +77,7 @@ extension TokenStore {
         moving: [(name: [UInt8], envelope: [UInt8])], staying: Int, corrupt: [UnreadableToken]
     )
 
-    /// Returns the exportable envelopes, the number of the others, and the unreadable tokens.
+    /// Returns the exportable envelopes, the number of non-exportable ones, and the unreadable tokens.
     private func exportable(_ only: [TokenID]?) throws(CofferError) -> Exportable {
         let stored = try storage.readableEnvelopes()
         var wanted = stored.envelopes
@@ -107,27 +107,28 @@ extension TokenStore {
             throw CofferError(
                 .refused,
                 staying == 0
-                    ? "There is no token to export."
-                    : "\(staying) of the tokens may not leave this device: their class is ThisDeviceOnly.")
+                    ? "The vault contains no token to export."
+                    : "Tokens in ThisDeviceOnly classes cannot be exported (\(staying) found).")
         }
         return (moving.sorted { $0.name.lexicographicallyPrecedes($1.name) }, staying, corrupt)
     }
 
-    /// Imports the tokens of an export, with their classes, expiries, scopes and attributes.
+    /// Imports the tokens from an export, with their classes, expiry dates, scopes and attributes.
     ///
-    /// The whole file is verified before any token is stored. A token that the vault already has with other
-    /// contents is left unchanged and reported, unless `replacing` is set; a damaged one is left unchanged in
-    /// any case. The built-in storage stores all tokens at once. The Secret Service stores them one after the
-    /// other; to complete an import that failed, repeat it.
+    /// The whole file is verified before any token is stored. If the vault already has a token with the same
+    /// name but different contents, that token is left unchanged and reported, unless `replacing` is set; a
+    /// damaged token is always left unchanged. The embedded keyring stores all tokens in one step, whereas
+    /// the Secret Service stores them one after the other; to complete an import that failed, repeat it.
     ///
     /// - Parameters:
     ///   - path: A file written by ``export(to:passphrase:only:cost:)-(FilePath,_,_,_)``.
-    ///   - passphrase: The passphrase of the export.
-    ///   - replacing: Whether the export's value replaces a different stored one.
-    ///   - allowingExpensive: Whether the file may request more than 1 GiB of memory, up to 4 GiB, or passes
-    ///     over more than 4 GiB in total. It makes this request before any of it can be authenticated.
-    /// - Returns: The outcome for the tokens of the export.
-    /// - Throws: `refused` for a file that requests more than is allowed; `wrongPasscode` for another
+    ///   - passphrase: The export's passphrase.
+    ///   - replacing: Whether an exported value replaces a different stored one.
+    ///   - allowingExpensive: Whether the file may request a key derivation that takes more than 1 GiB of
+    ///     memory, up to 4 GiB, or processes more than 4 GiB over all passes. The request is read before any
+    ///     of the file can be authenticated.
+    /// - Returns: How many tokens were added, replaced or already present, and which were left unchanged.
+    /// - Throws: `refused` for a file that requests more than is allowed; `wrongPasscode` for a wrong
     ///   passphrase, `corrupt` for a damaged or incomplete file, `unsupportedVersion`, `locked`, `wiped`,
     ///   `busy`, `noSpace`. After an error nothing has changed, except that the Secret Service may have
     ///   stored some of the tokens.
@@ -151,7 +152,7 @@ extension TokenStore {
         }
     }
 
-    /// Stores the tokens of `export`, under the vault directory's lock.
+    /// Stores the tokens from `export`, under the vault directory's lock.
     private func merge(
         _ export: TokenExport, replacing: Bool, in vault: borrowing Descriptor
     ) throws(CofferError) -> TokenImportReport {

@@ -1,13 +1,14 @@
 import CofferEngine
 import Synchronization
 
-/// The values that this vault object stored while their class was locked, so that a program that rotates a
-/// token reads its own latest value. They are kept in guarded memory while they are pending.
+/// Keeps, in guarded memory, the pending values that this vault object stored while their class was locked,
+/// so that a program that rotates a token reads its own latest value.
 final class OwnPendingTokens: Sendable {
     struct Value: Sendable {
         let info: TokenInfo
         let token: Token
-        /// The file in the queue. Once it is removed or replaced, the value is no longer pending.
+        /// The value's file in the queue. Once the file is removed or replaced, the value is no longer
+        /// pending.
         let file: PendingTokenQueue.Added
     }
 

@@ -4,19 +4,20 @@ import CofferEngine
 /// A value that was stored while its class was locked and would replace a stored value, but lacks proof that
 /// it continues that value.
 public struct PendingReplacement: Sendable, Equatable {
-    /// Identifies the value: 16 hexadecimal digits of a tag over all of it. Finding another value with the
-    /// same fingerprint takes about 2^64 attempts, so the value that a person reviewed is the one that is
-    /// accepted, even if others arrived meanwhile.
+    /// The value's identifier: 16 hexadecimal digits from an authentication tag over the whole value. Finding
+    /// another value with the same fingerprint takes about 2^64 attempts, so the value that a person reviewed
+    /// is the one that is accepted, even if other values have arrived in the meantime.
     public let fingerprint: String
-    /// The value's description as its sender wrote it, without a version. Its contents are not authenticated.
+    /// The value's description as its sender wrote it, without a version. The description is not
+    /// authenticated.
     public let info: TokenInfo
 }
 
 extension TokenStore {
-    /// Returns the values that wait to be accepted or rejected, in the order of arrival. Until then, readers
-    /// keep receiving the stored values.
+    /// Returns the values that are waiting to be accepted or rejected, in order of arrival. In the meantime,
+    /// readers still receive the stored values.
     ///
-    /// - Throws: `locked` if any of them cannot be read now; `wiped`, `busy`.
+    /// - Throws: `locked` if any of these values cannot be read now; `wiped`, `busy`.
     public func pending() async throws(CofferError) -> [PendingReplacement] {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.drainPendingTokens()
@@ -42,8 +43,8 @@ extension TokenStore {
     ///
     /// - Parameters:
     ///   - id: The token's name.
-    ///   - fingerprint: The fingerprint of the value, from ``pending()``; `nil` for the only value that is
-    ///     pending now, which may differ from the one that ``pending()`` returned before.
+    ///   - fingerprint: The value's fingerprint, from ``pending()``; `nil` for the only pending value, which
+    ///     may no longer be the one that ``pending()`` returned.
     /// - Returns: The new version; `nil` if no such value is pending.
     /// - Throws: `ambiguous` with the fingerprints if several values are pending and none is chosen;
     ///   `locked`, `wiped`, `busy`, `noSpace`.
@@ -72,15 +73,15 @@ extension TokenStore {
         }
     }
 
-    /// Removes pending values of a name and keeps the stored one. Works while locked if an unlock has already
-    /// found that the values need to be accepted.
+    /// Rejects pending values: removes them and keeps the stored value. Works while locked if an unlock has
+    /// already found that the values need to be accepted.
     ///
     /// - Parameters:
     ///   - id: The token's name.
-    ///   - fingerprint: The fingerprint of the value, from ``pending()``; `nil` for all values.
+    ///   - fingerprint: The value's fingerprint, from ``pending()``; `nil` for all values under this name.
     /// - Returns: The number of values removed.
-    /// - Throws: `locked` if there is nothing to remove but an unlock has yet to examine values of this name;
-    ///   `wiped`, `busy`.
+    /// - Throws: `locked` if there is nothing to remove, but values under this name are waiting for an unlock
+    ///   to examine them; `wiped`, `busy`.
     @discardableResult
     public func reject(_ id: TokenID, fingerprint: String? = nil) async throws(CofferError) -> Int {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
@@ -103,7 +104,8 @@ extension TokenStore {
         }
     }
 
-    /// Throws `locked` if no unlock has examined some values yet, because the caller may mean one of them.
+    /// Throws `locked` if values under this name are waiting for an unlock to examine them, because the
+    /// caller may mean one of those.
     private func throwIfUnsorted(_ name: [UInt8], in vault: borrowing Descriptor) throws(CofferError) {
         guard try core.entries(.pending, of: name, in: vault).isEmpty else { throw CofferError.locked }
     }

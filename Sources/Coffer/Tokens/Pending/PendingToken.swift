@@ -11,9 +11,10 @@ import CofferVault
 /// box: bytes 0…71 again, proof (32), token key (32), length (4) and metadata, value. The tag detects damage
 /// and a box that was moved to another token.
 ///
-/// Anyone can seal to a public key. The proof shows that a value continues the stored one: see
-/// ``ReplacementTicket``. The field is zero if there is no proof. The token key is the key under which the
-/// value is stored, so that its sender has the ticket for the next value. Boxes of version 1 have neither.
+/// Anyone can seal a token to a public key, so the proof shows that a value continues the stored one: see
+/// ``ReplacementTicket``. The field is zero if there is no proof. The value is later stored under the token
+/// key, from which its sender derives the ticket for the next value. Boxes in version 1 contain neither
+/// field.
 struct PendingToken {
     static let version: UInt16 = 2
 
@@ -26,12 +27,12 @@ struct PendingToken {
     private static let tagSize = 32
     private static let displayName = "pending token"
 
-    /// The destination of a pending value, and the key and the ticket for sealing it.
+    /// A pending value's destination, with the public key and the ticket for sealing the value.
     struct Destination {
         let name: [UInt8]
         let publicKey: [UInt8]
         let vaultID: VaultID
-        /// The right to replace the stored value, if this vault object has it.
+        /// The ticket for replacing the stored value, if this vault object has one.
         let ticket: ReplacementTicket?
     }
 
@@ -56,7 +57,7 @@ struct PendingToken {
             box: try SealedBox.seal(message.span, to: destination.publicKey.span))
     }
 
-    /// Opens the box with the class's secret key. Throws `corrupt` if the box does not open, belongs to
+    /// Opens the box with the class's secret key. Throws `corrupt` if the box cannot be opened, belongs to
     /// another token, or contains a description that does not match its name or is not allowed.
     func open(under classKey: ClassKey, device: DeviceKey) throws(CofferError) -> OpenedToken {
         let vaultID = device.vaultID
@@ -85,8 +86,8 @@ struct PendingToken {
         return try writer.bytes + HMAC.authenticate(writer.bytes.span, key: device.key(KDFLabel.inboxMAC))
     }
 
-    /// Returns the first bytes of the tag, by which a person identifies a value: short enough to copy, and
-    /// long enough that an attacker who has the device key cannot make another value with the same
+    /// Returns the first bytes of the tag, by which a person can identify a value: short enough to copy, and
+    /// long enough that an attacker who has the device key cannot create another value with the same
     /// fingerprint.
     static func fingerprint(of encoded: [UInt8]) -> String {
         HexText.encode(Array(encoded.suffix(tagSize).prefix(8)))
@@ -183,7 +184,7 @@ final class OpenedToken: Sendable {
         self.message = message
     }
 
-    /// Whether the sender had `ticket`.
+    /// Returns whether the proof shows that the sender had `ticket`.
     func isProved(by ticket: ReplacementTicket) throws(CofferError) -> Bool {
         guard proof != Self.noProof else { return false }
         return try message.exposing { (bytes) throws(CofferError) in

@@ -7,12 +7,12 @@ import SystemPackage
 
 /// The number of tokens that were stored while locked and are pending.
 public struct PendingTokenCount: Sendable, Equatable {
-    /// Tokens that the next unlock examines.
+    /// The number of tokens that the next unlock will examine.
     public let pending: Int
-    /// Tokens that would replace a stored value and lack proof that they continue it: see
+    /// The number of tokens that would replace a stored value but lack proof that they continue it: see
     /// ``TokenStore/pending()``.
     public internal(set) var unconfirmed = 0
-    /// Tokens that are damaged and can no longer be read.
+    /// The number of tokens that are damaged and can no longer be read.
     public let corrupt: Int
 }
 
@@ -85,7 +85,7 @@ extension VaultCore {
         try fold.finish(in: vault)
     }
 
-    /// Returns the entries of a name that are in the given state. Call under the vault directory's lock.
+    /// Returns the entries for a name that are in the given state. Call under the vault directory's lock.
     func entries(
         _ state: PendingTokenQueue.State, of name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) -> [PendingTokenQueue.Entry] {
@@ -96,7 +96,8 @@ extension VaultCore {
         return found
     }
 
-    /// Throws `locked` if a value is pending under a name that has no stored value: the token is not absent.
+    /// Throws `locked` if a value is pending under a name that has no stored value, because such a token is
+    /// not absent.
     func throwIfPending(_ name: [UInt8]) throws(CofferError) {
         guard try !pendingTokens.entries().isEmpty else { return }
         let waits = try home.withExclusiveVault { (vault) throws(CofferError) in

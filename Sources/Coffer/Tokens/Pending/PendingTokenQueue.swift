@@ -3,14 +3,15 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// The queue of tokens that are pending until an unlock: the vault's directory `inbox`, which exists only
+/// The queue of tokens that are pending until an unlock: the vault's `inbox` directory, which exists only
 /// while it has entries.
 ///
 /// Each token has its own file, so that damage to one does not affect the others. The file's name consists of
-/// the token's number, which is the order of storing, and its class: `0000000000000007-1`. A damaged entry
-/// gets the prefix `damaged-` and stays until the caller discards it. An entry that would replace a stored
-/// value and lacks proof that it continues that value gets the prefix `unconfirmed-` and stays until the
-/// caller accepts or rejects it. Changes are made under the vault directory's lock.
+/// the token's number, which reflects the order in which tokens were stored, and its class:
+/// `0000000000000007-1`. A damaged entry gets the prefix `damaged-` and stays until the caller discards it.
+/// An entry that would replace a stored value but lacks proof that it continues that value gets the prefix
+/// `unconfirmed-` and stays until the caller accepts or rejects it. Any change to the queue requires the
+/// vault directory's lock.
 struct PendingTokenQueue {
     static let directoryName: FilePath = "inbox"
     private static let directoryPath = VaultDirectory.vaultName.appending(directoryName.string)
@@ -18,20 +19,20 @@ struct PendingTokenQueue {
     static let maxEntryCount = 256
     /// The maximum total size of pending tokens, in bytes.
     static let maxByteCount = 16 << 20
-    /// The maximum size of an entry's file, in bytes: more than the longest token with its metadata occupies.
+    /// The maximum size of an entry's file, in bytes: larger than the longest token with its metadata.
     private static let maxEntryLength = (1 << 20) + (1 << 18)
 
     let home: VaultDirectory
     let device: DeviceKey
 
-    /// The state of an entry: the prefix of its file's name.
+    /// An entry's state, which is the prefix of its file name.
     enum State: String, CaseIterable {
         case pending = ""
         case unconfirmed = "unconfirmed-"
         case damaged = "damaged-"
     }
 
-    /// A file of the queue.
+    /// A file in the queue.
     struct Entry {
         let name: FilePath
         let number: UInt64
@@ -63,14 +64,14 @@ struct PendingTokenQueue {
         }
     }
 
-    /// A file that was added.
+    /// A file that was added to the queue.
     struct Added: Sendable {
         let name: FilePath
         let status: FileStatus
         let fingerprint: String
     }
 
-    /// Returns the entries in the order of storing, including damaged ones.
+    /// Returns the entries, including damaged ones, in the order in which they were stored.
     func entries() throws(CofferError) -> [Entry] {
         guard let directory = try open() else { return [] }
         return try directory.names().compactMap(Entry.init).sorted { $0.number < $1.number }
@@ -86,14 +87,13 @@ struct PendingTokenQueue {
         try home.directory.status(of: Self.directoryPath) != nil
     }
 
-    /// Whether something other than a directory is at the queue's path. Another program put it there, and it
-    /// holds no pending tokens.
+    /// Whether the queue's path exists but is not a directory, and therefore contains no pending tokens.
     func isMisplaced() throws(CofferError) -> Bool {
         try home.directory.status(of: Self.directoryPath).map { $0.kind != .directory } ?? false
     }
 
-    /// Opens the directory without checking the vault's state; a caller that finds entries checks again under
-    /// the lock.
+    /// Opens the directory without checking the vault's state; a caller that finds entries must check the
+    /// state again under the lock.
     private func open() throws(CofferError) -> Descriptor? {
         do throws(CofferError) {
             guard try exists(), try !isMisplaced() else { return nil }
@@ -127,7 +127,7 @@ struct PendingTokenQueue {
         guard !isOver else {
             throw CofferError(
                 .corrupt,
-                "A file in the vault's directory inbox has an impossible number: remove it."
+                "A file in the vault's inbox directory has an impossible number: remove the file."
             )
         }
         let pending = try seal(number)
@@ -137,13 +137,14 @@ struct PendingTokenQueue {
         guard entries.count < Self.maxEntryCount, total <= Int64(Self.maxByteCount) else {
             throw CofferError(
                 .noSpace,
-                "Too many tokens are pending: at most \(Self.maxEntryCount) tokens of "
-                    + "\(Self.maxByteCount >> 20) MiB together. Unlock, then accept or reject what is left.")
+                "Too many tokens are pending: the limit is \(Self.maxEntryCount) tokens and "
+                    + "\(Self.maxByteCount >> 20) MiB in total. Unlock, then accept or reject the rest.")
         }
         let name = Entry.name(pending.number, pending.protection.rawValue, .pending)
         try directory.replace(name, with: bytes.span)
         guard let status = try directory.status(of: name) else {
-            throw CofferError(.inputOutput, "A pending token disappeared while it was being stored.")
+            throw CofferError(
+                .inputOutput, "A pending token disappeared while it was being stored: store it again.")
         }
         return Added(name: name, status: status, fingerprint: PendingToken.fingerprint(of: bytes))
     }
@@ -154,16 +155,16 @@ struct PendingTokenQueue {
         return try directory.status(of: added.name) == added.status
     }
 
-    /// Reads an entry. Returns `nil` if it is damaged or not a readable file, and marks it as damaged in its
-    /// name. Also returns `nil` if a newer release stored it. One such entry does not block work on the
-    /// others.
+    /// Reads an entry. If the entry is damaged or not a readable file, marks it as damaged in its file name
+    /// and returns `nil`. Also returns `nil` if a newer release stored the entry, so that such an entry does
+    /// not block the others.
     func read(_ entry: Entry, in vault: borrowing Descriptor) throws(CofferError) -> PendingToken? {
         let directory = try vault.open(Self.directoryName, [.read, .directory])
         do throws(CofferError) {
             let bytes = try bytes(of: entry, directory)
             let pending = try PendingToken.decode(bytes, device: device)
             guard pending.number == entry.number, pending.protection.rawValue == entry.rawClass else {
-                throw CofferError(.corrupt, "A pending token has the file name of another one.")
+                throw CofferError(.corrupt, "A pending token has another token's file name.")
             }
             return pending
         } catch {
@@ -178,7 +179,7 @@ struct PendingTokenQueue {
         }
     }
 
-    /// Reads the bytes of an entry, even if its file mode denies the owner reading.
+    /// Reads an entry's bytes, even if its file mode denies its owner read access.
     private func bytes(
         of entry: Entry, _ directory: borrowing Descriptor
     ) throws(CofferError) -> [UInt8] {
@@ -202,7 +203,7 @@ struct PendingTokenQueue {
         try directory.sync()
     }
 
-    /// Removes entries, and removes the directory with the last one.
+    /// Removes entries, and also removes the directory with the last entry.
     func remove(_ entries: [Entry], in vault: borrowing Descriptor) throws(CofferError) {
         guard !entries.isEmpty else { return }
         let directory = try vault.open(Self.directoryName, [.read, .directory])

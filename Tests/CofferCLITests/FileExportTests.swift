@@ -4,7 +4,7 @@ import TestSupport
 
 @Suite("coffer file export")
 struct FileExportTests {
-    private static let content = Array("the content".utf8)
+    private static let content = Array("Dear reader".utf8)
 
     /// A home with the file "letter" in it.
     private func make() throws -> CommandHome {
@@ -45,9 +45,9 @@ struct FileExportTests {
         }
         let refused = try shown()
         let text = refused["shown"] as? String ?? ""
-        #expect(refused["code"] as? Int == 11 && text.contains("--force") && !text.contains("the content"))
+        #expect(refused["code"] as? Int == 11 && text.contains("--force") && !text.contains("Dear reader"))
         let forced = try shown("--force")
-        #expect(forced["code"] as? Int == 0 && (forced["shown"] as? String)?.contains("the content") == true)
+        #expect(forced["code"] as? Int == 0 && (forced["shown"] as? String)?.contains("Dear reader") == true)
     }
 
     @Test("In a directory the file gets its stored name")

@@ -19,7 +19,7 @@ struct UnlockTests {
         for command in commands {
             let run = try home.run(command.withJSON, passcode: "", input: [1])
             #expect(run.code == 4 && run.errorCode == "locked", "\(command)")
-            let wrong = try home.run(command.withJSON, passcode: "1357")
+            let wrong = try home.run(command.withJSON, passcode: "1357", input: [1])
             #expect(wrong.code == 5 && wrong.errorCode == "wrongPasscode", "\(command)")
         }
         #expect(try home.status()["attemptsLeft"] as? Int == 9)

@@ -2,9 +2,9 @@ import CofferBase
 import CofferEngine
 import CofferVault
 
-/// The change of a vault's settings.
+/// Changing a vault's settings.
 extension VaultCore {
-    /// Changes the settings. The passcode is evaluated only if the change needs it.
+    /// Changes the settings. Evaluates the passcode only if the change requires it.
     func changeSettings(
         passcode: Passcode?, _ change: (inout VaultSettings) throws(CofferError) -> Void
     ) throws(CofferError) -> VaultSettings {
@@ -19,36 +19,42 @@ extension VaultCore {
                 return keys
             }
         }
-        guard case .changed(let old, let new) = outcome else { throw CofferError.locked }
-        if new.locksSooner(than: old) { lock(.requested) }
-        return new
+        switch outcome {
+        case .changed(let old, let new):
+            if new.locksSooner(than: old) { lock(.requested) }
+            return new
+        case .refused(let error): throw error
+        case .needsPasscode(let reason): throw CofferError(.locked, reason)
+        }
     }
 
-    /// The outcome of a change of the settings.
+    /// The outcome of a change to the settings.
     private enum SettingsOutcome {
         case changed(from: VaultSettings, to: VaultSettings)
+        /// The caller's closure threw. Its error is no finding about the vault's files.
+        case refused(CofferError)
         /// Nothing was changed, for a reason that the owner can read.
         case needsPasscode(String)
     }
 
-    /// Applies a change of the settings, unless it needs the passcode and that was not verified.
+    /// Applies a change to the settings, unless it requires the passcode and `isVerified` is not set.
     private func apply(
         _ change: (inout VaultSettings) throws(CofferError) -> Void,
         to stored: AuthenticatedRecord<Keybag>.Contents, in vault: borrowing Descriptor, isVerified: Bool
     ) throws(CofferError) -> SettingsOutcome {
         let old = stored.payload.settings
         var new = old
-        try change(&new)
+        do throws(CofferError) { try change(&new) } catch { return .refused(error) }
         // Vaults keep whole seconds.
         new.inactivity = try VaultSettings.seconds(of: new.inactivity).map { .seconds($0) }
         if !isVerified {
             if new.isLooser(than: old) {
-                return .needsPasscode("To loosen the settings of a vault needs its passcode.")
+                return .needsPasscode("Loosening the vault's settings requires its passcode.")
             }
             if new.erasesAfterTenFailures, !old.erasesAfterTenFailures, try isCountFull(in: vault) {
                 // The next attempt, even a right one, would erase the vault. The passcode resets the count.
                 return .needsPasscode(
-                    "At least ten wrong passcodes are counted: to have the vault erased after ten needs its "
+                    "At least ten wrong passcodes are counted: turning erasure on requires the vault's "
                         + "passcode, which resets the count.")
             }
         }

@@ -8,8 +8,8 @@ struct SettingsCommand: AsyncParsableCommand {
         commandName: "settings",
         abstract: "Show the vault's settings, or change the ones that options specify.",
         discussion: """
-            Shows the settings without a passcode, and after a change. To loosen a setting needs the \
-            passcode, from --passcode-fd or the terminal; to tighten one does not. Looser are: a shorter \
+            Shows the settings without a passcode, and after a change. Loosening a setting requires the \
+            passcode, from --passcode-fd or the terminal; tightening one does not. Looser are: a shorter \
             minimum length, policy none instead of digits or digits instead of alphanumeric, common or \
             denied passcodes allowed again, no delays, --erase-after never, and a longer inactivity time, \
             with reboot the longest.

@@ -31,5 +31,5 @@ import CPageCache
     func expectNext() { unsafe coffer_page_cache_expect(owner) }
 
     /// Takes back ``expectNext()``, for a file that was closed before SQLite created a page cache for it.
-    static func expectNone() { unsafe coffer_page_cache_expect(nil) }
+    static func expectNone() { coffer_page_cache_expect(nil) }
 }

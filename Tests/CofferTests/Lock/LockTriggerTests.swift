@@ -27,14 +27,8 @@ struct LockTriggerTests {
         var undo: String?
     }
 
-    /// The time from a signal to the lock, on a machine that has time for it.
-    private static let bound = Duration.milliseconds(500)
-    /// How long a source may need to be that fast once, because other work delays it.
-    private static let deadline = Duration.seconds(60)
-
-    /// Every signal locks. A source that can send its signal again may be slow until its deadline.
-    @Test("Each source locks at its signal, within half a second once the machine has time")
-    func eachLocksWithinHalfASecondOfItsSignal() async throws {
+    @Test("Each source locks at its signal, a second time as well if it can send its signal again")
+    func eachLocksAtItsSignal() async throws {
         let desktop = try #require(try FakeDesktop())
         let home = try TestHome()
         let session = try await session(home)
@@ -53,31 +47,24 @@ struct LockTriggerTests {
             Source(event: VaultEvent(.closed, .sessionEnd)),
         ]
         for source in sources {
-            let end = ContinuousClock.now + Self.deadline
-            var fastest = try await latency(of: source, on: desktop, session, log)
-            while source.undo != nil, fastest > Self.bound, ContinuousClock.now < end {
-                fastest = min(fastest, try await latency(of: source, on: desktop, session, log))
-            }
-            #expect(fastest <= Self.bound || source.undo == nil, "\(source.event): \(fastest) at best")
+            try await expectLock(by: source, on: desktop, session, log)
+            if source.undo != nil { try await expectLock(by: source, on: desktop, session, log) }
         }
         try await open(session, log)
         #expect(desktop.send("sessionRemoved"))
         #expect(await log.next() == VaultEvent(.closed, .sessionEnd))
     }
 
-    /// Sends a signal to an open vault and checks that it locks; returns the time that this took.
-    private func latency(
-        of source: Source, on desktop: FakeDesktop, _ session: Vault, _ log: EventLog
-    ) async throws -> Duration {
+    /// Sends a signal to an open vault and checks that it locks.
+    private func expectLock(
+        by source: Source, on desktop: FakeDesktop, _ session: Vault, _ log: EventLog
+    ) async throws {
         try await open(session, log)
         #expect(desktop.send(source.event.reason?.rawValue ?? ""))
-        let start = ContinuousClock.now
         let event = try #require(await log.next(), "\(source.event) does not come.")
-        let latency = start.duration(to: .now)
         #expect(event == source.event)
         checkKeys(of: session, after: source.event)
         if let undo = source.undo { #expect(desktop.send(undo)) }
-        return latency
     }
 
     private func open(_ session: Vault, _ log: EventLog) async throws {

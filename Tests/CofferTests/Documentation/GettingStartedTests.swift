@@ -85,10 +85,11 @@ struct GettingStartedTests {
         "Each document prints the code that was compiled",
         arguments: [
             "README.md", "Sources/Coffer/Coffer.docc/GettingStarted.md",
-            "Sources/Coffer/Coffer.docc/RemoteCommands.md", "Sources/Coffer/Coffer.docc/Testing.md",
+            "Sources/Coffer/Coffer.docc/Recipes.md", "Sources/Coffer/Coffer.docc/RemoteCommands.md",
+            "Sources/Coffer/Coffer.docc/Testing.md",
         ])
     func printed(document: String) throws {
-        let files = ["GettingStarted", "RemoteCommandGuide", "TestingGuide"].map {
+        let files = ["GettingStarted", "RecipeGuide", "RemoteCommandGuide", "TestingGuide"].map {
             "Tests/CofferTests/Documentation/\($0).swift"
         }
         let snippets = try Snippets.compiled(in: files)
@@ -103,7 +104,8 @@ struct GettingStartedTests {
     }
 
     @Test(
-        "The articles mark every block of Swift", arguments: ["GettingStarted", "RemoteCommands", "Testing"])
+        "The articles mark every block of Swift",
+        arguments: ["GettingStarted", "Recipes", "RemoteCommands", "Testing"])
     func marked(article: String) throws {
         let path = "Sources/Coffer/Coffer.docc/\(article).md"
         #expect(try Snippets.shown(in: path).count == Snippets.blockCount(in: path))

@@ -9,7 +9,7 @@ struct coffer_page_owner {
     atomic_int revoked;
 };
 
-// What SQLite holds as its page cache.
+// The page cache as SQLite sees it.
 typedef struct {
     sqlite3_pcache *inner;
     coffer_page_owner *owner;
@@ -26,8 +26,8 @@ static atomic_llong refused = -1;
 
 static _Thread_local coffer_page_owner *expected;
 
-// A change of the page size creates a cache, sets its size and destroys the one before it, with nothing else in
-// between: the new cache is then the same database's.
+// A change of the page size creates a cache, sets its size and destroys the one before it, with nothing else
+// in between: the new cache is then the same database's.
 static _Thread_local cache *newest;
 static _Thread_local int steps;
 
@@ -116,7 +116,9 @@ static void rekey(sqlite3_pcache *object, sqlite3_pcache_page *page, unsigned ol
     own.xRekey(((cache *)object)->inner, page, old_key, new_key);
 }
 
-static void truncate_to(sqlite3_pcache *object, unsigned limit) { own.xTruncate(((cache *)object)->inner, limit); }
+static void truncate_to(sqlite3_pcache *object, unsigned limit) {
+    own.xTruncate(((cache *)object)->inner, limit);
+}
 
 static void shrink(sqlite3_pcache *object) {
     if (own.xShrink != NULL) own.xShrink(((cache *)object)->inner);
@@ -148,7 +150,8 @@ static sqlite3_pcache_methods2 wrapped = {
     .xShrink = shrink,
 };
 
-// SQLite takes a page cache only before it is initialised, and a program may use it before it uses this library.
+// SQLite takes a page cache only before it is initialised, and a program may use it before it uses this
+// library.
 __attribute__((constructor)) static void install(void) {
     if (sqlite3_config(SQLITE_CONFIG_GETPCACHE2, &own) != SQLITE_OK) return;
     if (own.xCreate == create) return;

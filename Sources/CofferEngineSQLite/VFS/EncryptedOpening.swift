@@ -18,6 +18,7 @@ import Glibc
             let entry = if let token = opening.token { DatabaseKeyHandle.entry(token) } else { target?.entry }
             guard let entry else { return SQLITE_CANTOPEN }
             guard !entry.isRevoked else { return SQLITE_AUTH_USER_CODE }
+            guard entry.cachedPages.isUsable else { return SQLITE_NOMEM }
             if case .noFile = unsafe SuperJournal.fileKind(at: name) { return SQLITE_CANTOPEN }
             main = (entry, opening)
         } else if let name = unsafe name, unsafe !isSound(name, flags) {

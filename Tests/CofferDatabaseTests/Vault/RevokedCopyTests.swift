@@ -1,7 +1,7 @@
 import Coffer
 import CofferBase
 @testable import CofferDatabase
-import CofferEngineSQLite
+@testable import CofferEngineSQLite
 import CofferTesting
 import Dispatch
 import GRDB
@@ -14,6 +14,12 @@ import Testing
 @Suite("A backup of a database whose key was revoked")
 struct RevokedCopyTests {
     private typealias End = RevocationTests.End
+
+    @Test("SQLite uses the page cache that refuses pages of revoked keys")
+    func inUse() throws {
+        _ = try DatabaseQueue()
+        #expect(CachedPages.isInUse)
+    }
 
     /// Where the pages are when the connection reads them.
     enum Place: CaseIterable {

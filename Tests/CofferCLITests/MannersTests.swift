@@ -68,7 +68,7 @@ struct MannersTests {
             echo 2468 | "$0" token list --passcode-fd 0 --home "$1"
             """
         let run = try Namespace.run(script, [home.path])
-        #expect(run.code == 1 && run.errorText.contains("every attempt at a passcode"), "\(run.errorText)")
+        #expect(run.code == 1 && run.errorText.contains("every passcode attempt"), "\(run.errorText)")
         #expect(run.errorText.contains(home.path) && run.errorText.contains("Read-only file system"))
         #expect(try home.status()["attemptsLeft"] as? Int == 10)
     }

@@ -49,7 +49,7 @@ struct UnlockTests {
         let pending = list.json["pending"] as? [[String: Any]] ?? []
         #expect(list.code == 0 && pending.map { $0["fingerprint"] as? String } == prints)
         #expect(try home("token", "list").text.contains("#\(prints[1])"))
-        #expect(try home("unlock").errorText.contains("2 tokens that came while locked would replace"))
+        #expect(try home("unlock").errorText.contains("2 tokens that arrived while locked would replace"))
         #expect(try home("token", "accept", "s", "a", "--json").errorCode == "ambiguous")
         #expect(try home("token", "accept", "s", "a", "--fingerprint", "3").code == 3)
         #expect(try home("token", "accept", "s", "a", "--fingerprint", prints[1]).text == "2\n")
@@ -109,7 +109,7 @@ struct UnlockTests {
         #expect(list.count == 2 && list.allSatisfy { $0["storedWhileLocked"] as? Bool == true })
         let run = try home("token", "remove", "s", "a", "--json")
         #expect(run.code == 0 && run.json["waiting"] as? Int == 2)
-        #expect(run.errorText.contains("2 values that came while locked and waited"), "\(run.errorText)")
+        #expect(run.errorText.contains("2 values that arrived while locked and were waiting"), "\(run.errorText)")
         #expect(try home("token", "remove", "s", "a").code == 3)
         #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
         let alone = try home("token", "remove", "s", "a")

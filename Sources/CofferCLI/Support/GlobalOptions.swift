@@ -4,13 +4,14 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// The options that every command accepts, before or after its name, even if it needs no vault.
-struct CommonOptions: ParsableArguments {
-    @Flag(help: "Print one JSON document on standard output.")
-    var json = false
-
-    @Option(help: ArgumentHelp("Read the passcode from the first line of this descriptor.", valueName: "n"))
-    var passcodeFd: Int32?
+/// The help of the options that every command accepts, before or after its name, even if it needs no vault.
+///
+/// They are not an option group inside of ``GlobalOptions`` and ``NoVaultOptions``: a debug build of the parser
+/// checks a group again for each group around it, which doubled the time that a command takes to start.
+private enum CommonHelp {
+    static let json: ArgumentHelp = "Print one JSON document on standard output."
+    static let passcodeFd = ArgumentHelp(
+        "Read the passcode from the first line of this descriptor.", valueName: "n")
 }
 
 /// The options of commands that need no vault. These commands accept `--home` and ignore it.
@@ -18,10 +19,11 @@ struct NoVaultOptions: ParsableArguments {
     @Option(help: .hidden)
     var home: String?
 
-    @OptionGroup var common: CommonOptions
+    @Flag(help: CommonHelp.json)
+    var json = false
 
-    var json: Bool { common.json }
-    var passcodeFd: Int32? { common.passcodeFd }
+    @Option(help: CommonHelp.passcodeFd)
+    var passcodeFd: Int32?
 }
 
 /// The options of commands that use a vault.
@@ -38,10 +40,11 @@ struct GlobalOptions: ParsableArguments {
             valueName: "name"))
     var user: String?
 
-    @OptionGroup var common: CommonOptions
+    @Flag(help: CommonHelp.json)
+    var json = false
 
-    var json: Bool { common.json }
-    var passcodeFd: Int32? { common.passcodeFd }
+    @Option(help: CommonHelp.passcodeFd)
+    var passcodeFd: Int32?
 
     @Flag(help: "Allow the desktop keyring to ask for its password if it is locked.")
     var allowPrompt = false

@@ -21,8 +21,8 @@ public import GRDB
 /// unlock. A queue or pool keeps its vault alive.
 ///
 /// SQLite asks Coffer through its progress handler (`sqlite3_progress_handler`) whether a statement may
-/// continue, and fetches pages that it has in memory through a page cache that Coffer wraps, so that a backup
-/// and a transaction of another database, to which this one is attached, get no page either. A program that
+/// continue, and fetches pages that it has in memory through a page cache that Coffer wraps, so that backups
+/// and other databases' transactions, to which this one is attached, get no further page. A program that
 /// replaces the progress handler or SQLite's page cache (`SQLITE_CONFIG_PCACHE2`) loses these guarantees. The
 /// pages stay in memory until the database and its snapshots are released: release snapshots when the vault
 /// locks. A transaction in which a write was interrupted ends with SQLite's “abort”, which

@@ -72,7 +72,8 @@ struct DockerCredentialTests {
             "", "{", "[]", #"{"ServerURL":"x""#, #"{"a":"5ecre7"#, #"{"a":{}}"#, "{} x", #"{"a":"\x"}"#,
         ] {
             let run = try helper("store", input)
-            #expect(run.code == 1 && run.text.contains("must be a JSON object") && !run.text.contains("5ecre7"))
+            #expect(
+                run.code == 1 && run.text.contains("must be a JSON object") && !run.text.contains("5ecre7"))
         }
         #expect(try helper("version", "").text.hasPrefix("docker-credential-coffer "))
         #expect(try helper.home.status()["tokens"] as? Int == 0)

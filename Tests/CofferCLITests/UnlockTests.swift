@@ -109,7 +109,8 @@ struct UnlockTests {
         #expect(list.count == 2 && list.allSatisfy { $0["storedWhileLocked"] as? Bool == true })
         let run = try home("token", "remove", "s", "a", "--json")
         #expect(run.code == 0 && run.json["waiting"] as? Int == 2)
-        #expect(run.errorText.contains("2 values that arrived while locked and were waiting"), "\(run.errorText)")
+        #expect(
+            run.errorText.contains("2 values that arrived while locked and were waiting"), "\(run.errorText)")
         #expect(try home("token", "remove", "s", "a").code == 3)
         #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
         let alone = try home("token", "remove", "s", "a")

@@ -6,7 +6,8 @@ import CPageCache
 /// revoked, and to a backup, which runs no statement. After ``revoke()`` it returns none of them.
 ///
 /// Not guaranteed if the program replaced SQLite's page cache: see ``isInUse``.
-// Unchecked: the pointer never changes, and any thread may pass it to the C functions.
+///
+/// `@unchecked Sendable` is safe because the pointer never changes and any thread may pass it to the C functions.
 @safe final class CachedPages: @unchecked Sendable {
     private let owner: OpaquePointer?
 

@@ -7,7 +7,8 @@ import CPageCache
 ///
 /// Not guaranteed if the program replaced SQLite's page cache: see ``isInUse``.
 ///
-/// `@unchecked Sendable` is safe because the pointer never changes and any thread may pass it to the C functions.
+/// `@unchecked Sendable` is safe because the pointer never changes, and the C functions accept it on any
+/// thread.
 @safe final class CachedPages: @unchecked Sendable {
     private let owner: OpaquePointer?
 

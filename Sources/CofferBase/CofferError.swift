@@ -20,7 +20,8 @@ public struct CofferError: Error, Sendable {
     /// passcodes never erase the vault.
     public let attemptsLeft: Int?
 
-    /// The version that is currently stored; set with ``Code/conflict``.
+    /// The version that is currently stored; set with ``Code/conflict`` if a token's version is not the
+    /// expected one.
     public let currentVersion: UInt64?
 
     /// The time to wait before trying again; set with ``Code/attemptDelayed``.

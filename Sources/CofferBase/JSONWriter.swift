@@ -65,7 +65,11 @@ private struct JSONWriter {
         let positive = digits.first == "-" ? digits.dropFirst() : digits[...]
         guard !positive.isEmpty, positive.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             positive.first != "0" || positive.utf8.count == 1
-        else { throw CofferError(.invalidInput, "A big integer must consist of digits only.") }
+        else {
+            throw CofferError(
+                .invalidInput,
+                "A big integer must consist of an optional minus sign and digits without leading zeros.")
+        }
         add(digits)
     }
 

@@ -173,7 +173,7 @@ package struct DatabaseCopy: ~Copyable {
         if result & 0xff == SQLITE_CANTOPEN, let reason = UnopenedFile.error(at: path) { return reason }
         if result == SQLITE_NOTADB, keyHandle == nil {
             return CofferError(
-                .foreign, "\(path) is not a plain database: it is encrypted, or not a database.")
+                .foreign, "\(path) is not a plain database: it is either encrypted or not a database at all.")
         }
         if result == SQLITE_NOTADB, keyHandle?.diagnosis == .plain {
             return CofferError(

@@ -39,7 +39,7 @@ struct HeartbeatClock: Equatable {
         wall = clock.wallClock()
     }
 
-    /// Restarts the clock at zero. Keeps the latest wall time, even if the wall clock was once ahead.
+    /// Restarts the clock at zero. Keeps the latest wall time, even if the wall clock has since gone back.
     mutating func restart(_ clock: VaultClock) {
         let wall = wall
         self = HeartbeatClock(clock)

@@ -55,8 +55,8 @@ public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
         try secret.exposing(body)
     }
 
-    /// Calls `body` with the token as text, such as for an `Authorization` header. The text and copies of it
-    /// are neither guarded nor cleared.
+    /// Calls `body` with the token as text, for use in an `Authorization` header, for example. The text and
+    /// copies of it are neither guarded nor cleared.
     ///
     /// - Parameter body: Receives the text.
     /// - Returns: The value that `body` returns; `nil` if the bytes are not UTF-8, in which case `body` is

@@ -30,7 +30,7 @@ extension Insecure.DocumentedKey {
         }
     }
 
-    /// Returns an upper-case hexadecimal digit without a table look-up or a branch.
+    /// Returns the upper-case hexadecimal digit for `value` without a table lookup or a branch.
     private static func digit(_ value: UInt8) -> UInt8 { 48 &+ value &+ ((9 &- value) >> 7) &* 7 }
 
     /// Returns the documented key for a UUID in guarded memory, like the overload for a `String`.

@@ -71,8 +71,8 @@ extension EncryptedDatabase {
     ///     to use the old file fails with `conflict` at its next write.
     ///   - key: Its key.
     ///   - newKey: Its new key, which may be for another format.
-    /// - Throws: `busy` when another connection reads or writes the database, or has it open with a WAL. An
-    ///   idle connection without a WAL holds no lock and is not detected. Also the errors of
+    /// - Throws: `busy` when another connection is reading or writing the database, or has it open in WAL
+    ///   mode. An idle connection in another mode holds no lock and is not detected. Also the errors of
     ///   ``convert(_:key:to:newKey:)-(FilePath,_,_,_)``.
     public static func rekey(
         at path: FilePath, from key: borrowing DatabaseKey, to newKey: borrowing DatabaseKey

@@ -36,7 +36,7 @@ package enum ProcessorFeatures {
     /// Parses a mask as OpenSSL does.
     ///
     /// - Parameter setting: On x86-64, two vectors separated by a colon, each a number, or `~` and a number
-    ///   whose bits are removed; without a colon, the second is empty. On ARM, one number.
+    ///   whose bits are to be cleared; without a colon, the second vector is zero. On ARM, one number.
     /// - Returns: Whether the mask permits the SHA-256 instructions.
     package static func allowsSHA256(_ setting: String) -> Bool {
         #if arch(x86_64)

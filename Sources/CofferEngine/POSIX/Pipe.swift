@@ -16,7 +16,7 @@ struct Pipe: ~Copyable {
             reader: Descriptor(raw: ends[0], path: "pipe"), writer: Descriptor(raw: ends[1], path: "pipe"))
     }
 
-    /// Returns the end to read from and closes the other one.
+    /// Returns the read end and closes the write end.
     consuming func takeReader() -> Descriptor { reader }
 
     /// Returns the end to write to and closes the other one.

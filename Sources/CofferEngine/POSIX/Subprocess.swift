@@ -132,7 +132,7 @@ package enum Subprocess {
                 )
                 kill(process, SIGTERM)
             } else if now >= end {
-                stopped = (now, CofferError(.timedOut, "The command did not end in time."))
+                stopped = (now, CofferError(.timedOut, "The command did not finish in time."))
                 kill(process, SIGTERM)
             }
         }

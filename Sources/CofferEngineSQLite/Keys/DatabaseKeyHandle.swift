@@ -42,8 +42,8 @@ package final class DatabaseKeyHandle: Sendable {
     ///     that a crash interrupted.
     ///   - trace: An object that records every access, for tests.
     /// - Returns: The handle.
-    /// - Throws: `invalidInput` for a key, passphrase or salt with the wrong size; `unsupported` if SQLite is
-    ///   older than 3.39, does not register the VFS, or does not open databases by URI.
+    /// - Throws: `invalidInput` for a key or salt of the wrong size or an empty passphrase; `unsupported` if
+    ///   SQLite is older than 3.39, does not register the VFS, or does not open databases by URI.
     package static func register(
         _ format: CodecFormat, secret: consuming GuardedBytes, costs: DerivationCosts? = nil,
         rounds: Int? = nil, salt: [UInt8]? = nil, reserve: Int? = nil, pageSize: Int? = nil,

@@ -7,8 +7,9 @@ import Synchronization
 /// use without a call to the VFS: temporary tables, attached databases without a file, and pages of a
 /// transaction in progress.
 @safe package enum RevokedConnection {
-    /// The authorizer's answer that denies an action. SQLite does not know this code, so the statement fails
-    /// with a message that no ordinary denial has; an authorizer cannot choose the error code.
+    /// The authorizer's answer that denies an action. SQLite does not accept this code as an answer, so the
+    /// statement fails with a message that no ordinary denial produces; an authorizer cannot choose the
+    /// error code.
     static let refusal = SQLITE_AUTH_USER_CODE
     /// The message with which SQLite reports ``refusal``.
     private static let message = "authorizer malfunction"

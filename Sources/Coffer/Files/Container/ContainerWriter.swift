@@ -41,7 +41,8 @@ struct ContainerWriter {
         var more = beyond.mutableSpan
         // Some files, such as those of /proc, report a size of 0 and still have content.
         guard try source.status() == status, try source.read(at: status.size, into: &more) == 0 else {
-            throw CofferError(.conflict, "\(source.path) changed while it was read: nothing was stored.")
+            throw CofferError(
+                .conflict, "\(source.path) changed while it was being read: nothing was stored.")
         }
         return try writeHeader(
             keys, length: layout.length, modified: status.modified, name: name, into: target)

@@ -25,7 +25,7 @@ struct PendingTokenQueue {
     let home: VaultDirectory
     let device: DeviceKey
 
-    /// An entry's state, which is the prefix of its file name.
+    /// An entry's state. The raw value is the prefix of the entry's file name.
     enum State: String, CaseIterable {
         case pending = ""
         case unconfirmed = "unconfirmed-"

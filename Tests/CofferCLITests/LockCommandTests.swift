@@ -211,8 +211,9 @@ struct LockCommandTests {
             "$0" unlock --home a --for 501 </dev/null; echo $?
             "$0" unlock --home a --for 200 </dev/null; echo $?
             "$0" unlock --home a --passcode-fd 3 3<p; echo $?
+            "$0" unlock --home a --for 365d </dev/null; echo $?
             """)
-        #expect(run.code == 0 && run.text == "0\n0\n4\n4\n0\n0\n", "\(run.text) \(run.errorText)")
+        #expect(run.code == 0 && run.text == "0\n0\n4\n4\n0\n0\n4\n", "\(run.text) \(run.errorText)")
     }
 
     @Test("A planted key that may only be unlinked is no failure")

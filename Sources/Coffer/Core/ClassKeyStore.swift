@@ -114,6 +114,15 @@ final class ClassKeyStore: Sendable {
         return state.withLock { $0.held.values.compactMap(\.end).min() }
     }
 
+    /// The longest time for which the keys may be cached without the passcode, other than to an exact end:
+    /// the inactivity time, if a key that a lock evicts was restored from the kernel keyring; `nil` for any.
+    var longestCaching: Duration? {
+        let isRestored = state.withLock { state in
+            state.held.contains { $0.key.isEvictedOnLock && $0.value.isRestored }
+        }
+        return isRestored ? inactivity : nil
+    }
+
     /// The number of times that the vault was locked, closed or wiped, or lost its keys to a reboot. The
     /// store rejects keys if this number has changed since the work that produced them began. A key that
     /// expires in this store does not change the number.

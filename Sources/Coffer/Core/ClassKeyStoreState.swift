@@ -41,6 +41,8 @@ extension ClassKeyStore {
         var idleEnd: Duration?
         /// The exact time at which the key is evicted even if it is used; `nil` for none.
         let end: Duration?
+        /// Whether the key comes from the kernel keyring alone, so that no passcode has been entered here.
+        let isRestored: Bool
 
         var nextEnd: Duration? { [idleEnd, end].compactMap(\.self).min() }
     }
@@ -79,7 +81,8 @@ extension ClassKeyStore {
             // If the store already has this key without an exact time, as after a passcode, the key gets
             // none.
             if let former, former.end == nil { end = nil }
-            held[protection] = Held(key: key, idleEnd: idleEnd, end: end)
+            let isRestored = term != nil && former?.isRestored ?? true
+            held[protection] = Held(key: key, idleEnd: idleEnd, end: end, isRestored: isRestored)
             lapsed.remove(protection)
             findNextEnd()
         }

@@ -222,7 +222,8 @@ extension VaultCore {
         guard mayHold(for: seconds.map { .seconds($0) }) else {
             throw CofferError(
                 .locked,
-                "The keys are cached only until an exact time: unlock with the passcode to extend that time.")
+                "The keys were restored from the kernel keyring: to cache them for longer than there, unlock "
+                    + "with the passcode.")
         }
         let mark: UnlockMark? =
             if let announced { announced } else { try UnlockMark.place(for: device.vaultID) }
@@ -255,7 +256,8 @@ extension VaultCore {
     }
 
     fileprivate func mayHold(for duration: Duration?) -> Bool {
-        guard let end = keys.exactEnd else { return true }
-        return duration.map { clock.bootTime() + $0 <= end } ?? false
+        if let end = keys.exactEnd { return duration.map { clock.bootTime() + $0 <= end } ?? false }
+        guard let duration, let longest = keys.longestCaching else { return true }
+        return duration <= longest
     }
 }

@@ -21,6 +21,9 @@ enum TokenInput {
                 throw CofferError(
                     .invalidInput, "Standard input is empty; nothing was stored. Write the token there.")
             }
+            if bytes.span[bytes.count - 1] == UInt8(ascii: "\n") {
+                Output.message("coffer: The token ends with a newline, which is part of it. printf writes none.")
+            }
             return try Token(SecretBytes(bytes))
         }
         let terminal = try Descriptor.open("/dev/tty", .readWrite)

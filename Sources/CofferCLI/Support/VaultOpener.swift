@@ -78,8 +78,8 @@ enum VaultOpener {
     }
 
     private static let requiresPasscode =
-        "The cached keys do not cover every class, or are cached until an exact time. Unlock with "
-        + "the passcode, on a terminal or with --passcode-fd."
+        "Caching the keys for this time requires the passcode. Specify it on a terminal or with "
+        + "--passcode-fd."
     static let noTerminal =
         "The vault is locked, and there is no terminal to ask for its passcode. Specify it with "
         + "--passcode-fd, or run coffer unlock first."

@@ -96,6 +96,25 @@ struct CachedKeyLifetimeTests {
         #expect(other.isUnlocked && other.canCacheKeys(for: nil))
     }
 
+    @Test(
+        "Restored keys cannot be cached for longer than the inactivity time without the passcode",
+        .enabled(if: KernelKeyring.isAvailable))
+    func longer() async throws {
+        let (home, clock) = (try TestHome(), TestClock())
+        let session = try await make(home, clock)
+        defer { session.close() }
+        try await session.cacheKeysInKernel()
+        let other = try await home.open(clock: clock.source)
+        #expect(try await other.restoreCachedKeys())
+        let before = try ends(session, clock)
+        #expect(await refusal { try await other.cacheKeysInKernel(for: .seconds(601)) }?.code == .locked)
+        #expect(try ends(session, clock) == before)
+        #expect(!other.canCacheKeys(for: .seconds(86_400)) && other.canCacheKeys(for: .seconds(600)))
+        try await other.unlock(with: Passcode(copying: Self.passcode))
+        try await other.cacheKeysInKernel(for: .seconds(86_400))
+        #expect(try await session.status().timeLeft == Duration.seconds(86_400))
+    }
+
     @Test("Restoring cached keys does not count as use", .enabled(if: KernelKeyring.isAvailable))
     func taking() async throws {
         let (home, clock) = (try TestHome(), TestClock())

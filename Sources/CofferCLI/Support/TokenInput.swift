@@ -22,7 +22,8 @@ enum TokenInput {
                     .invalidInput, "Standard input is empty; nothing was stored. Write the token there.")
             }
             if bytes.span[bytes.count - 1] == UInt8(ascii: "\n") {
-                Output.message("coffer: The token ends with a newline, which is part of it. printf writes none.")
+                Output.message(
+                    "coffer: The token ends with a newline, which is part of it. printf writes none.")
             }
             return try Token(SecretBytes(bytes))
         }

@@ -21,7 +21,7 @@ enum TokenInput {
                 throw CofferError(
                     .invalidInput, "Standard input is empty; nothing was stored. Write the token there.")
             }
-            if bytes.span[bytes.count - 1] == UInt8(ascii: "\n") {
+            if endsWithNewline(bytes) {
                 Output.message(
                     "coffer: The token ends with a newline, which is part of it. printf writes none.")
             }
@@ -39,5 +39,9 @@ enum TokenInput {
                     + "the token to standard input through a pipe or from a file.")
         }
         return try Token(SecretBytes(line))
+    }
+
+    private static func endsWithNewline(_ bytes: borrowing GuardedBytes) -> Bool {
+        bytes.span[bytes.count - 1] == UInt8(ascii: "\n")
     }
 }

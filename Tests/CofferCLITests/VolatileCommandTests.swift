@@ -59,6 +59,20 @@ struct VolatileCommandTests {
         try home.run(["token", verb] + arguments, passcode: "", input: Array(value.utf8))
     }
 
+    @Test("A renamed volatile token stays volatile")
+    func renamed() throws {
+        let home = try CommandHome()
+        #expect(try home("unlock").code == 0)
+        #expect(try put(home, "x").code == 0)
+        #expect(try token(home, "rename", "s", "a", "s", "b").text == "1\n")
+        #expect(try token(home, "get", "s", "a").code == 3)
+        #expect(try token(home, "get", "s", "b").text == "x")
+        let list = try token(home, "list", "--json").json["tokens"] as? [[String: Any]]
+        #expect(list?.compactMap { $0["volatile"] as? Bool } == [true])
+        #expect(try home.run(["lock"], passcode: "").code == 0)
+        #expect(try home("token", "get", "s", "b").code == 3)
+    }
+
     /// The name under which a keyring stores a token, as read from a file in the inbox.
     private func keyedName(_ home: CommandHome, _ names: String...) throws -> String {
         #expect(try home.run(["token", "put"] + names, passcode: "", input: [1]).code == 0)

@@ -37,7 +37,7 @@ public final class TokenStore: Sendable {
     ///   - scopes: The token's OAuth scopes.
     ///   - attributes: The caller's own attributes.
     ///   - isEphemeral: Whether to keep the token only in memory, never in the token storage, until the next
-    ///     lock or the end of this vault object.
+    ///     lock or the end of this vault object. A stored token with that name is removed for good.
     ///   - precondition: The condition that the stored value must meet.
     /// - Returns: The new version, one more than the previous one, or ``PutResult/queued`` if the value is
     ///   pending until an unlock.
@@ -134,7 +134,7 @@ public final class TokenStore: Sendable {
 
     /// Caches the ticket for replacing this version, which is used after a lock. Failing to derive the ticket
     /// is not an error, but without it, the caller has to accept a value that is stored while locked.
-    private func noteTicket(of envelope: TokenEnvelope, _ name: [UInt8]) {
+    func noteTicket(of envelope: TokenEnvelope, _ name: [UInt8]) {
         guard !core.tickets.has(envelope.wrappedKey, for: name) else { return }
         guard let key = core.keys.all[envelope.protection],
             let ticket = try? envelope.ticket(name: name, under: key, vaultID: core.device.vaultID)
@@ -220,13 +220,15 @@ public final class TokenStore: Sendable {
         return listing.tokens
     }
 
-    /// Removes a token, including its pending values.
+    /// Removes a token, including its pending values. If it throws because of `ifVersion`, it has removed
+    /// neither.
     ///
     /// - Parameters:
     ///   - id: The token's name.
     ///   - ifVersion: The version that must currently be stored; `nil` for any version.
     /// - Returns: Whether a stored token or a pending value was removed.
-    /// - Throws: `conflict`, `locked` (the version can be compared only while unlocked), `wiped`, `busy`.
+    /// - Throws: `conflict` if another version is stored, or none but a pending value; `locked` (the version
+    ///   can be compared only while unlocked); `wiped`, `busy`.
     @discardableResult
     public func remove(_ id: TokenID, ifVersion: UInt64? = nil) async throws(CofferError) -> Bool {
         try await removeCounting(id, ifVersion: ifVersion) != nil
@@ -245,17 +247,18 @@ public final class TokenStore: Sendable {
                 var waiting = try core.entries(.pending, of: name, in: vault)
                 guard waiting.isEmpty || ifVersion == nil else { throw CofferError.locked }
                 waiting += try core.entries(.unconfirmed, of: name, in: vault)
+                let envelope = try findEnvelope(name)
+                guard envelope != nil || !waiting.isEmpty else { return nil }
+                if let ifVersion {
+                    let stored = try envelope.flatMap { (envelope) throws(CofferError) in
+                        try open(envelope, name: name, withValue: false).info.version
+                    }
+                    guard stored == ifVersion else { throw CofferError.conflict(with: stored) }
+                }
+                // Before the stored token: without one, the next unlock would store a value left by a crash.
                 try core.pendingTokens.remove(waiting, in: vault)
                 core.ownPending[name] = nil
-                guard let envelope = try findEnvelope(name) else {
-                    return waiting.isEmpty ? nil : (false, waiting.count)
-                }
-                if let ifVersion {
-                    let version = try open(envelope, name: name, withValue: false).info.version
-                    guard version == ifVersion else {
-                        throw CofferError.conflict(with: version)
-                    }
-                }
+                guard envelope != nil else { return (false, waiting.count) }
                 try storage.remove(name)
                 try core.ephemeralTokens.remove(name)
                 return (true, waiting.count)

@@ -47,7 +47,10 @@ struct TokenPut: AsyncParsableCommand {
 
     @Flag(
         name: .customLong("volatile"),
-        help: "Keep the token only in the kernel keyring, until the next lock or the inactivity time.")
+        help: """
+            Keep the token only in the kernel keyring, until the next lock or the inactivity time. It \
+            replaces a stored token for good: afterwards, neither is left.
+            """)
     var isEphemeral = false
 
     func run() async throws {

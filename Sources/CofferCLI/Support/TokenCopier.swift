@@ -19,7 +19,7 @@ struct NewTokenName: ParsableArguments {
     }
 }
 
-/// Copies a token to another name, or renames it by copying it and removing the original.
+/// Copies or moves a token to another name.
 struct TokenCopier {
     let tokens: TokenStore
     let old: TokenID
@@ -35,32 +35,21 @@ struct TokenCopier {
         self.new = new
     }
 
-    /// Copies the value and its description; never replaces a token. Returns the copy's version.
-    func copy() async throws(CofferError) -> UInt64 { try await copied().version }
-
-    /// Copies the token and then removes it, so that an interruption loses nothing. Returns the version under
-    /// the new name.
+    /// Moves the token. Returns the version under the new name.
     func rename() async throws(CofferError) -> UInt64 {
-        guard try await !tokens.pending().contains(where: { $0.info.id == old }) else {
-            throw CofferError(
-                .conflict,
-                "Values that arrived while locked are waiting under this name; nothing was changed. Accept "
-                    + "or reject them first: see coffer token list.")
-        }
-        let copy = try await copied()
         do throws(CofferError) {
-            guard try await tokens.remove(old, ifVersion: copy.source.version) else {
-                throw await tokens.absence(of: old)
-            }
+            return try await tokens.rename(old, to: new)
         } catch {
-            // Another process changed or removed the token: its old value must not stay under the new name.
-            _ = try? await tokens.remove(new, ifVersion: copy.version)
-            throw error
+            switch error.code {
+            case .absent: throw await tokens.absence(of: old)
+            case .conflict: throw CofferError(.conflict, error.message + " See coffer token list.")
+            default: throw error
+            }
         }
-        return copy.version
     }
 
-    private func copied() async throws(CofferError) -> (source: TokenInfo, version: UInt64) {
+    /// Copies the value and its description; never replaces a token. Returns the copy's version.
+    func copy() async throws(CofferError) -> UInt64 {
         guard let found = try await tokens.get(old) else { throw await tokens.absence(of: old) }
         let info = found.info
         do throws(CofferError) {
@@ -70,7 +59,7 @@ struct TokenCopier {
             if info.isStoredWhileLocked {
                 Output.message("coffer: this token arrived while locked; the new one is not marked as such.")
             }
-            return (info, result.version ?? 0)
+            return result.version ?? 0
         } catch {
             guard error.code == .conflict else { throw error }
             throw CofferError(

@@ -133,6 +133,50 @@ struct PendingTokenTests {
         #expect(try await session.tokens.list().map(\.id.account) == ["b"])
     }
 
+    /// A home with the value "good", unlocked, and a value of a stranger to it that waits for a decision.
+    private func undecided() async throws -> (home: TestHome, owner: Vault) {
+        let home = try TestHome()
+        let owner = try await home.create(Self.passcode)
+        #expect(try await put("good", in: owner) == .stored(version: 1))
+        let stranger = try await home.open()
+        #expect(try await put("new", in: stranger) == .queued)
+        #expect(try await owner.tokens.pending().count == 1)
+        return (home, owner)
+    }
+
+    @Test("A removal with a version that cannot be compared or is not stored removes no pending value")
+    func aConflictRemovesNothing() async throws {
+        let (home, owner) = try await undecided()
+        for stale: UInt64 in [0, 2, .max] {
+            let error = await refusal { try await owner.tokens.remove(id(), ifVersion: stale) }
+            #expect(error?.code == .conflict && error?.currentVersion == 1)
+        }
+        owner.lock()
+        #expect(await refusal { try await owner.tokens.remove(id(), ifVersion: 1) }?.code == .locked)
+        #expect(inbox(home).count == 1)
+        try await unlock(owner)
+        #expect(try await owner.tokens.pending().count == 1)
+        #expect(try await value(owner) == "good")
+        #expect(try await owner.tokens.remove(id(), ifVersion: 1))
+        #expect(inbox(home).isEmpty)
+        #expect(try await value(owner) == nil)
+    }
+
+    @Test("A removal with a version removes no pending value if nothing is stored")
+    func aVersionOfNothingRemovesNothing() async throws {
+        let (home, owner) = try await undecided()
+        // An ephemeral token takes the stored one's place, and the lock removes it.
+        try await owner.tokens.put(Token(copying: "brief"), for: id(), isEphemeral: true)
+        owner.lock()
+        try await unlock(owner)
+        let error = await refusal { try await owner.tokens.remove(id(), ifVersion: 1) }
+        #expect(error?.code == .conflict && error?.currentVersion == nil)
+        #expect(inbox(home).count == 1)
+        #expect(try await owner.tokens.remove(id()))
+        #expect(inbox(home).isEmpty)
+        #expect(try await !owner.tokens.remove(id(), ifVersion: 1))
+    }
+
     @Test("A locked session does not compare versions")
     func aVersionIsComparedOnlyWhileUnlocked() async throws {
         let home = try TestHome()

@@ -9,7 +9,7 @@ extension CofferError {
             case restoreKeyring, restoreKeyringOrWipeVault
             case eraseUserVault, removeDirectory, restoreOrRemoveOrders, wipeAgain
             case restoreOrWipeTokens, restoreOrReplaceToken, replaceDamagedTokens, purgeCorruptTokens
-            case useAnotherCopy, allowExpensiveDerivation, convertPlainDatabase
+            case useAnotherCopy, allowExpensiveDerivation, convertPlainDatabase, specifySalt
             case listFiles, removeUnfinishedFiles, restoreOrRemoveFile, restoreOrReindexFile
             case removeOrReindexFile, reindexFiles, verifyAndReindexFiles
             case viewByDescriptor, readWithoutCopy, specifyContext, omitContext, keepOriginal
@@ -70,6 +70,9 @@ extension CofferError {
         public static let allowExpensiveDerivation = Remedy(kind: .allowExpensiveDerivation)
         /// Convert the unencrypted database with `EncryptedDatabase.encrypt`.
         public static let convertPlainDatabase = Remedy(kind: .convertPlainDatabase)
+        /// Open the database with its salt and the length of its plaintext header, as with
+        /// `DatabaseKey.sqlcipher4(_:salt:plaintextHeader:)`.
+        public static let specifySalt = Remedy(kind: .specifySalt)
 
         // MARK: Files
 

@@ -79,9 +79,10 @@ package enum SQLiteFailure {
         case .plaintextHeader:
             CofferError(
                 .unsupported,
-                "The database begins in plaintext (SQLCipher's cipher_plaintext_header_size): open it with "
-                    + "DatabaseKey.sqlcipher4(_:salt:plaintextHeader:), or use SQLCipher to export it to a "
-                    + "database without a plaintext header.")
+                "The database begins in plaintext (SQLCipher's cipher_plaintext_header_size) and does not "
+                    + "contain its salt: specify the salt and the length of the plaintext header with the "
+                    + "key, or use SQLCipher to export it to a database without a plaintext header.",
+                remedy: .specifySalt)
         case .otherFormat:
             CofferError(.foreign, "The database is encrypted in another format: specify its format.")
         case .otherVersion:

@@ -25,7 +25,12 @@ struct DatabaseSettingsTests {
             let made = try database(query + settings + ["--create", Self.fill])
             #expect(made.code == 0, "\(name): \(made.errorText)")
             #expect(try database(query + settings + ["SELECT a FROM t"]).text == "7\n", "\(name)")
-            #expect(try database(query + ["SELECT a FROM t"]).code != 0, "\(name)")
+            let other = try database(query + ["SELECT a FROM t"])
+            #expect(other.code != 0, "\(name)")
+            guard name.hasPrefix("header") else { continue }
+            let text = other.errorText
+            #expect(text.contains("--salt-hex") && text.contains("--clear-header"), "\(text)")
+            #expect(!text.contains("DatabaseKey"), "\(text)")
         }
         #expect(try Data(contentsOf: URL(filePath: scratch.path(of: "header"))).starts(with: "SQLite".utf8))
     }
@@ -82,6 +87,12 @@ struct DatabaseSettingsTests {
             let run = try database(["query", path] + options + ["SELECT a FROM t"])
             #expect(run.code == 64, "\(options): \(run.errorText)")
         }
+        let header = ["--codec", "sqlcipher4", "--page-size", "1024", "--clear-header", "960"]
+        let new = ["query", scratch.path(of: "new.db"), "--create", Self.fill] + header
+        let unsalted = try database(new)
+        #expect(unsalted.code == 64 && unsalted.errorText.contains("--salt-hex"), "\(unsalted.errorText)")
+        let tooLong = try database(new + ["--salt-hex", String(repeating: "07", count: 16)])
+        #expect(tooLong.code == 64 && tooLong.errorText.contains("16 to 928"), "\(tooLong.errorText)")
         let one = try database(["query", path, "--profile", "sqlcipher1", "SELECT a FROM t"])
         #expect(one.code == 1 && one.errorText.contains("not authenticated"))
         let plain = ["convert", path, scratch.path(of: "b"), "--from", "plain", "--to", "gcm1"]

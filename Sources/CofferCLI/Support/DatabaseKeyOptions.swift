@@ -45,9 +45,9 @@ struct DatabaseKeyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "With --salt-hex: the length of the clear header (cipher_plaintext_header_size).",
+            "With --salt-hex: the length of the clear header (cipher_plaintext_header_size), if not 32.",
             valueName: "bytes"))
-    var clearHeader = 32
+    var clearHeader: Int?
 
     @Option(
         help: """
@@ -58,7 +58,7 @@ struct DatabaseKeyOptions: ParsableArguments {
 
     /// Whether an option specifies the settings of an existing SQLCipher database.
     var describesDatabase: Bool {
-        kdfIterations != nil || pageSize != nil || saltHex != nil || profile != nil
+        kdfIterations != nil || pageSize != nil || saltHex != nil || clearHeader != nil || profile != nil
     }
 
     /// Whether a key or a passphrase is given.
@@ -127,13 +127,19 @@ struct DatabaseKeyOptions: ParsableArguments {
         guard iterations == nil || passphraseFd != nil else {
             throw CofferError(.invalidInput, "--kdf-iterations works only with a passphrase: omit it.")
         }
+        guard clearHeader == nil || saltHex != nil else {
+            throw CofferError(
+                .invalidInput,
+                "--clear-header works only with --salt-hex: a database with a clear header does not contain "
+                    + "its salt.")
+        }
         var settings = SQLCipherSettings(iterations: iterations, pageSize: pageSize)
         if let saltHex {
             guard let salt = HexText.decode(saltHex), salt.count == 16 else {
                 throw CofferError(.invalidInput, "--salt-hex takes 32 hexadecimal digits.")
             }
             settings.salt = salt
-            settings.plaintextHeader = clearHeader
+            if let clearHeader { settings.plaintextHeader = clearHeader }
         }
         let key = try key(secret, format)
         guard settings != SQLCipherSettings() else { return key }

@@ -50,6 +50,7 @@ extension CofferError.Remedy {
         .useAnotherCopy: "Use another copy of the file.",
         .allowExpensiveDerivation: "If you know who wrote it, allow that with --allow-expensive.",
         .convertPlainDatabase: "Use coffer database convert with --from plain.",
+        .specifySalt: "The options for these are --salt-hex and --clear-header.",
     ]
 
     private static let fileSentences: [CofferError.Remedy: String] = [

@@ -67,10 +67,7 @@ public struct DatabaseKey: ~Copyable, Sendable {
     public static func sqlcipher4(
         _ key: consuming SecretBytes, salt: [UInt8], plaintextHeader: Int
     ) throws(CofferError) -> DatabaseKey {
-        guard (16...1024).contains(plaintextHeader), plaintextHeader % 16 == 0 else {
-            throw CofferError(
-                .invalidInput, "A plaintext header must be 16 to 1024 bytes long, a multiple of 16.")
-        }
+        try SQLCipherSettings().checkHeader(plaintextHeader, for: .sqlcipher4)
         guard key.count == 32, salt.count == CodecFormat.saltSize else {
             throw CofferError(.invalidInput, "The key must be 32 bytes long, and the salt 16 bytes.")
         }
@@ -85,14 +82,19 @@ public struct DatabaseKey: ~Copyable, Sendable {
     ///
     /// - Parameter settings: The settings.
     /// - Returns: The key.
-    /// - Throws: `invalidInput` for the format `gcm1`, for a setting out of bounds, and for a plaintext
-    ///   header in a format other than `sqlcipher4`.
+    /// - Throws: `invalidInput` for the format `gcm1`, for a setting out of bounds, for a plaintext header
+    ///   in a format other than `sqlcipher4`, and for one that leaves nothing of the first page to encrypt.
     public consuming func with(_ settings: SQLCipherSettings) throws(CofferError) -> DatabaseKey {
         let (format, costs) = (format, costs)
         // Read before the secret is taken out.
         var (salt, header) = (salt, plaintextHeader)
         try settings.check(for: format)
-        if let other = settings.salt { (salt, header) = (other, settings.plaintextHeader) }
+        if let other = settings.salt {
+            (salt, header) = (other, settings.plaintextHeader)
+        } else if header > 0 {
+            // The key's own header, on pages of the size in the settings.
+            try settings.checkHeader(header, for: format)
+        }
         return DatabaseKey(
             secret, format: format, costs: costs, salt: salt, plaintextHeader: header, settings: settings)
     }

@@ -22,7 +22,8 @@ public struct SQLCipherSettings: Sendable, Hashable {
     public var salt: [UInt8]?
 
     /// The number of plaintext bytes with such a salt (`cipher_plaintext_header_size`): 16 to 1024, a
-    /// multiple of 16.
+    /// multiple of 16. With pages of 1024 bytes, at most 928: at least one block on the first page is
+    /// encrypted.
     public var plaintextHeader: Int
 
     /// Creates settings.
@@ -62,9 +63,19 @@ public struct SQLCipherSettings: Sendable, Hashable {
         guard salt.count == CodecFormat.saltSize else {
             throw CofferError(.invalidInput, "The salt must be 16 bytes long.")
         }
-        guard (16...1024).contains(plaintextHeader), plaintextHeader % 16 == 0 else {
+        try checkHeader(plaintextHeader, for: format)
+    }
+
+    /// Throws `invalidInput` unless a plaintext header of this length leaves room on the first page, with
+    /// these settings' page size, for an encrypted block.
+    func checkHeader(_ length: Int, for format: DatabaseFormat) throws(CofferError) {
+        let size = pageSize ?? format.codec.pageSize
+        let longest = min(1024, size - format.codec.reserve - 16)
+        guard length >= 16, length <= longest, length % 16 == 0 else {
             throw CofferError(
-                .invalidInput, "A plaintext header must be 16 to 1024 bytes long, a multiple of 16.")
+                .invalidInput,
+                "With pages of \(size) bytes, a plaintext header must be 16 to \(longest) bytes long, a "
+                    + "multiple of 16.")
         }
     }
 }

@@ -38,7 +38,7 @@ final class SQLCipherCodec: PageCodec {
     }
 
     override func opened(_ page: SharedMemoryRegion, from first: Int, number: UInt32) -> Bool {
-        guard let tag = tag(of: page, from: first, number: number),
+        guard first < tailOffset, let tag = tag(of: page, from: first, number: number),
             PageMAC.equal(tag, page.part(tailOffset + Self.ivSize, macSize)),
             decryption.start(iv: page.part(tailOffset, Self.ivSize))
         else { return false }
@@ -49,6 +49,7 @@ final class SQLCipherCodec: PageCodec {
     override func sealed(
         _ page: SharedMemoryRegion, from first: Int, number: UInt32, into output: SharedMemoryRegion
     ) -> Bool {
+        guard first < tailOffset else { return false }
         let tail = output.part(tailOffset, reserve)
         let size = tailOffset - first
         guard SystemRandom.fill(tail.part(0, Self.ivSize)), encryption.start(iv: tail.part(0, Self.ivSize)),

@@ -128,8 +128,8 @@ final class DatabaseFile: EncryptedFile {
             return true
         }
         page.zero()
-        entry.diagnosis =
-            clearBeginning ?? entry.diagnose(first: first, opensAnother: isNewPage(found))
+        let reason: OpenDiagnosis? = clearBeginning ?? (opensWithAnotherHeader(found) ? .wrongKey : nil)
+        entry.diagnosis = reason ?? entry.diagnose(first: first, opensAnother: isNewPage(found))
         return false
     }
 
@@ -313,22 +313,6 @@ final class DatabaseFile: EncryptedFile {
         codec = PageCodec(pageSize: codec.pageSize, reserve: codec.reserve, identity: codec.identity)
         knowsHeader = false
         for kept in [scratch, header, headerTail] { kept.region.zero() }
-    }
-
-    /// The diagnosis for a file that begins like an unencrypted database; `nil` for any other file.
-    ///
-    /// SQLite keeps 20 header bytes zero, and the byte after the header is the kind of the first page.
-    /// With SQLCipher's plaintext header, 32 bytes by default, all these bytes are encrypted.
-    private var clearBeginning: OpenDiagnosis? {
-        let start = Scratch(count: 101)
-        let result = lower.read(start.region, at: 0)
-        guard result == SQLITE_OK || result == SQLITE_IOERR_SHORT_READ_CODE,
-            start.region.part(0, PageCodec.plainMagic.count).equals(PageCodec.plainMagic)
-        else { return nil }
-        let isPlain = start.region.part(72, 20).isZero && [0, 2, 5, 10, 13].contains(start.region[100])
-        guard !isPlain else { return .plain }
-        // If the key expects such a header, either the key is wrong or a page is damaged.
-        return entry.plaintextHeader > 0 ? nil : .plaintextHeader
     }
 
     /// Answers the pragma that proves the encryption with the format's name, or with "plain" for an

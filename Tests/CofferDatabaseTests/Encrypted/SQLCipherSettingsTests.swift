@@ -1,6 +1,8 @@
+@testable import CofferEngineSQLite
 import CofferBase
 import CofferCrypto
 import CofferDatabase
+import CofferEngine
 import GRDB
 import SystemPackage
 import TestSupport
@@ -66,6 +68,63 @@ struct SQLCipherSettingsTests {
             let settings = SQLCipherSettings(salt: salt)
             #expect(failure { _ = try key(settings, format: format) } == .invalidInput)
         }
+    }
+
+    @Test("A plaintext header that leaves nothing of the first page to encrypt is refused")
+    func tooLongHeader() throws {
+        let scene = try DatabaseFixture(.sqlcipher4)
+        let salt = [UInt8](repeating: 1, count: 16)
+        for header in [944, 960, 976, 1024] {
+            let settings = SQLCipherSettings(pageSize: 1024, salt: salt, plaintextHeader: header)
+            let together = failure { _ = try count(scene.path, scene.key().with(settings)) }
+            let apart = failure {
+                let secret = try SecretBytes.copying(scene.keyBytes.span)
+                let key = try DatabaseKey.sqlcipher4(secret, salt: salt, plaintextHeader: header)
+                    .with(SQLCipherSettings(pageSize: 1024))
+                _ = try count(scene.path, key)
+            }
+            #expect(together == .invalidInput && apart == .invalidInput, "\(header)")
+        }
+        #expect(try scene.scratch.names().isEmpty)
+    }
+
+    @Test("The codec refuses pages of which nothing would be encrypted")
+    func codecOfTooLongHeader() throws {
+        for header in [944, 960, 1024] {
+            let handle = try DatabaseKeyHandle.register(
+                .sqlcipher4, secret: GuardedBytes.copying([UInt8].counting(32).span),
+                salt: [UInt8].counting(16), pageSize: 1024, plaintextHeader: header)
+            let codec = try #require(handle.entry.codec(first: nil))
+            let pages = (Scratch(count: 1024), Scratch(count: 1024))
+            #expect(!codec.seal(pages.0.region, number: 1, into: pages.1.region), "\(header)")
+            pages.1.region[1023] = 1
+            #expect(!codec.open(pages.1.region, number: 1), "\(header)")
+        }
+    }
+
+    @Test(
+        "With another length of the plaintext header than its own, a database is opened by no key",
+        arguments: [(1024, 928), (1024, 96), (4096, 1024), (4096, 32)])
+    func otherHeader(pageSize: Int, header: Int) throws {
+        let scene = try DatabaseFixture(.sqlcipher4)
+        var settings = SQLCipherSettings(
+            pageSize: pageSize, salt: Array(repeating: 7, count: 16), plaintextHeader: header)
+        let queue = try EncryptedDatabase.queue(at: scene.path, key: scene.key().with(settings))
+        try queue.write { _ = try fill($0, count: 5) }
+        try queue.close()
+        #expect(try count(scene.path, scene.key().with(settings)) == 5)
+        let plain = scene.scratch.path.appending("plain.db")
+        try EncryptedDatabase.exportPlain(scene.path, key: scene.key().with(settings), to: plain)
+        let unencrypted = failure { _ = try count(plain, scene.key().with(settings)) }
+        #expect(unencrypted == .refused)
+        let before = try scene.bytes()
+        for other in [16, 48, 112, 912] {
+            settings.plaintextHeader = other
+            let code = failure { _ = try count(scene.path, scene.key().with(settings)) }
+            #expect(code == .notAuthentic, "\(other)")
+        }
+        #expect(failure { _ = try count(scene.path, scene.key()) } == .unsupported)
+        #expect(try scene.bytes() == before)
     }
 
     @Test("A raw key needs no rounds, and keeps its page size")

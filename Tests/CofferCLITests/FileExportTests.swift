@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 import TestSupport
 
@@ -86,6 +87,62 @@ struct FileExportTests {
         #expect(try home("file", "export", "none", target, "--replace").code == 3)
         #expect(FileManager.default.contents(atPath: target) == Data(Self.content))
         #expect(try !names(home.folder.path(percentEncoded: false)).contains { $0.hasPrefix(".tmp-") })
+    }
+
+    @Test("Nothing is exported into the vault's own directory, with or without --replace")
+    func ownDirectory() throws {
+        let home = try make()
+        _ = try home.add(try home.file("device", Self.content))
+        let vault = home.path + "/vault"
+        let device = try #require(FileManager.default.contents(atPath: vault + "/device"))
+        let before = try names(vault)
+        for command in [
+            ["device", vault], ["device", vault + "/device"], ["letter", home.path + "/letter"],
+        ] {
+            for option in [[], ["--replace"]] {
+                let run = try home.run(["file", "export"] + command + option + ["--json"])
+                #expect(run.errorCode == "refused" && run.errorText.contains("outside"), "\(run.errorText)")
+            }
+        }
+        #expect(FileManager.default.contents(atPath: vault + "/device") == device)
+        #expect(try names(vault) == before && !names(home.path).contains("letter"))
+        #expect(try home("file", "cat", "letter").output == Self.content)
+    }
+
+    @Test(
+        "A signal while a file is replaced leaves the new content under its name alone",
+        .enabled(if: PreloadedLibrary.endAt != nil), arguments: [SIGTERM, SIGINT, SIGHUP])
+    func signalledBeforeRename(_ signal: Int32) throws {
+        let home = try make()
+        let folder = path(home, "out")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        try Data([1, 2, 3]).write(to: URL(filePath: folder + "/letter"))
+        let run = try home.run(
+            ["file", "export", "letter", folder, "--replace"],
+            environment: [
+                "LD_PRELOAD": try #require(PreloadedLibrary.endAt), "ENDAT": "link",
+                "ENDAT_SIGNAL": "\(signal)",
+            ])
+        #expect(run.code == 0, "\(run.errorText)")
+        #expect(try names(folder) == ["letter"])
+        #expect(FileManager.default.contents(atPath: folder + "/letter") == Data(Self.content))
+    }
+
+    @Test(
+        "A signal during an export where files have names from the start leaves nothing",
+        .enabled(if: PreloadedLibrary.endAt != nil), arguments: [SIGTERM, SIGINT, SIGHUP])
+    func signalledWithName(_ signal: Int32) throws {
+        let home = try make()
+        let folder = path(home, "out")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        let run = try home.run(
+            ["file", "export", "letter", folder],
+            environment: [
+                "LD_PRELOAD": try #require(PreloadedLibrary.endAt), "ENDAT": "named",
+                "ENDAT_SIGNAL": "\(signal)",
+            ])
+        #expect(run.code == 128 + signal, "\(run.errorText)")
+        #expect(try names(folder).isEmpty)
     }
 
     @Test("./- is a file of that name")

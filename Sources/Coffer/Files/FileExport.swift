@@ -8,6 +8,10 @@ extension FileStore {
     /// Writes the decrypted content to a new file that only this user can read, completely or not at all.
     /// Coffer does not protect that file.
     ///
+    /// If the process is killed, nothing appears at `path`. On file systems without unnamed files, and for a
+    /// moment while an existing file is replaced, the new file has a temporary name that begins with `.tmp-`,
+    /// under which a kill or a power cut at that time leaves it, unencrypted, in the same directory.
+    ///
     /// - Parameters:
     ///   - id: The file's identifier.
     ///   - path: The destination.
@@ -15,14 +19,17 @@ extension FileStore {
     ///     remain readable on the medium.
     ///   - context: The context that was bound to the file when it was added.
     ///   - progress: Called from time to time on worker threads.
-    /// - Throws: `alreadyExists`; `refused` if `path` exists and is not a regular file; `absent`, `locked`,
-    ///   `wiped`, `corrupt`, `noSpace`, `cancelled`.
+    /// - Throws: `alreadyExists`; `refused` if `path` exists and is not a regular file, or is inside the
+    ///   vault directory or the vault directory that contains it; `absent`, `locked`, `wiped`, `corrupt`,
+    ///   `noSpace`, `cancelled`.
     public func export(
         _ id: FileID, to path: FilePath, replacing: Bool = false, context: [UInt8] = [],
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
-            try AtomicFile.create(at: path, replacing: replacing) { (file) throws(CofferError) in
+            try AtomicFile.create(
+                at: path, replacing: replacing, outside: core.home
+            ) { (file) throws(CofferError) in
                 let check = try cancellationCheck(cancellation)
                 try Self.write(open(id, context: context), to: file, check, progress)
             }

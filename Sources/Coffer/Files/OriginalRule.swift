@@ -21,22 +21,12 @@ enum OriginalRule {
         let status = try source.status()
         var own: Set<Identity> = []
         // A hard link to one of the vault's files counts as that file.
-        try collect(outermost(home), withFiles: status.links > 1, into: &own)
+        try collect(home.outermost(), withFiles: status.links > 1, into: &own)
         guard !own.contains(Identity(status)), try !isBelow(own, path) else {
             throw CofferError(
                 .refused,
                 "\(path) is in the vault's own directory, so it cannot be removed.", remedy: .keepOriginal)
         }
-    }
-
-    /// Returns the vault directory that contains the namespace `home`, or `home` itself.
-    private static func outermost(_ home: VaultDirectory) throws(CofferError) -> Descriptor {
-        guard let above = try? home.directory.open("../..", [.read, .directory]),
-            let users = try above.status(of: VaultDirectory.usersName),
-            let parent = try home.directory.status(of: ".."), users.isSameFile(as: parent),
-            try above.status(of: VaultDirectory.vaultName) != nil
-        else { return try home.directory.duplicate() }
-        return above
     }
 
     /// Adds `directory` and all directories in it to `found`; if `withFiles` is set, also adds the files.
@@ -52,20 +42,10 @@ enum OriginalRule {
         }
     }
 
-    /// Returns whether one of the directories above the file at `path` is in `own`. Follows `..` from
-    /// directory to directory, because the path itself may go through links.
+    /// Returns whether one of the directories above the file at `path` is in `own`.
     private static func isBelow(_ own: Set<Identity>, _ path: FilePath) throws(CofferError) -> Bool {
         let parent = path.removingLastComponent()
         let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
-        var status = try directory.status()
-        var upwards: FilePath = ".."
-        while !own.contains(Identity(status)) {
-            guard let above = try directory.status(of: upwards), !above.isSameFile(as: status) else {
-                return false
-            }
-            status = above
-            upwards = upwards.appending("..")
-        }
-        return true
+        return try directory.isOrIsBelow { own.contains(Identity($0)) }
     }
 }

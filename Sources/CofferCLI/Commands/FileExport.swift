@@ -12,7 +12,12 @@ struct FileExport: AsyncParsableCommand {
         discussion: """
             The destination is the new file's path, a directory, in which the new file gets the stored name, \
             or - for standard output. The file appears complete or not at all, and only this user can read \
-            it. An existing file is replaced only with --replace.
+            it. An existing file is replaced only with --replace. Nothing is written inside the vault's own \
+            directory.
+
+            A signal that asks the command to end removes the unfinished file. If the command is killed \
+            without warning while it replaces a file, or on a file system without unnamed files, the content \
+            can remain beside the destination, unencrypted, in a file whose name begins with .tmp-.
 
             On standard output, every chunk is authenticated before it is written. If the command fails \
             midway, discard its output.
@@ -81,16 +86,27 @@ struct FileExport: AsyncParsableCommand {
         return path.appending(info.name)
     }
 
+    /// Writes the new file. On a termination signal, removes the unfinished file before the process ends.
     private func export(_ id: FileID, to path: FilePath, _ vault: Vault) async throws(CofferError) {
+        let signals = TerminationSignals.install(cancellingWork: true)
+        var found: CofferError?
         do throws(CofferError) {
             try await vault.files.export(
                 id, to: path, replacing: replace, context: file.boundBytes,
                 progress: ProgressBar("exporting").report)
         } catch {
-            guard error.code == .alreadyExists else { throw error }
-            throw CofferError(
-                .alreadyExists, error.message + " To replace it, specify --replace.",
-                systemError: error.systemError)
+            found = error
         }
+        let received = TerminationSignals.received
+        signals.release()
+        guard let failure = found else { return }
+        if failure.code == .cancelled, let received {
+            Output.message("coffer: \(failure.message)")
+            TerminationSignals.end(by: received)
+        }
+        guard failure.code == .alreadyExists else { throw failure }
+        throw CofferError(
+            .alreadyExists, failure.message + " To replace it, specify --replace.",
+            systemError: failure.systemError)
     }
 }

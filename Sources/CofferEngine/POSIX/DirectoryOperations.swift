@@ -65,6 +65,21 @@ extension Descriptor {
         guard result == 0 else { throw Errno.failure("rename to", path.pushing(new)) }
     }
 
+    /// Returns whether `isWanted` returns true for the status of this directory or of one above it. Follows
+    /// `..` from directory to directory, because the path by which it was opened may go through links.
+    package func isOrIsBelow(_ isWanted: (FileStatus) -> Bool) throws(CofferError) -> Bool {
+        var status = try self.status()
+        var upwards: FilePath = ".."
+        while !isWanted(status) {
+            guard let above = try self.status(of: upwards), !above.isSameFile(as: status) else {
+                return false
+            }
+            status = above
+            upwards = upwards.appending("..")
+        }
+        return true
+    }
+
     /// Opens a new file in this directory that has no name, so that nothing of it remains after a crash.
     /// Returns `nil` if the file system has no such files, or if /proc, which ``link(_:as:)`` needs, is not
     /// mounted.

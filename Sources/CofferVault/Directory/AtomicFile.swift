@@ -7,9 +7,11 @@ package enum AtomicFile {
     /// Creates a file at `path`, readable only by this user, with the content that `fill` writes.
     ///
     /// With `replacing`, an existing file is replaced at the end. Otherwise throws `alreadyExists` if the
-    /// path exists. Throws any error that `fill` throws; no file is then created or replaced.
+    /// path exists. Throws `refused` if the file would be in the vault directory `home` or in the vault
+    /// directory that contains it, because its name could be that of one of the vault's own files. Throws
+    /// any error that `fill` throws; no file is then created or replaced.
     package static func create<Result>(
-        at path: FilePath, replacing: Bool = false,
+        at path: FilePath, replacing: Bool = false, outside home: VaultDirectory,
         _ fill: (borrowing Descriptor) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         guard let name = path.lastComponent else {
@@ -19,18 +21,12 @@ package enum AtomicFile {
         let target = FilePath(root: nil, [name])
         let parent = path.removingLastComponent()
         let directory = try open(parent)
+        guard try !home.contains(directory) else { throw isInVault(path) }
         let former = try directory.status(of: target)
-        guard former == nil || replacing else {
-            throw CofferError(
-                .alreadyExists, "\(path) already exists and is not replaced: choose another path.")
-        }
-        guard former == nil || former?.kind == .regular else {
-            throw CofferError(
-                .refused, "\(path) is not a regular file and is not replaced: choose another path.")
-        }
+        if let former { try checkReplaceable(path, former, replacing) }
         let result: Result
-        // Write to an unnamed file where the file system supports it, so that a crash leaves nothing
-        // readable.
+        // Write to an unnamed file where the file system supports it, so that a crash during the work leaves
+        // nothing readable.
         switch try directory.openUnnamed() {
         case .some(let file):
             result = try fill(file)
@@ -39,7 +35,8 @@ package enum AtomicFile {
                 try directory.link(file, as: target)
                 break
             }
-            // No system call replaces an existing file with an unnamed one.
+            // No system call replaces an existing file with an unnamed one. A crash before the rename leaves
+            // the temporary name.
             let temporary = try Descriptor.temporaryName()
             try directory.link(file, as: temporary)
             try rename(temporary, to: target, in: directory, replacing: true)
@@ -57,6 +54,26 @@ package enum AtomicFile {
         }
         try directory.sync()
         return result
+    }
+
+    private static func isInVault(_ path: FilePath) -> CofferError {
+        CofferError(
+            .refused,
+            "\(path) is in the vault's own directory, where nothing is exported: choose a path outside that "
+                + "directory.")
+    }
+
+    private static func checkReplaceable(
+        _ path: FilePath, _ former: FileStatus, _ replacing: Bool
+    ) throws(CofferError) {
+        guard replacing else {
+            throw CofferError(
+                .alreadyExists, "\(path) already exists and is not replaced: choose another path.")
+        }
+        guard former.kind == .regular else {
+            throw CofferError(
+                .refused, "\(path) is not a regular file and is not replaced: choose another path.")
+        }
     }
 
     /// Renames a complete file to its final name, or removes the file if that fails.

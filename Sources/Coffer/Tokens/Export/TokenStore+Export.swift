@@ -19,9 +19,9 @@ extension TokenStore {
     ///   - cost: The cost of deriving a key from the passphrase.
     /// - Returns: How many tokens were written, how many are not exportable, and which are damaged. Damaged
     ///   tokens do not prevent the others from being written.
-    /// - Throws: `refused` for a short passphrase, for a token in `only` that is not exportable, and if there
-    ///   is no exportable token; `absent` for a token in `only` that does not exist, `corrupt` for one that
-    ///   is damaged; `alreadyExists`, `locked`, `wiped`, `noSpace`.
+    /// - Throws: `refused` for a short passphrase, for a token in `only` that is not exportable, if there is
+    ///   no exportable token, and for a path inside the vault directory; `absent` for a token in `only` that
+    ///   does not exist, `corrupt` for one that is damaged; `alreadyExists`, `locked`, `wiped`, `noSpace`.
     @discardableResult
     public func export(
         to path: FilePath, passphrase: Passcode, only: [TokenID]? = nil, cost: Argon2id.Cost = .standard
@@ -35,7 +35,7 @@ extension TokenStore {
             }
             try core.drainPendingTokens()
             var (names, staying, corrupt) = try exportable(only)
-            return try AtomicFile.create(at: path) { (file) throws(CofferError) in
+            return try AtomicFile.create(at: path, outside: core.home) { (file) throws(CofferError) in
                 var writer = try TokenExport.Writer.begin(in: file, passphrase: passphrase, cost: cost)
                 var exported = 0
                 for (name, envelope) in names {

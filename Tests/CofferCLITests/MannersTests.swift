@@ -28,6 +28,38 @@ struct MannersTests {
         }
     }
 
+    @Test(
+        "Arguments that do not parse send nothing to the terminal that controls it",
+        arguments: [
+            ["token", "put", "s", "a", "--class", "\u{1B}]0;x\u{7}\u{9B}2J\u{202E}"],
+            ["token", "list", "--\u{1B}[2J\u{7F}\u{9B}2J\u{202E}"],
+        ])
+    func quotedArguments(_ words: [String]) throws {
+        let run = try CommandRun.run(CommandRun.cofferPath, words + ["--json"])
+        #expect(run.code == 64 && run.errorCode == "usage" && run.errorText.contains("Usage: "))
+        for text in [run.text, run.errorText] {
+            let controls = text.unicodeScalars.filter { scalar in
+                scalar != "\n"
+                    && (scalar.properties.generalCategory == .control || scalar.properties.isBidiControl)
+            }
+            #expect(controls.isEmpty, "\(words)")
+        }
+        let message = (run.json["error"] as? [String: Any])?["message"] as? String
+        #expect(message?.unicodeScalars.contains("\u{9B}") == true)
+    }
+
+    @Test("Names in JSON have escapes in place of characters that control a terminal")
+    func namesInJSON() throws {
+        let name = "a\u{1B}[0m\u{7F}b\u{9B}2J\u{202E}c\u{2066}d\u{200E}é"
+        let home = try CommandHome(passcode: nil)
+        _ = try home.add(try home.file(name, [1]))
+        let run = try home("file", "list", "--json")
+        let escaped = #"a\u001b[0m\u007fb\u009b2J\u202ec\u2066d\u200eé"#
+        #expect(run.code == 0 && run.text.contains("\"\(escaped)\""), "\(run.errorText)")
+        let files = run.json["files"] as? [[String: Any]]
+        #expect(files?.first?["name"] as? String == name)
+    }
+
     @Test("ls and rm are the same as list and remove")
     func aliases() throws {
         let home = try CommandHome(passcode: nil)

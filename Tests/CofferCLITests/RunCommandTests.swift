@@ -152,6 +152,20 @@ struct RunCommandTests {
         #expect(helper.end() == 128 + SIGKILL)
     }
 
+    @Test("Further signals do not extend the grace")
+    func insistent() throws {
+        let home = try make()
+        let helper = try start(
+            home, ["--grace", "1"], "trap 'echo again' TERM; echo ready; while :; do sleep 0.1; done")
+        // Each answer takes up to a tenth of a second.
+        var answers = 0
+        repeat {
+            kill(helper.identifier, SIGTERM)
+            answers += 1
+        } while helper.line() == "again" && answers < 200
+        #expect(answers < 200 && helper.end() == 128 + SIGKILL)
+    }
+
     @Test("The help prefers files, and says who can read the environment")
     func help() throws {
         let text = try CommandRun.coffer("help", "run").text.split(whereSeparator: \.isWhitespace)

@@ -71,6 +71,18 @@ struct SoupCommandTests {
             try names(home, #"{"queryType":"all","orderPath":"Age"}"#) == ["Eve", "Ada L.", "Alan", "Grace"])
     }
 
+    @Test("Control characters are stored as they are, and escaped in what is printed")
+    func controls() throws {
+        let home = try make()
+        let input = Array("{\"Name\":\"\u{9B}2J\u{7F}\",\"Age\":1}".utf8)
+        let run = try home("soup", "upsert", "people", "--json", input: input)
+        #expect(run.code == 0 && run.text.contains(#""Name":"\u009b2J\u007f""#), "\(run.errorText)")
+        let spec = #"{"queryType":"exact","indexPath":"Age","matchKey":1}"#
+        #expect(try names(home, spec) == ["\u{9B}2J\u{7F}"])
+        let found = try home("soup", "query", "people", "--spec", "-", input: Array(spec.utf8))
+        #expect(found.text.contains(#""Name":"\u009b2J\u007f""#), "\(found.text)")
+    }
+
     @Test("What is absent or wrong has its exit code, and makes no store")
     func failures() throws {
         let empty = try CommandHome(passcode: nil)

@@ -13,6 +13,32 @@ struct TokenInputTests {
         #expect(try home("token", "get", "s", "a").text == "typed-value-7")
     }
 
+    @Test("A line typed with control characters stores nothing; a new passcode is asked for again")
+    func controlCharacters() throws {
+        let home = try CommandHome(passcode: nil)
+        for answer in ["\u{1A}fg", "typed\u{1B}[A", "a\tb"] {
+            let run = try TerminalRun.coffer([answer], ["token", "put", "s", "a", "--home", home.path])
+            #expect(run.code == 64 && run.isQuiet && run.echoesAtEnd, "\(run.shown)")
+            #expect(run.shown.contains("control character"), "\(run.shown)")
+        }
+        #expect(try home.status()["tokens"] as? Int == 0)
+        #expect(try home("token", "put", "s", "a", input: Array("\u{1A}fg".utf8)).code == 0)
+        let folder = try ScratchDirectory.make()
+        let create = ["init", "--home", folder.path(of: "home")] + CommandHome.cheap
+        let made = try TerminalRun.coffer(["24\u{1A}68", "2468", "2468"], create)
+        #expect(made.code == 0 && made.prompts == 3 && made.shown.contains("Try again."), "\(made.shown)")
+    }
+
+    @Test("A prompt that is stopped and continued has no echo, whatever the shell did meanwhile")
+    func continued() throws {
+        let home = try CommandHome(passcode: nil)
+        let put = ["token", "put", "s", "a", "--home", home.path]
+        let run = try TerminalRun.coffer(["^Ztyped-value-7"], put)
+        #expect(run.code == 0 && run.isQuiet && run.echoesAtEnd, "\(run.shown)")
+        #expect(!run.shown.contains("typed-value-7"))
+        #expect(try home("token", "get", "s", "a").text == "typed-value-7")
+    }
+
     @Test("The passcode is asked for first, then the token")
     func afterThePasscode() throws {
         let home = try CommandHome()

@@ -36,8 +36,11 @@ struct ViewPlaceholderTests {
     }
 
     @Test(
-        "A name that a shell would take apart stays out of code, and is fine as an argument",
-        arguments: ["a b", "$(touch owned)", "a;touch owned", "it's", "`touch owned`", "a\nb"])
+        "A name that a program could take apart is fine as an argument, and is refused inside one",
+        arguments: [
+            "a b", "$(touch owned)", "a;touch owned", "it's", "`touch owned`", "a\nb", "a,b", "a@b",
+            "a:b", "a%b",
+        ])
     func hostile(_ name: String) throws {
         let home = try make(name)
         let target = home.folder.appending(path: "owned").path(percentEncoded: false)
@@ -47,7 +50,32 @@ struct ViewPlaceholderTests {
         #expect(run.errorText.contains("sh {}") && !FileManager.default.fileExists(atPath: target))
         let separate = try home("file", "view", "./" + name, "--", "sh", "-c", "cat \"$1\"", "sh", "{}")
         #expect(separate.text == "content", "\(separate.errorText)")
-        let option = try home("file", "view", "./" + name, "--", "dd", "if={}", "status=none")
-        #expect(option.text == "content", "\(option.errorText)")
+        let descriptor = try home(
+            "file", "view", "./" + name, "--descriptor", "--", "dd", "if={}", "status=none")
+        #expect(descriptor.text == "content", "\(descriptor.errorText)")
+        for option in ["X={}", "--file={}", "@{}", "{}:{}"] {
+            let run = try home("file", "view", "./" + name, "--", "sh", "-c", "echo ran", "sh", option)
+            #expect(run.code == 64 && run.text.isEmpty, "\(option)")
+            #expect(run.errorText.contains("Pass {} as an argument of its own"), "\(run.errorText)")
+        }
+    }
+
+    @Test("A name is not run as the code of a shell, whether {} stands there or the path is appended")
+    func codeOptions() throws {
+        let name = "a;touch owned"
+        let home = try make(name)
+        let target = home.folder.appending(path: "owned").path(percentEncoded: false)
+        let shell = ["sh", "-c", "cd \"$0\" && exec \"$@\"", home.folder.path(percentEncoded: false)]
+        for arguments in [
+            ["sh", "-c", "{}"], ["sh", "-c"], ["bash", "-lc", "{}"], ["sh", "-c", "X={}"],
+            ["sh", "-e", "{}"],
+        ] {
+            let run = try home.run(["file", "view", "./" + name, "--"] + shell + arguments)
+            #expect(run.code == 64 && run.errorText.contains("sh {}"), "\(arguments): \(run.errorText)")
+            #expect(!FileManager.default.fileExists(atPath: target), "\(arguments)")
+        }
+        #expect(try home("file", "view", "./" + name, "--", "wc", "{}", "-c").text.hasPrefix("7 "))
+        let plain = try make("letter.txt")
+        #expect(try plain("file", "view", "letter.txt", "--", "wc", "-c").text.hasPrefix("7 "))
     }
 }

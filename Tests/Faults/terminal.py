@@ -3,7 +3,8 @@
     terminal.py ANSWER ... -- COMMAND ...
 
 Prints one JSON document: the exit code (negative: the signal that ended it), all that appeared on the terminal,
-and whether the terminal's echo was off at each prompt and on at the end. An answer ^C is the interrupt key.
+and whether the terminal's echo was off at each prompt and on at the end. An answer ^C is the interrupt key. Before
+an answer that begins with ^Z, the command is stopped, the echo switched on as by a shell, and the command continued.
 """
 
 import fcntl
@@ -11,6 +12,7 @@ import json
 import os
 import pty
 import select
+import signal
 import sys
 import termios
 import time
@@ -18,6 +20,19 @@ import time
 
 def echoes(terminal):
     return bool(termios.tcgetattr(terminal)[3] & termios.ECHO)
+
+
+def is_quiet_again(process, terminal):
+    os.kill(process, signal.SIGSTOP)
+    os.waitpid(process, os.WUNTRACED)
+    settings = termios.tcgetattr(terminal)
+    settings[3] |= termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSANOW, settings)
+    os.kill(process, signal.SIGCONT)
+    deadline = time.monotonic() + 20
+    while echoes(terminal) and time.monotonic() < deadline:
+        select.select([], [], [], 0.02)
+    return not echoes(terminal)
 
 
 def main():
@@ -40,6 +55,9 @@ def main():
             if shown.endswith(b": ") and answered < len(answers):
                 quiet = quiet and not echoes(terminal)
                 answer = answers[answered]
+                if answer.startswith("^Z"):
+                    quiet = is_quiet_again(process, terminal) and quiet
+                    answer = answer[2:]
                 os.write(controller, b"\x03" if answer == "^C" else answer.encode() + b"\n")
                 answered += 1
             continue

@@ -49,7 +49,9 @@ enum Failure {
         if code.isSuccess {
             try? Output.line(text)
         } else {
-            report(document("usage", CofferCommand.message(for: error)), text: text, asJSON)
+            // The parser repeats arguments as they are.
+            report(
+                document("usage", CofferCommand.message(for: error)), text: text.printableLines, asJSON)
         }
         return code
     }

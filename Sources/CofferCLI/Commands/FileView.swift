@@ -12,13 +12,13 @@ struct FileView: AsyncParsableCommand {
         discussion: """
             The copy is kept in memory under the original name, read-only and accessible to this user alone. \
             In the command, {} stands for the copy's path, even inside an argument, as in --file={}; without \
-            {}, the path is appended. Pass the path to a shell as a separate argument, as in sh -c 'cat \
-            "$1"' sh {}; inside shell code, a name with special characters is refused. The exit code is the \
-            command's own, or 9 if --timeout ended it. A signal that would end this program is passed on to \
-            the command, and the copy is removed as usual. With --json, the command's standard output goes \
-            to standard error, and the JSON document contains its exitCode. The copy is also removed if the \
-            screen locks or the machine sleeps. If this program is killed, the copy stays until the command \
-            that it runs has ended too; file prune-views then removes it.
+            {}, the path is appended. A name with special characters is refused inside an argument and as \
+            the code of a shell: pass {} as an argument of its own, as in sh -c 'cat "$1"' sh {}. The exit \
+            code is the command's own, or 9 if --timeout ended it. A signal that would end this program is \
+            passed on to the command, and the copy is removed as usual. With --json, the command's standard \
+            output goes to standard error, and the JSON document contains its exitCode. The copy is also \
+            removed if the screen locks or the machine sleeps. If this program is killed, the copy stays \
+            until the command that it runs has ended too; file prune-views then removes it.
 
             With --writable, if the command ends with 0, its changes are sealed as the file's new content, \
             completely or not at all. This also works for editors that save by writing a new file with the \

@@ -107,7 +107,7 @@ struct RemoteWipeCreate: ParsableCommand {
         switch (keyFile, keyFd) {
         case (let path?, nil): return try OrderFile.privateKey(path)
         case (nil, let number?): return try OrderFile.privateKey(onDescriptor: number)
-        default: throw CofferError(.invalidInput, "Specify one of --key-file and --key-fd.")
+        default: throw CofferError(.invalidInput, "Specify either --key-file or --key-fd.")
         }
     }
 
@@ -119,7 +119,7 @@ struct RemoteWipeCreate: ParsableCommand {
             }
             return .vault(id)
         case (nil, let text?): return .device(try DeviceID(hex: text))
-        default: throw CofferError(.invalidInput, "Specify one of --vault and --device.")
+        default: throw CofferError(.invalidInput, "Specify either --vault or --device.")
         }
     }
 

@@ -46,7 +46,7 @@ struct RunCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long the command may take to end after a termination signal: 1 to 3600.",
+            "How long the command may take to end after the first termination signal: 1 to 3600.",
             valueName: "seconds"))
     var grace = 10
 

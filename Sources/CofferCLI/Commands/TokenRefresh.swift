@@ -101,7 +101,7 @@ struct TokenRefresh: AsyncParsableCommand {
     ) throws(CofferError) -> Token {
         // A signal may have arrived while this process waited for its turn.
         guard TerminationSignals.received == nil else {
-            throw CofferError(.cancelled, "A signal ended the refresh.")
+            throw CofferError(.cancelled, "A signal interrupted the refresh.")
         }
         let outcome = try current.exposing { (bytes) throws(CofferError) in
             try Subprocess.run(

@@ -191,7 +191,7 @@ struct DatabaseKeyOptions: ParsableArguments {
         case (let number?, nil): return try Self.hexKey(on: number)
         case (nil, let number?): return try PasscodeInput.line(of: number)
         default:
-            throw CofferError(.invalidInput, "Specify one of --key-hex-fd and --passphrase-fd.")
+            throw CofferError(.invalidInput, "Specify either --key-hex-fd or --passphrase-fd.")
         }
     }
 

@@ -12,18 +12,19 @@ enum JSONDocument {
     static func flag(_ flag: Bool) -> JSONDocument { .value(.bool(flag)) }
     static var none: JSONDocument { .value(.null) }
 
-    /// Returns the document on one line.
+    /// Returns the document on one line. Characters that control a terminal are escaped, because a name in
+    /// it may come from someone else.
     ///
     /// - Throws: `invalidInput` for infinity and not-a-number.
     func encoded() throws(CofferError) -> String {
         switch self {
-        case .value(let value): return try value.jsonText()
+        case .value(let value): return try value.jsonText().escapingControls
         case .list(let elements):
             let texts = try elements.map { (element) throws(CofferError) in try element.encoded() }
             return "[" + texts.joined(separator: ",") + "]"
         case .object(let members):
             let texts = try members.map { (member) throws(CofferError) in
-                try JSONValue.string(member.0).jsonText() + ":" + member.1.encoded()
+                try JSONDocument.text(member.0).encoded() + ":" + member.1.encoded()
             }
             return "{" + texts.joined(separator: ",") + "}"
         }

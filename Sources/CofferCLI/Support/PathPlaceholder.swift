@@ -4,38 +4,49 @@ import CofferEngine
 /// The placeholder `{}` in a command, which stands for the path of a copy.
 enum PathPlaceholder {
     private static let mark = "{}"
-    /// The bytes in a path that have no special meaning in any shell, in addition to letters, digits and
-    /// non-ASCII characters.
-    private static let plain = Set("/._-+,:=@%".utf8)
-    /// Bytes that occur in shell code, but rarely in a path or an option's value.
-    private static let code = Set(" \t\n'\"\\;|&$<>()`*?#~![]".utf8)
+    /// The bytes in a path, in addition to letters, digits and non-ASCII characters, that have no special
+    /// meaning inside an argument. `,` and `:` separate the parts of many options' values, `@` is an array in
+    /// Perl, and systemd, vim and printf expand `%`.
+    private static let plain = Set("/._-+=".utf8)
+    /// Options of shells and interpreters whose value is code.
+    private static let codeOptions = ["-c", "-lc", "--command", "-e", "--eval"]
 
     /// Returns the arguments with every `{}` replaced by the path; if there is none, appends the path.
     ///
-    /// The name in the path may come from someone else. The path is therefore not inserted into an argument
-    /// that looks like code unless it contains only harmless bytes.
+    /// The name in the path may come from someone else. Unless the path contains only harmless bytes, it must
+    /// therefore be an argument of its own: in any other argument, such as `sh -c 'cat {}'` or `make F={}`,
+    /// it may be code. So may an argument of its own after an option that takes code.
     ///
-    /// - Throws: `invalidInput` if the path is not safe to insert into code.
+    /// - Throws: `invalidInput` if the path is not safe to insert.
     static func expand(_ command: [String], path: [UInt8]) throws(CofferError) -> [[UInt8]] {
+        let hasMark = command.contains { expand(ProgramArguments.bytes($0), path) != nil }
+        let isPlain = isPlain(path)
         var arguments: [[UInt8]] = []
-        var hasMark = false
-        for argument in command {
+        var option = ""
+        for argument in hasMark ? command : command + [mark] {
             let bytes = ProgramArguments.bytes(argument)
-            guard let expanded = expand(bytes, path) else {
-                arguments.append(bytes)
-                continue
-            }
-            let isCode = !argument.hasSameBytes(as: mark) && bytes.contains { code.contains($0) }
-            guard !isCode || isPlain(path) else {
-                throw CofferError(
-                    .invalidInput,
-                    "The file's name has characters that the code \(argument) could interpret. Pass {} as "
-                        + "a separate argument, as in sh -c 'cat \"$1\"' sh {}.")
-            }
-            hasMark = true
-            arguments.append(expanded)
+            let expanded = expand(bytes, path)
+            if expanded != nil, !isPlain { try check(argument, after: option) }
+            arguments.append(expanded ?? bytes)
+            option = argument
         }
-        return hasMark ? arguments : arguments + [path]
+        return arguments
+    }
+
+    /// Checks that an argument with the placeholder can take a path with any bytes.
+    private static func check(_ argument: String, after option: String) throws(CofferError) {
+        guard argument.hasSameBytes(as: mark) else {
+            throw CofferError(
+                .invalidInput,
+                "The file's name has characters that could be code in \(argument). Pass {} as an argument of "
+                    + "its own, as in sh -c 'cat \"$1\"' sh {}, or use --descriptor.")
+        }
+        guard !codeOptions.contains(where: { option.hasSameBytes(as: $0) }) else {
+            throw CofferError(
+                .invalidInput,
+                "The file's name has characters that could be code after \(option). Pass {} elsewhere, as in "
+                    + "sh -c 'cat \"$1\"' sh {} or wc {} -c, or use --descriptor.")
+        }
     }
 
     /// Returns an argument with every `{}` replaced; `nil` if there is none.

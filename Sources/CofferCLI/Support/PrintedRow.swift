@@ -67,22 +67,10 @@ enum PrintedRow {
             case "\t": result.append(contentsOf: "\\t".unicodeScalars)
             case "\n": result.append(contentsOf: "\\n".unicodeScalars)
             case "\r": result.append(contentsOf: "\\r".unicodeScalars)
-            case _ where isControl(scalar):
-                let digits = String(scalar.value, radix: 16)
-                let zeros = String(repeating: "0", count: 4 - digits.count)
-                result.append(contentsOf: "\\u\(zeros)\(digits)".unicodeScalars)
+            case _ where scalar.isControl: result.append(contentsOf: scalar.escape.unicodeScalars)
             default: result.append(scalar)
             }
         }
         return String(result)
-    }
-
-    /// Reports whether the character controls a terminal, ends a line or changes the text direction. The code
-    /// points of all these characters have at most four hexadecimal digits.
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: true
-        default: scalar.properties.isBidiControl
-        }
     }
 }

@@ -76,7 +76,7 @@ struct SoupOptions: ParsableArguments {
 
     /// Prints the values, one per line or, with `asJSON`, as one list.
     static func show(_ values: [JSONValue], asJSON: Bool) throws(CofferError) {
-        guard !asJSON else { return try Output.line(try JSONValue.array(values).jsonText()) }
-        for value in values { try Output.line(try value.jsonText()) }
+        guard !asJSON else { return try Output.json(.value(.array(values))) }
+        for value in values { try Output.json(.value(value)) }
     }
 }

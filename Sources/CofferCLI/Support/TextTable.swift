@@ -6,9 +6,45 @@ extension String {
     var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.isPrintable ? $0 : "?" }))
     }
+
+    /// The same for text of several lines, which stay separate.
+    var printableLines: String {
+        String(
+            String.UnicodeScalarView(
+                unicodeScalars.map { $0.isPrintable || $0.value == 0x0A ? $0 : "?" }))
+    }
+
+    /// The JSON text with escapes in place of control characters, which only its strings contain.
+    var escapingControls: String {
+        guard unicodeScalars.contains(where: \.isControl) else { return self }
+        var result = String.UnicodeScalarView()
+        for scalar in unicodeScalars {
+            if scalar.isControl {
+                result.append(contentsOf: scalar.escape.unicodeScalars)
+            } else {
+                result.append(scalar)
+            }
+        }
+        return String(result)
+    }
 }
 
 extension Unicode.Scalar {
+    /// Whether the character controls a terminal, ends a line or changes the text direction. The code points
+    /// of all these characters have at most four hexadecimal digits.
+    var isControl: Bool {
+        switch properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        default: properties.isBidiControl
+        }
+    }
+
+    /// The escape with four hexadecimal digits, as in JSON.
+    var escape: String {
+        let digits = String(value, radix: 16)
+        return "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+
     /// Whether the character is printed unchanged. Combining marks and variation selectors are, because they
     /// belong to the preceding letter.
     fileprivate var isPrintable: Bool {

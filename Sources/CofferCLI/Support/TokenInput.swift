@@ -12,7 +12,8 @@ enum TokenInput {
 
     /// Reads the token: one line typed on the terminal without echo, otherwise standard input byte for byte.
     ///
-    /// - Throws: `invalidInput` for an empty token, or for a line that is longer than a terminal passes on.
+    /// - Throws: `invalidInput` for an empty token, or for a typed line that has control characters or is
+    ///   longer than a terminal passes on.
     static func read() throws(CofferError) -> Token {
         let input = try Descriptor.standardInput()
         guard input.isTerminal else {

@@ -14,7 +14,8 @@ package enum SecretInput {
     ///   - droppingReturn: Whether a carriage return before the newline belongs to the line ending, as in
     ///     Windows files, and not to the secret.
     /// - Returns: The line.
-    /// - Throws: `invalidInput` for a line that is too long; any error from reading `descriptor`.
+    /// - Throws: `invalidInput` for a line that is too long, or that was typed with control characters, as
+    ///   from Ctrl-Z or an arrow key; any error from reading `descriptor`.
     package static func line(
         from descriptor: borrowing Descriptor, prompt: String = "", droppingReturn: Bool = false
     ) throws(CofferError) -> GuardedBytes {
@@ -40,7 +41,19 @@ package enum SecretInput {
                 throw CofferError(.invalidInput, "The first line is longer than \(maxLineLength) bytes.")
             }
         }
-        return try GuardedBytes.copying(buffer.span.extracting(0..<count))
+        let line = buffer.span.extracting(0..<count)
+        guard echo == nil || !hasControlCharacter(line) else {
+            throw CofferError(
+                .invalidInput,
+                "The typed line has a control character, as from Ctrl-Z or an arrow key. Type it without "
+                    + "one. A secret that has one can be read from a pipe or a file.")
+        }
+        return try GuardedBytes.copying(line)
+    }
+
+    private static func hasControlCharacter(_ line: Span<UInt8>) -> Bool {
+        for index in line.indices where line[index] < 0x20 || line[index] == 0x7F { return true }
+        return false
     }
 
     /// Returns everything up to the end of `descriptor`. Throws `invalidInput` for more than `limit` bytes,

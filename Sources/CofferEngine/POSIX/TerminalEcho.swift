@@ -1,8 +1,9 @@
 import CLinux
 import Glibc
+import Synchronization
 
 /// Switches off a terminal's echo until ``restore()`` is called. If a signal ends the process before that,
-/// the signal handler restores the echo.
+/// the signal handler restores the echo; if the process is stopped and continued, it switches it off again.
 struct TerminalEcho {
     private typealias Silenced = (terminal: CInt, settings: UnsafeMutablePointer<termios>)
 
@@ -14,6 +15,9 @@ struct TerminalEcho {
     // few, as the address sanitizer shows.
     nonisolated(unsafe) private static var silenced: Silenced?
 
+    /// Whether the echo is to be off.
+    private static let isOff = Atomic(false)
+
     private let handlers: SignalHandlers
 
     /// Switches off the echo of `descriptor`; returns `nil` if it is not a terminal. Newlines remain visible.
@@ -24,15 +28,29 @@ struct TerminalEcho {
         let saved = unsafe silenced?.settings ?? .allocate(capacity: 1)
         unsafe saved.initialize(to: settings)
         unsafe silenced = (descriptor.raw, saved)
-        let handlers = unsafe SignalHandlers.install([SIGHUP, SIGINT, SIGQUIT, SIGTERM]) { number, _, _ in
-            TerminalEcho.end(by: number)
+        isOff.store(true, ordering: .sequentiallyConsistent)
+        let numbers = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGCONT]
+        let handlers = unsafe SignalHandlers.install(numbers) { number, _, _ in
+            if number == SIGCONT { TerminalEcho.resume() } else { TerminalEcho.end(by: number) }
         }
-        var silent = settings
+        silence(TCSAFLUSH)
+        return TerminalEcho(handlers: handlers)
+    }
+
+    private static func silence(_ when: CInt) {
+        guard let silenced = unsafe silenced else { return }
+        var silent = unsafe silenced.settings.pointee
         silent.c_lflag &= ~tcflag_t(ECHO)
         silent.c_lflag |= tcflag_t(ECHONL)
         unsafe clinux_disable_suspend(&silent)
-        unsafe tcsetattr(descriptor.raw, TCSAFLUSH, &silent)
-        return TerminalEcho(handlers: handlers)
+        unsafe tcsetattr(silenced.terminal, when, &silent)
+    }
+
+    /// Switches the echo off again: while the process was stopped, its shell used the terminal.
+    private static func resume() {
+        let error = Errno.current
+        defer { Glibc.errno = error }
+        if isOff.load(ordering: .sequentiallyConsistent) { silence(TCSANOW) }
     }
 
     private static func end(by number: Int32) {
@@ -48,6 +66,7 @@ struct TerminalEcho {
     }
 
     private static func restoreSettings(_ when: CInt) {
+        isOff.store(false, ordering: .sequentiallyConsistent)
         guard let silenced = unsafe silenced else { return }
         unsafe tcsetattr(silenced.terminal, when, silenced.settings)
     }

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// A terminal's interrupt reaches the child directly, and the child decides what to do. After any other
 /// signal that asks the child to end, the child is killed if it does not end within two seconds or the chosen
-/// time.
+/// time. Further signals do not extend the time.
 package struct TerminationSignals: ~Copyable, Sendable {
     /// The child to forward signals to; 0 while there is none.
     private static let child = Atomic<Int32>(0)
@@ -19,6 +19,8 @@ package struct TerminationSignals: ~Copyable, Sendable {
     /// The number of seconds that a child has to end after a signal that asks it to.
     private static let grace = Atomic<UInt32>(standardGrace)
     private static let standardGrace: UInt32 = 2
+    /// Whether the child's time to end has started.
+    private static let isTimed = Atomic(false)
     /// The signals that are only passed on to the child, as bits.
     private static let passedOn = Atomic<UInt64>(0)
 
@@ -87,6 +89,7 @@ package struct TerminationSignals: ~Copyable, Sendable {
 
     /// Forwards signals to `process` from now on, including one that was already received.
     static func startForwarding(to process: pid_t) {
+        isTimed.store(false, ordering: .sequentiallyConsistent)
         child.store(process, ordering: .sequentiallyConsistent)
         if let number = received { forward(number, to: process) }
     }
@@ -114,7 +117,8 @@ package struct TerminationSignals: ~Copyable, Sendable {
 
     private static func forward(_ number: Int32, to process: pid_t) {
         kill(process, number)
-        if !isPassedOn(number) { _ = alarm(grace.load(ordering: .sequentiallyConsistent)) }
+        guard !isPassedOn(number), !isTimed.exchange(true, ordering: .sequentiallyConsistent) else { return }
+        _ = alarm(grace.load(ordering: .sequentiallyConsistent))
     }
 
     private static func isPassedOn(_ number: Int32) -> Bool {

@@ -30,7 +30,8 @@ public final class Passcode: Sendable {
 
     /// Reads one line from the controlling terminal without echo.
     ///
-    /// - Throws: `unsupported` if there is no terminal; `invalidInput` for an empty line.
+    /// - Throws: `unsupported` if there is no terminal; `invalidInput` for a line that is empty or has
+    ///   control characters.
     public static func readFromTerminal(prompt: String = "Passcode: ") throws(CofferError) -> Passcode {
         let terminal: Descriptor
         do throws(CofferError) {

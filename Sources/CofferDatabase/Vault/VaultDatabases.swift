@@ -77,8 +77,8 @@ public actor VaultDatabases {
     /// - Throws: `CofferError`: `locked`, `wiped`; `refused` for a class that needs a passcode when none is
     ///   set; `conflict` when the database is open as a queue; `corrupt` when the key of an existing database
     ///   is missing, or its file is missing or empty; the errors of
-    ///   ``EncryptedDatabase/pool(at:key:configuration:)``. An error that the program itself throws while it
-    ///   prepares a connection is rethrown unchanged.
+    ///   ``EncryptedDatabase/pool(at:key:configuration:)-(FilePath,_,_)``. An error that the program itself
+    ///   throws while it prepares a connection is rethrown unchanged.
     public func pool(
         _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         configuration: Configuration = Configuration()

@@ -32,7 +32,7 @@ public struct VaultSoupDatabases: SoupDatabases {
     ///
     /// - Throws: `locked`, `wiped`; `refused` for a class that needs a passcode when none is set; `corrupt`
     ///   when the key of an existing database is missing, or its file is missing or empty; the errors of
-    ///   ``EncryptedDatabase/pool(at:key:configuration:)``.
+    ///   ``EncryptedDatabase/pool(at:key:configuration:)-(FilePath,_,_)``.
     public func open(_ name: SoupStoreName) async throws(CofferError) -> any DatabaseWriter {
         let access = try await files.access(name.scope.rawValue, name.name, class: protection)
         var configuration = files.keepingSession(Configuration())

@@ -38,12 +38,12 @@ extension CofferCommand {
 
     /// Rejects an unknown command with a suggestion. The parser would report an unexpected argument instead,
     /// and would answer a request for its help with the parent command's help.
-    private static func checkNames(_ arguments: [String]) throws {
+    private static func checkNames(_ arguments: [String]) throws(UnknownWord) {
         if arguments.first?.hasSameBytes(as: "help") == true {
             let words = arguments.dropFirst().filter { !$0.utf8.hasPrefix("-") }
             try CommandNames.check(words, of: self, isHelp: true)
         } else {
-            try CommandNames.check(arguments.prefix { !$0.utf8.hasPrefix("-") }, of: self)
+            try CommandNames.check(arguments, of: self)
         }
     }
 

@@ -24,7 +24,7 @@ struct DatabaseCommand: ParsableCommand {
 /// `coffer database list`
 struct DatabaseList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the vault's own databases. Needs no passcode.")
+        commandName: "list", abstract: "List the vault's own databases. Needs no passcode.", aliases: ["ls"])
 
     @OptionGroup var global: GlobalOptions
 
@@ -54,7 +54,8 @@ struct DatabaseList: AsyncParsableCommand {
 struct DatabaseRemove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Destroy one of the vault's own databases and its key. Needs no passcode.")
+        abstract: "Destroy one of the vault's own databases and its key. Needs no passcode.",
+        aliases: ["rm"])
 
     @OptionGroup var global: GlobalOptions
 

@@ -42,6 +42,10 @@ enum Failure {
             report(document(error), text: "coffer: \(error.advice)", asJSON)
             return ExitCode(error.code.exitCode)
         }
+        if let error = error as? UnknownWord {
+            report(document("usage", error.message), text: error.text.printableLines, asJSON)
+            return .validationFailure
+        }
         // The command has already reported the error.
         if let code = error as? ExitCode { return code }
         let code = CofferCommand.exitCode(for: error)

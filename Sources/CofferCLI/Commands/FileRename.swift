@@ -11,7 +11,8 @@ struct FileRename: AsyncParsableCommand {
         discussion: """
             The content does not change, and the id stays the same. Several files may have the same name, \
             but each of them can then be specified only by its id.
-            """)
+            """,
+        aliases: ["mv"])
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var file: FileArgument

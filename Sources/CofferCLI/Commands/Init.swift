@@ -78,8 +78,8 @@ struct InitCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Lock after this time without use; with 'reboot', only at a reboot.",
-            valueName: "minutes|reboot"))
+            "Lock after this time without use: 10 (minutes), 10m or 1h; with 'reboot', only at a reboot.",
+            valueName: "time|reboot"))
     var inactivity = "10"
 
     @Flag(help: "Allow the vault on a removable medium or a network file system.")
@@ -169,10 +169,16 @@ struct InitCommand: AsyncParsableCommand {
     /// Parses an inactivity time. Returns `nil` if the vault locks only at a reboot.
     static func inactivity(_ text: String) throws(CofferError) -> Duration? {
         guard text != "reboot" else { return nil }
-        guard let minutes = Int(text), (1...525_600).contains(minutes) else {
-            throw CofferError(.invalidInput, "--inactivity takes 1 to 525600 minutes, or reboot.")
+        // A number without a unit is of minutes, the unit in which this time is shown.
+        let isNumber = Int(text) != nil
+        let seconds = TimeArgument.seconds(ofDuration: isNumber ? text + "m" : text) ?? 0
+        guard (1...525_600).contains(seconds / 60), seconds % 60 == 0 else {
+            throw CofferError(
+                .invalidInput,
+                "--inactivity takes 1 to 525600 minutes, a duration of whole minutes such as 5m, 1h or 1d, "
+                    + "or reboot.")
         }
-        return .seconds(minutes * 60)
+        return .seconds(seconds)
     }
 
     private static let maxDenyFileLength = 1 << 16

@@ -59,7 +59,8 @@ struct PasscodeCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove",
             abstract: "Remove the passcode. Anyone who can read the vault directory can then open the vault.",
-            discussion: "Destroys every item in the class whenPasscodeSetThisDeviceOnly; prints how many.")
+            discussion: "Destroys every item in the class whenPasscodeSetThisDeviceOnly; prints how many.",
+            aliases: ["rm"])
 
         @OptionGroup var global: GlobalOptions
 

@@ -56,8 +56,8 @@ struct SettingsCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Lock after this time without use; with 'reboot', only at a reboot.",
-            valueName: "minutes|reboot"))
+            "Lock after this time without use: 10 (minutes), 10m or 1h; with 'reboot', only at a reboot.",
+            valueName: "time|reboot"))
     var inactivity: String?
 
     /// The requested changes; `nil` for each setting that stays the same.

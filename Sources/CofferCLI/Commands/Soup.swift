@@ -19,7 +19,8 @@ struct SoupCommand: ParsableCommand {
 /// `coffer soup list`
 struct SoupList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the soups in a store, or the stores in the vault.")
+        commandName: "list", abstract: "List the soups in a store, or the stores in the vault.",
+        aliases: ["ls"])
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SoupOptions
@@ -200,7 +201,12 @@ struct SoupUpsert: AsyncParsableCommand {
 struct SoupRemove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Remove documents by id or by query, or the whole soup; print how many were removed.")
+        abstract: "Remove documents by id or by query, or the whole soup; print how many were removed.",
+        discussion: """
+            If one of the ids is not in the soup, the others are removed, and the command ends with 3. A \
+            query that finds nothing removes 0 documents and ends with 0.
+            """,
+        aliases: ["rm"])
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SoupOptions

@@ -30,11 +30,7 @@ struct TokenPut: AsyncParsableCommand {
         help: "When the token can be read, and whether it may be exported.")
     var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
 
-    @Option(
-        help: ArgumentHelp(
-            "When the token expires: in 10m, 1h or 90d, or at 2027-01-31 (UTC) or 2027-01-31T12:00:00Z.",
-            valueName: "time"))
-    var expires: String?
+    @OptionGroup var expiry: ExpiryOptions
 
     @Option(help: ArgumentHelp("A text by which token list can also find the token.", valueName: "text"))
     var label: String?
@@ -55,9 +51,7 @@ struct TokenPut: AsyncParsableCommand {
 
     func run() async throws {
         let id = try name.id()
-        let expiry = try expires.map { text throws(CofferError) in
-            try TimeArgument.parse(text, of: "--expires").date(from: Date())
-        }
+        let expires = try expiry.time()?.date(from: Date())
         // Before the passcode is evaluated: without a token, a first line that is not the passcode costs no
         // attempt.
         let passcode = try VaultOpener.passcode(global)
@@ -66,8 +60,11 @@ struct TokenPut: AsyncParsableCommand {
         let token = try early ?? TokenInput.read()
         let precondition = ifVersion.map { $0 == 0 ? .absent : .version($0) } ?? Precondition.any
         let result = try await vault.tokens.put(
-            token, for: id, class: protection.protection, expires: expiry, scopes: scope,
+            token, for: id, class: protection.protection, expires: expires, scopes: scope,
             attributes: try attributes(), isEphemeral: isEphemeral, precondition: precondition)
+        if let expires, expires <= Date() {
+            Output.message("coffer: This token has already expired, at \(expires.iso8601).")
+        }
         if case .stored = result { return try show(result) }
         let fingerprint = try await vault.tokens.ownPendingFingerprint(for: id)
         let choice = fingerprint.map { " --fingerprint \($0)" } ?? ""

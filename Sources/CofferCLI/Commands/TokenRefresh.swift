@@ -33,11 +33,7 @@ struct TokenRefresh: AsyncParsableCommand {
             valueName: "seconds"))
     var deadline = 60
 
-    @Option(
-        help: ArgumentHelp(
-            "When the new token expires: a number of seconds, 10m or 90d from now, or at 2027-01-31 (UTC).",
-            valueName: "time"))
-    var expiresIn: String?
+    @OptionGroup var expiry: ExpiryOptions
 
     @Option(help: "The action if the command ends with 77: wipe, wipe-all, lock or keep.")
     var onRevocation: RevocationArgument?
@@ -55,7 +51,7 @@ struct TokenRefresh: AsyncParsableCommand {
         guard (1...86_400).contains(deadline) else {
             throw CofferError(.invalidInput, "--deadline takes 1 to 86400 seconds.")
         }
-        let life = try expiresIn.map { text throws(CofferError) in try Self.life(text) }
+        let life = try life()
         let vault = try await VaultOpener.unlocked(global)
         let signals = TerminationSignals.install()
         let result = await Task { try await refresh(id, vault, life) }.result
@@ -69,10 +65,10 @@ struct TokenRefresh: AsyncParsableCommand {
     }
 
     /// Parses the new token's lifetime. Rejects a date in the past, which would store an expired token.
-    private static func life(_ text: String) throws(CofferError) -> TimeArgument {
-        let life = try TimeArgument.parse(text, of: "--expires-in", takesSeconds: true)
+    private func life() throws(CofferError) -> TimeArgument? {
+        guard let life = try expiry.time() else { return nil }
         guard life.seconds(from: Date()) >= 0 else {
-            throw CofferError(.invalidInput, "--expires-in does not accept a date in the past.")
+            throw CofferError(.invalidInput, "--expires does not accept a date in the past.")
         }
         return life
     }

@@ -10,7 +10,8 @@ struct TokenRename: AsyncParsableCommand {
             The value, class, expiry, scopes and attributes stay the same; version numbers start again. A \
             token that already has the new name is not replaced. If the command is interrupted, the token \
             may have both names. Without --kind, only the token of the kind access is renamed.
-            """)
+            """,
+        aliases: ["mv"])
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var name: TokenName

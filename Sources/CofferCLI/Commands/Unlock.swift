@@ -21,7 +21,7 @@ struct UnlockCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("for"),
         help: ArgumentHelp(
-            "Keep the keys for exactly this time: a number of seconds, 10m, 1h, or until 2027-01-31 (UTC).",
+            "Keep the keys for exactly this time: 60 (seconds), 10m, 1h, 90d or 2w, or until 2027-01-31 (UTC).",
             valueName: "time"))
     var time: String?
 
@@ -51,10 +51,12 @@ struct UnlockCommand: AsyncParsableCommand {
             + "locked again. Specify the passcode with each command.")
 
     private static func duration(_ text: String) throws(CofferError) -> Duration {
-        let seconds = try TimeArgument.parse(text, of: "--for", takesSeconds: true).seconds(from: Date())
+        let seconds = TimeArgument.read(text)?.seconds(from: Date()) ?? 0
         guard (1...Int(Int32.max)).contains(seconds) else {
             throw CofferError(
-                .invalidInput, "--for takes at least one second and at most \(Int32.max) seconds from now.")
+                .invalidInput,
+                "--for takes \(TimeArgument.forms); at least one second and at most \(Int32.max) seconds "
+                    + "(68 years) from now.")
         }
         return .seconds(seconds)
     }

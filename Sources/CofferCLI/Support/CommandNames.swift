@@ -3,32 +3,69 @@ import CofferBase
 
 /// Checks the command names on the command line.
 enum CommandNames {
-    /// Checks that each word names a command. The error for an unknown word suggests similar commands.
+    /// Checks that each word up to a command without subcommands, or to an option, names a command. The error
+    /// for an unknown word suggests commands; the one for an option that resembles a global one suggests that.
     ///
     /// - Parameters:
     ///   - words: The words in order. Those after a command without subcommands are its arguments and are not
     ///     checked.
     ///   - root: The program's root command.
     ///   - isHelp: Whether every word must be a name, as after `coffer help`.
-    /// - Throws: `ValidationError` for a word that names no command.
+    /// - Throws: ``UnknownWord``.
     static func check(
         _ words: some Sequence<String>, of root: any ParsableCommand.Type, isHelp: Bool = false
-    ) throws {
+    ) throws(UnknownWord) {
         var command = root
         var path = [root._commandName]
         for word in words {
             let below = command.configuration.subcommands
             guard isHelp || !below.isEmpty else { return }
-            guard let next = below.first(where: { isName(word, of: $0) }) else {
-                let found = suggestions(for: word, below, path, of: root).prefix(maxSuggestions)
-                let advice =
-                    found.isEmpty
-                    ? "Run coffer help for a list." : "Did you mean \(found.joined(separator: " or "))?"
-                throw ValidationError("There is no command \(word.printable). \(advice)")
+            guard !word.utf8.hasPrefix("-") else { return try checkOption(word, path) }
+            guard let next = subcommand(word, of: command) else {
+                throw unknown(word, below, path, of: root)
             }
             command = next
             path.append(next._commandName)
         }
+    }
+
+    /// Returns the command of this name or alias in a group.
+    static func subcommand(
+        _ word: String, of group: any ParsableCommand.Type
+    ) -> (any ParsableCommand.Type)? {
+        group.configuration.subcommands.first { isName(word, of: $0) }
+    }
+
+    /// Checks an option in place of a command's name. The parser reports an option that resembles none of the
+    /// global ones.
+    private static func checkOption(_ word: String, _ path: [String]) throws(UnknownWord) {
+        let name = String(decoding: word.utf8.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
+        guard (4...maxWordLength).contains(name.utf8.count) else { return }
+        let distances = options.map { distance(from: name, to: $0) }
+        guard let nearest = distances.min(), (1...2).contains(nearest),
+            let place = distances.firstIndex(of: nearest)
+        else { return }
+        throw UnknownWord(
+            message: "Unknown option '\(name.printable)'. Did you mean '\(options[place])'?",
+            group: path.joined(separator: " "))
+    }
+
+    /// The options that may stand before a command's name.
+    private static let options = GlobalOptions.flags + GlobalOptions.valued + ["--help", "--version"]
+
+    private static func unknown(
+        _ word: String, _ below: [any ParsableCommand.Type], _ path: [String],
+        of root: any ParsableCommand.Type
+    ) -> UnknownWord {
+        let found = suggestions(for: word, below, path, of: root).prefix(maxSuggestions)
+        let name = path.joined(separator: " ")
+        let list = path.count == 1 ? "\(name) help" : "\(name) --help"
+        let advice =
+            found.isEmpty ? "Run \(list) for a list." : "Did you mean \(found.joined(separator: " or "))?"
+        let problem = path.count == 1 ? "There is no command" : "\(name) has no command"
+        // Only after `coffer help` can the last name be that of a command without subcommands.
+        let group = below.isEmpty ? path.dropLast().joined(separator: " ") : name
+        return UnknownWord(message: "\(problem) \(word.printable). \(advice)", group: group)
     }
 
     private static let maxSuggestions = 3
@@ -43,13 +80,15 @@ enum CommandNames {
         names(of: command).contains { $0.hasSameBytes(as: word) }
     }
 
-    /// Returns the commands that the user may have meant: those with the nearest names at this level,
-    /// otherwise those with this name in a group of commands.
+    /// Returns the commands that the user may have meant: those that do what the word says, otherwise those
+    /// with the nearest names at this level, otherwise those with this name in a group of commands.
     private static func suggestions(
         for word: String, _ below: [any ParsableCommand.Type], _ path: [String],
         of root: any ParsableCommand.Type
     ) -> [String] {
         guard word.utf8.count <= maxWordLength else { return [] }
+        let meant = meanings(of: word, below, isRoot: path.count == 1)
+        guard meant.isEmpty else { return meant.map { (path + [$0]).joined(separator: " ") } }
         let distances = below.map { command in
             names(of: command).map { distance(from: word, to: $0) }.min() ?? .max
         }
@@ -65,6 +104,18 @@ enum CommandNames {
                 [root._commandName, group._commandName, $0._commandName].joined(separator: " ")
             }
         }
+    }
+
+    /// Returns what the word may mean at this level: several commands of the program, one of a group.
+    private static func meanings(
+        of word: String, _ below: [any ParsableCommand.Type], isRoot: Bool
+    ) -> [String] {
+        guard !isRoot else { return CommandMeanings.commands(for: word) }
+        let found = CommandMeanings.commandsInGroup(for: word).first { command in
+            let name = command.parts(between: " ").first ?? command
+            return below.contains { $0._commandName.hasSameBytes(as: name) }
+        }
+        return found.map { [$0] } ?? []
     }
 
     /// Returns the number of bytes to add, remove, change or swap with a neighbour to turn `word` into

@@ -69,24 +69,35 @@ struct GlobalOptions: ParsableArguments {
 }
 
 extension GlobalOptions {
-    /// Returns the arguments with global options moved from before the command's name to after it.
+    /// The global options without a value.
+    static let flags = ["--json", "--allow-prompt"]
+    /// The global options with a value.
+    static let valued = ["--home", "--user", "--passcode-fd"]
+
+    /// Returns the arguments with global options moved from before the command's name, or from before its
+    /// group's, to after it.
     static func hoistGlobalOptions(_ arguments: [String]) -> [String] {
         var rest = arguments[...]
+        var groups: [String] = []
         var moved: [String] = []
+        var group: any ParsableCommand.Type = CofferCommand.self
         while let first = rest.first {
-            if ["--json", "--allow-prompt"].contains(first) || first.utf8.hasPrefix("--home=")
-                || first.utf8.hasPrefix("--user=") || first.utf8.hasPrefix("--passcode-fd=")
-            {
+            if flags.contains(first) || valued.contains(where: { first.utf8.hasPrefix($0 + "=") }) {
                 moved.append(rest.removeFirst())
-            } else if ["--home", "--user", "--passcode-fd"].contains(first), rest.count > 1 {
+            } else if valued.contains(first), rest.count > 1 {
                 moved += rest.prefix(2)
                 rest = rest.dropFirst(2)
+            } else if let next = CommandNames.subcommand(first, of: group),
+                !next.configuration.subcommands.isEmpty
+            {
+                groups.append(rest.removeFirst())
+                group = next
             } else {
                 break
             }
         }
         let end = rest.firstIndex { $0.hasSameBytes(as: "--") } ?? rest.endIndex
-        return Array(rest[..<end]) + moved + Array(rest[end...])
+        return groups + Array(rest[..<end]) + moved + Array(rest[end...])
     }
 
     /// Reports whether errors must be printed as JSON, even if the arguments cannot be parsed.

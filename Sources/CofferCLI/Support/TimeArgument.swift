@@ -11,29 +11,51 @@ enum TimeArgument {
     /// The longest duration, a century, in seconds.
     static let maxSeconds = 3_153_600_000
 
-    /// Parses a time.
+    /// The forms of a time, for error messages.
+    static let forms =
+        "seconds, a duration such as 10m, 1h30m, 90d or 2w, or a date such as 2027-01-31 or "
+        + "2027-01-31T12:00:00Z"
+
+    /// Parses a time. Returns `nil` for anything else, more than a century, or a date before 1970 or after
+    /// 2261.
     ///
-    /// - Parameters:
-    ///   - text: Numbers with units, the largest unit first (`90d`, `1h30m`; w, d, h, m, s); the same in the
-    ///     form of ISO 8601 (`P90D`, `PT1H30M`); a day (`2027-01-31`), which means its beginning in UTC; or a
-    ///     day and a time with a zone (`2027-01-31T12:00:00Z`).
-    ///   - option: The option's name, for the error message.
-    ///   - takesSeconds: Whether a number without a unit means seconds.
+    /// - Parameter text: A number of seconds; a duration as ``seconds(ofDuration:)`` takes it; a day (`2027-01-31`),
+    ///   which means its beginning in UTC; or a day and a time with a zone (`2027-01-31T12:00:00Z`).
     /// - Returns: The time.
-    /// - Throws: `invalidInput` for anything else, more than a century, or a date before 1970 or after 2261.
-    static func parse(
-        _ text: String, of option: String, takesSeconds: Bool = false
-    ) throws(CofferError) -> TimeArgument {
+    static func read(_ text: String) -> TimeArgument? {
         let bytes = Array(text.utf8)[...]
         let isNumber = !bytes.isEmpty && digits(bytes).count == bytes.count
-        let marked: ArraySlice<UInt8> = takesSeconds && isNumber ? bytes + [UInt8(ascii: "s")] : bytes
-        if let seconds = sum(marked, dayUnits + timeUnits) ?? isoSum(bytes) { return .duration(seconds) }
+        if let seconds = Self.seconds(ofDuration: isNumber ? text + "s" : text) { return .duration(seconds) }
+        // More seconds than a century, even if there are as many digits as in a day.
+        guard !isNumber else { return nil }
         let isDay = bytes.count == 10 && !bytes.contains(UInt8(ascii: "T"))
-        if let date = ISODate.date(isDay ? text + "T00:00:00Z" : text) { return .date(date) }
-        throw CofferError(
-            .invalidInput,
-            "\(option) takes a duration such as 10m, 1h30m or 90d, or a date from 1970 to 2261 such as "
-                + "2027-01-31 or 2027-01-31T12:00:00Z.")
+        return ISODate.date(isDay ? text + "T00:00:00Z" : text).map { .date($0) }
+    }
+
+    /// Parses a time as ``read(_:)`` does.
+    ///
+    /// - Parameters:
+    ///   - text: The time.
+    ///   - option: The option's name, for the error message.
+    /// - Returns: The time.
+    /// - Throws: `invalidInput`.
+    static func parse(_ text: String, of option: String) throws(CofferError) -> TimeArgument {
+        guard let time = read(text) else {
+            throw CofferError(
+                .invalidInput,
+                "\(option) takes \(forms); at most a century from now, or a date from 1970 to 2261.")
+        }
+        return time
+    }
+
+    /// Returns the seconds of a duration, or `nil` for anything else and for more than a century.
+    ///
+    /// - Parameter text: Numbers with units, the largest unit first (`90d`, `1h30m`; w, d, h, m, s), or the
+    ///   same in the form of ISO 8601 (`P90D`, `PT1H30M`).
+    /// - Returns: The number of seconds.
+    static func seconds(ofDuration text: String) -> Int? {
+        let bytes = Array(text.utf8)[...]
+        return sum(bytes, dayUnits + timeUnits) ?? isoSum(bytes)
     }
 
     /// Returns the point in time. A duration begins at `now`.

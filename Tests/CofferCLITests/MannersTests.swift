@@ -83,11 +83,16 @@ struct MannersTests {
         let full = try CommandRun.run("sh", ["-c", script, CommandRun.cofferPath, home.path])
         #expect(full.code == 1 && full.errorText.contains("standard output"), "\(full.errorText)")
         let id = try home.add(try home.file("letter", [1]))
-        for arguments in [["token", "refresh", "s", "a"], ["file", "view", id]] {
+        for (arguments, code) in [
+            (["token", "refresh", "s", "a"], 64), (["file", "view", id], 127),
+            (["file", "view", id, "--writable"], 127), (["file", "view", id, "--descriptor"], 127),
+        ] as [([String], Int32)] {
             let run = try home.run(arguments + ["--", "/no/such/program", "argument"])
-            #expect(run.code == 64 && run.errorText.contains("Cannot run /no/such/program: "))
+            #expect(run.code == code && run.errorText.contains("Cannot run /no/such/program: "))
             #expect(!run.errorText.contains("argument"))
         }
+        let unfit = try home("file", "view", id, "--", home.file("plain", [1]))
+        #expect(unfit.code == 126, "\(unfit.errorText)")
     }
 
     @Test(

@@ -72,7 +72,9 @@ struct RunCommandTests {
         }
         #expect(try home("run", "--env", "X=s/a#refresh", "--", "sh", "-c", "kill -9 $$").code == 137)
         let missing = try home("run", "--env", "X=s/a#refresh", "--json", "--", "/no/such/program")
-        #expect(missing.code == 64 && missing.errorCode == "invalidInput")
+        #expect(missing.code == 127 && missing.errorCode == "invalidInput")
+        let unfit = try home("run", "--env", "X=s/a#refresh", "--", home.file("plain", [1]))
+        #expect(unfit.code == 126 && unfit.errorText.contains("Cannot run "), "\(unfit.errorText)")
     }
 
     @Test(

@@ -51,7 +51,11 @@ struct SoupCommandTests {
             + #"WHERE {people:Age} > ?","args":[80]}"#
         let rows = try home("soup", "query", "--spec", "-", input: Array(smart.utf8))
         #expect(rows.code == 0 && rows.text == "[\"Grace\"]\n", "\(rows.errorText)")
-        #expect(try home("soup", "remove", "people", "1", "99").text == "1\n")
+        let partly = try home("soup", "rm", "people", "1", "99")
+        #expect(partly.code == 3 && partly.text == "1\n" && partly.errorText.contains("1 of these 2 ids"))
+        let absent = try home("soup", "remove", "people", "77", "--json")
+        #expect(absent.code == 3 && absent.errorCode == "absent", "\(absent.text)")
+        #expect(absent.errorText.contains("The soup people has no document with this id."))
         let spec = Array(like.utf8)
         #expect(try home("soup", "remove", "people", "--spec", "-", input: spec).text == "1\n")
         #expect(try home("soup", "remove", "people", "--whole", "--json").json["removed"] as? Int == 1)

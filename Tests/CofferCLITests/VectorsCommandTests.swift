@@ -114,7 +114,9 @@ struct VectorsCommandTests {
         #expect(try verify([:]).run.code == 1)
         #expect(try verify(["a.json": "{}"]).run.code == 1)
         #expect(try verify(["a.json": "not JSON"]).run.code == 1)
-        #expect(try CommandRun.coffer("vectors", "verify", "/nowhere/at/all").code == 1)
+        let nowhere = try CommandRun.coffer("vectors", "verify", "/nowhere/at/all")
+        #expect(nowhere.code == 3 && nowhere.output.isEmpty)
+        #expect(nowhere.errorText == "coffer: There is no file or directory /nowhere/at/all.\n")
     }
 
     @Test("The table for people ends with the sum")

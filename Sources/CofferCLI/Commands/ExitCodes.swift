@@ -42,6 +42,10 @@ enum Failure {
             report(document(error), text: "coffer: \(error.advice)", asJSON)
             return ExitCode(error.code.exitCode)
         }
+        if let failure = error as? CommandNotStarted {
+            report(document(failure.error), text: "coffer: \(failure.error.advice)", asJSON)
+            return ExitCode(failure.exitCode)
+        }
         if let error = error as? UnknownWord {
             report(document("usage", error.message), text: error.text.printableLines, asJSON)
             return .validationFailure

@@ -14,7 +14,8 @@ struct FileView: AsyncParsableCommand {
             In the command, {} stands for the copy's path, even inside an argument, as in --file={}; without \
             {}, the path is appended. A name with special characters is refused inside an argument and as \
             the code of a shell: pass {} as an argument of its own, as in sh -c 'cat "$1"' sh {}. The exit \
-            code is the command's own, or 9 if --timeout ended it. A signal that would end this program is \
+            code is the command's own, 9 if --timeout ended it, 127 if there is no such command, or 126 if it \
+            cannot be executed. A signal that would end this program is \
             passed on to the command, and the copy is removed as usual. With --json, the command's standard \
             output goes to standard error, and the JSON document contains its exitCode. The copy is also \
             removed if the screen locks or the machine sleeps. If this program is killed, the copy stays \
@@ -63,7 +64,7 @@ struct FileView: AsyncParsableCommand {
         let signals = TerminationSignals.install()
         let result = await Task { try await view(id, vault) }.result
         signals.release()
-        let (code, outcome) = try result.get()
+        let (code, outcome) = try CommandNotStarted.marking { try result.get() }
         if outcome == .dropped {
             Output.message("coffer: the copy was changed; its changes were discarded.")
         }

@@ -19,7 +19,8 @@ struct RunCommand: AsyncParsableCommand {
             SERVICE and ACCOUNT are separated by the last /. Inside a name, write %2F for /, %23 for # and \
             %25 for %. KIND is access, refresh, id or other; without one it is access.
 
-            The exit code is the command's own, or 128 plus the signal number if a signal ended it. \
+            The exit code is the command's own, or 128 plus the signal number if a signal ended it; 127 if \
+            there is no such command, or 126 if it cannot be executed. \
             Termination signals are passed on to the command, which is killed if it does not end within \
             --grace. SIGHUP, SIGUSR1 and SIGUSR2 are only passed on. With --json, the command's standard \
             output goes to standard error, and the JSON document contains its exitCode.
@@ -69,7 +70,7 @@ struct RunCommand: AsyncParsableCommand {
             result = .failure(error)
         }
         signals.release()
-        let code = try result.get()
+        let code = try CommandNotStarted.marking { try result.get() }
         if global.json { try Output.json(.object([("exitCode", .number(Int(code)))])) }
         guard code == 0 else { throw ExitCode(code) }
     }

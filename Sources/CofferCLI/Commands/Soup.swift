@@ -33,7 +33,7 @@ struct SoupList: AsyncParsableCommand {
             let found = try await SoupStores(try await VaultOpener.vault(global)).names(options.scope)
             return try show(found)
         }
-        try await options.withStore(global) { (store) async throws(CofferError) in
+        try await options.withStore(global) { (store) async throws(CofferError) -> Void in
             try show(try await store.soupNames())
         }
     }
@@ -57,7 +57,7 @@ struct SoupShow: AsyncParsableCommand {
     var soup: String
 
     func run() async throws {
-        try await options.withStore(global) { (store) async throws(CofferError) in
+        try await options.withStore(global) { (store) async throws(CofferError) -> Void in
             try show(try await store.attributes(of: soup))
         }
     }
@@ -122,7 +122,7 @@ struct SoupQueryCommand: AsyncParsableCommand {
             throw CofferError(.invalidInput, "A smart query names its soups: omit the soup argument.")
         default: break
         }
-        try await options.withStore(global) { (store) async throws(CofferError) in
+        try await options.withStore(global) { (store) async throws(CofferError) -> Void in
             var found: [JSONValue] = []
             switch query {
             case .spec(let spec):
@@ -173,7 +173,7 @@ struct SoupUpsert: AsyncParsableCommand {
         let documents = try SoupOptions.documents(SoupOptions.input())
         let creating = specs.isEmpty ? nil : protection.protection
         let (soup, external) = (soup, externalId)
-        try await options.withStore(global, creating: creating) { (store) async throws(CofferError) in
+        try await options.withStore(global, creating: creating) { (store) async throws(CofferError) -> Void in
             if !specs.isEmpty, try await !store.soupExists(soup) {
                 try await store.registerSoup(soup, indexSpecs: specs)
             }
@@ -237,20 +237,30 @@ struct SoupRemove: AsyncParsableCommand {
             }
             query = found
         }
-        let (soup, ids, doomed) = (soup, ids, query)
-        try await options.withStore(global) { (store) async throws(CofferError) in
-            let count: Int
-            if let doomed {
-                count = try await store.remove(matching: doomed, from: soup)
-            } else if whole {
-                count = try await store.attributes(of: soup).entryCount
+        let (soup, ids, doomed) = (soup, Set(ids), query)
+        let count = try await options.withStore(global) { (store) async throws(CofferError) -> Int in
+            if let doomed { return try await store.remove(matching: doomed, from: soup) }
+            guard !whole else {
+                let count = try await store.attributes(of: soup).entryCount
                 try await store.removeSoup(soup)
-            } else {
-                count = try await store.remove(ids, from: soup)
+                return count
             }
-            guard !global.json else { return try Output.json(.object([("removed", .number(count))])) }
+            return try await store.remove(Array(ids), from: soup)
+        }
+        let absent = ids.isEmpty ? 0 : ids.count - count
+        let absence =
+            ids.count == 1
+            ? "The soup \(soup.printable) has no document with this id."
+            : "The soup \(soup.printable) has no document with \(absent) of these \(ids.count) ids."
+        guard absent == 0 || count > 0 else { throw CofferError(.absent, absence) }
+        if global.json {
+            try Output.json(.object([("removed", .number(count))]))
+        } else {
             try Output.line(String(count))
         }
+        guard absent > 0 else { return }
+        Output.message("coffer: \(absence)")
+        throw ExitCode(CofferError.Code.absent.exitCode)
     }
 }
 

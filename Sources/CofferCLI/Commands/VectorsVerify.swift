@@ -20,7 +20,8 @@ struct VectorsVerify: ParsableCommand {
             Reasons for a skip: unsupported-key-size, unsupported-iv-size and unsupported-tag-size, each \
             with the size in bits; unsupported-prf; slow (see --slow); and not-implemented.
 
-            Exits with 1 on any failure, and if a file has no test that can run.
+            Exits with 1 on any failure, and if a file has no test that can run; with 3, before any test \
+            runs, if there is no file or directory at a path.
             """)
 
     @OptionGroup var global: NoVaultOptions

@@ -24,14 +24,15 @@ struct SoupOptions: ParsableArguments {
     ///   - global: The options that specify the vault.
     ///   - protection: The class for a new store, or `nil` if the store must already exist.
     ///   - body: The operation on the store.
+    /// - Returns: The result of `body`.
     /// - Throws: `absent` if the store must exist but does not; `locked` and other errors from opening the
     ///   store; any error that `body` throws.
-    func withStore(
+    func withStore<Value>(
         _ global: GlobalOptions, creating protection: ProtectionClass? = nil,
-        _ body: (SoupStore) async throws(CofferError) -> Void
-    ) async throws(CofferError) {
+        _ body: (SoupStore) async throws(CofferError) -> Value
+    ) async throws(CofferError) -> Value {
         let name = try SoupStoreName(store, scope).name
-        try await VaultOpener.withPasscode(global) { (vault) async throws(CofferError) -> Void in
+        return try await VaultOpener.withPasscode(global) { (vault) async throws(CofferError) -> Value in
             let stores = SoupStores(vault, class: protection ?? .whenUnlockedThisDeviceOnly)
             if protection == nil {
                 guard try await stores.names(scope).contains(where: { $0.hasSameBytes(as: name) }) else {
@@ -39,14 +40,14 @@ struct SoupOptions: ParsableArguments {
                         .absent, "The vault has no soup store \(name). See coffer soup list --stores.")
                 }
             }
-            var failure: CofferError?
+            let result: Result<Value, CofferError>
             do throws(CofferError) {
-                try await body(try await stores.store(name, scope))
+                result = .success(try await body(try await stores.store(name, scope)))
             } catch {
-                failure = error
+                result = .failure(error)
             }
             await stores.close()
-            if let failure { throw failure }
+            return try result.get()
         }
     }
 

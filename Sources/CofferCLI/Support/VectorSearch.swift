@@ -16,13 +16,14 @@ struct VectorSearch {
 
     /// Searches the paths.
     ///
-    /// - Throws: `corrupt` for a damaged manifest. The search keeps an unreadable path, whose report then
-    ///   contains the error.
+    /// - Throws: `absent` for a path that does not exist; `corrupt` for a damaged manifest. The search keeps an
+    ///   unreadable path, whose report then contains the error.
     static func run(_ paths: [FilePath], manifests: [FilePath]) throws(CofferError) -> VectorSearch {
         var search = VectorSearch()
         var known = manifests
         for path in paths {
             guard let folder = try? Descriptor.open(path, [.read, .directory]) else {
+                try requireEntry(at: path)
                 search.files.append(path)
                 let beside = path.removingLastComponent().appending(VectorManifest.fileName)
                 if (try? Descriptor.open(beside, [.read, .nonBlocking])) != nil { known.append(beside) }
@@ -35,6 +36,16 @@ struct VectorSearch {
             try search.manifest.add(try contents(of: path))
         }
         return search
+    }
+
+    private static func requireEntry(at path: FilePath) throws(CofferError) {
+        do throws(CofferError) {
+            _ = try FileStatus.at(path)
+        } catch {
+            guard error.code == .absent else { return }
+            throw CofferError(
+                .absent, "There is no file or directory \(path).", systemError: error.systemError)
+        }
     }
 
     /// Reads a whole file.

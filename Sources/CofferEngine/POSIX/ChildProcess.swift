@@ -137,6 +137,19 @@ package enum ChildProcess {
         } + [nil]
     }
 
+    /// The exit code of a command that only runs another one, if that one does not exist. POSIX gives this
+    /// code to `env` and the shell.
+    package static let notFoundCode: Int32 = 127
+    /// The same, if the other one exists and cannot be run.
+    package static let notExecutableCode: Int32 = 126
+
+    /// Returns the exit code of a command that only runs another one and fails with this error of ``run``, or
+    /// `nil` for an error that does not come from the other one's name.
+    package static func exitCode(ofFailedStart error: CofferError) -> Int32? {
+        guard error.code == .invalidInput, let number = error.systemError else { return nil }
+        return number == ENOENT ? notFoundCode : notExecutableCode
+    }
+
     /// Returns `invalidInput` for a name that is not that of a runnable program, regardless of the system's
     /// error: `absent` would mean that a part of the vault is missing.
     private static func notStarted(_ arguments: [[UInt8]], _ number: Int32) -> CofferError {

@@ -40,7 +40,7 @@ package enum MountNamespace {
         } catch {
             let message = Array("coffer: \(error.message)\n".utf8)
             _ = unsafe message.withUnsafeBytes { unsafe Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
-            exit(1)
+            exit(ChildProcess.exitCode(ofFailedStart: error) ?? 1)
         }
     }
 

@@ -4,7 +4,7 @@ extension CofferError {
     /// needs a `default`.
     public struct Remedy: Sendable, Hashable, CaseIterable {
         private enum Kind: String, CaseIterable {
-            case createVault, returnOrCreateVault, activateVault
+            case createVault, returnOrCreateVault, activateVault, unlockVault
             case restoreVault, restoreOrWipeVault, useNewerRelease
             case restoreKeyring, restoreKeyringOrWipeVault
             case eraseUserVault, removeDirectory, restoreOrRemoveOrders, wipeAgain
@@ -34,6 +34,8 @@ extension CofferError {
         public static let returnOrCreateVault = Remedy(kind: .returnOrCreateVault)
         /// Activate the wiped vault again.
         public static let activateVault = Remedy(kind: .activateVault)
+        /// Unlock the vault.
+        public static let unlockVault = Remedy(kind: .unlockVault)
         /// Restore the vault directory from a backup.
         public static let restoreVault = Remedy(kind: .restoreVault)
         /// Restore the vault directory from a backup, or wipe the vault.

@@ -45,7 +45,8 @@ struct AWSCredentialProcessTests {
     @Test("Missing, expired, several and binary keys and a locked home are errors")
     func errors() throws {
         let home = try CommandHome(passcode: nil)
-        #expect(try home("aws-credential-process").code == 3)
+        let none = try home("aws-credential-process", "nope")
+        #expect(none.code == 3 && none.errorText.contains("the service aws:nope."), "\(none.errorText)")
         try put(home, "aws:old", "A", "--expires", "2001-01-01T00:00:00Z", value: "secret")
         let expired = try home("aws-credential-process", "old")
         #expect(expired.code == 3 && expired.output.isEmpty && expired.errorText.contains("expired"))

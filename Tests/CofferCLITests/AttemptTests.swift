@@ -85,7 +85,7 @@ struct AttemptTests {
         let home = try CommandHome()
         for number in 1...5 { #expect(try wrong(home, number) == 5) }
         let run = try home("token", "list")
-        #expect(run.code == 0 && run.errorText.hasPrefix("coffer: waiting "), "\(run.errorText)")
+        #expect(run.code == 0 && run.errorText.hasPrefix("coffer: Waiting "), "\(run.errorText)")
         #expect(!run.errorText.contains("Too soon"))
     }
 

@@ -68,7 +68,7 @@ struct ErrorTests {
         }
         let empty = try ScratchDirectory.make()
         let none = try CommandRun.coffer("vectors", "verify", empty.path(of: "."))
-        #expect(none.code == 1 && none.errorText.contains("no vector file was found"), "\(none.errorText)")
+        #expect(none.code == 1 && none.errorText.contains("No vector file was found"), "\(none.errorText)")
     }
 
     @Test("Global options may stand before the command, with and without a value of their own")

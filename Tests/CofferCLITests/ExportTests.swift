@@ -43,6 +43,13 @@ struct ExportTests {
         #expect(all.code == 0 && all.json["replaced"] as? Int == 1 && all.json["same"] as? Int == 1)
         #expect(try other("token", "get", "s", "a").output == [1, 10, 0])
 
+        for photo in [[0xff, 0xd8, 0xff], Array(repeating: 0xff, count: 200)] as [[UInt8]] {
+            let none = try run(other, ["import", try other.file("photo.jpg", photo)], passphrase)
+            #expect(none.code == 7 && none.errorText.contains("is not an export of Coffer"))
+        }
+        let unasked = try other("export", other.folder.appending(path: "new").path(percentEncoded: false))
+        #expect(unasked.code == 64 && unasked.errorText.contains("export's passphrase is required"))
+
         var bytes = [UInt8](try Data(contentsOf: URL(filePath: file)))
         bytes[bytes.count - 1] ^= 1
         let bad = try other.file("bad", bytes)

@@ -33,6 +33,14 @@ struct FileExportTests {
         #expect(try home("file", "export", "none", "-").code == 3)
     }
 
+    @Test("The error for a place without room for a file names that file, not a temporary one")
+    func unwritable() throws {
+        let home = try make()
+        let run = try home("file", "export", "letter", "/proc/coffer-test")
+        #expect(run.code != 0 && run.errorText.contains("/proc"), "\(run.errorText)")
+        #expect(!run.errorText.contains(".tmp-"), "\(run.errorText)")
+    }
+
     @Test("A terminal gets the content only with --force")
     func terminal() throws {
         let home = try make()

@@ -12,11 +12,50 @@ struct MannersTests {
             (["get", "s", "a"], "coffer token get"), (["add", "a"], "coffer file add"),
             (["ls"], "coffer token list or coffer file list"), (["help", "tokn"], "coffer token"),
             (["help", "token", "gett"], "coffer token get"), (["--json", "file", "ad"], "coffer file add"),
+            (["file", "get", "x"], "coffer file cat"), (["file", "show", "x"], "coffer file cat"),
+            (["token", "show"], "coffer token get"), (["soup", "get"], "coffer soup query"),
+            (["token", "delete", "s", "a"], "coffer token remove"), (["soup", "del"], "coffer soup remove"),
+            (["file", "cp"], "coffer file export"), (["file", "edit"], "coffer file view --writable"),
+            (["database", "show"], "coffer database query"), (["open"], "coffer unlock"),
+            (["edit", "x"], "coffer file view --writable"), (["set"], "coffer token put"),
+            (["mv"], "coffer token rename or coffer file rename"),
+            (["delete"], "coffer token remove or coffer file remove"),
         ])
     func suggestions(_ words: [String], _ expected: String) throws {
         let run = try CommandRun.run(CommandRun.cofferPath, words)
         #expect(run.code == 64 && run.errorText.contains("Did you mean \(expected)?"), "\(run.errorText)")
         #expect(words.contains("--json") ? run.errorCode == "usage" : run.output.isEmpty)
+    }
+
+    @Test("In a group of commands, the error names the group and ends with its usage")
+    func group() throws {
+        for words in [["token", "delete"], ["--json", "token", "delete"], ["help", "token", "delete"]] {
+            let run = try CommandRun.run(CommandRun.cofferPath, words)
+            let message = "coffer token has no command delete. Did you mean coffer token remove?"
+            let usage = "Usage: coffer token <subcommand>\n  See 'coffer token --help' for more information."
+            #expect(run.code == 64 && run.errorText == "Error: \(message)\n\(usage)\n", "\(run.errorText)")
+        }
+        let none = try CommandRun.coffer("token", "zz")
+        #expect(none.code == 64 && none.errorText.contains("Run coffer token --help for a list."))
+        let below = try CommandRun.coffer("help", "token", "get", "zz")
+        #expect(below.errorText.contains("Usage: coffer token <subcommand>"), "\(below.errorText)")
+    }
+
+    @Test("Global options may stand between a group and its command, and a misspelt one gets a suggestion")
+    func options() throws {
+        let home = try CommandHome(passcode: nil)
+        let run = try CommandRun.coffer("token", "--home", home.path, "--json", "list")
+        #expect(run.code == 0 && run.json["tokens"] is [Any], "\(run.errorText)")
+        for (words, usage) in [
+            (["token", "--josn", "list"], "coffer token <subcommand>"),
+            (["--josn", "token", "list"], "coffer <subcommand>"),
+        ] {
+            let wrong = try CommandRun.run(CommandRun.cofferPath, words)
+            #expect(wrong.code == 64 && wrong.errorText.contains("'--josn'. Did you mean '--json'?"))
+            #expect(wrong.errorText.contains("Usage: \(usage)\n"), "\(wrong.errorText)")
+        }
+        #expect(try CommandRun.coffer("token", "--version").code == 0)
+        #expect(try CommandRun.coffer("token", "--nonsense").errorText.contains("Unknown option"))
     }
 
     @Test("A word that is near no command gets a pointer to the list, also a long or invisible one")
@@ -58,6 +97,21 @@ struct MannersTests {
         #expect(run.code == 0 && run.text.contains("\"\(escaped)\""), "\(run.errorText)")
         let files = run.json["files"] as? [[String: Any]]
         #expect(files?.first?["name"] as? String == name)
+    }
+
+    @Test(
+        "Every list, remove, rename and copy has its short name",
+        arguments: [
+            ("token", "ls", "list"), ("token", "rm", "remove"), ("token", "mv", "rename"),
+            ("token", "cp", "copy"), ("file", "ls", "list"), ("file", "rm", "remove"),
+            ("file", "mv", "rename"), ("database", "ls", "list"), ("database", "rm", "remove"),
+            ("soup", "ls", "list"), ("soup", "rm", "remove"), ("passcode", "rm", "remove"),
+        ])
+    func shortNames(_ group: String, _ short: String, _ long: String) throws {
+        let help = try CommandRun.coffer("help", group, short)
+        let same = try CommandRun.coffer("help", group, long)
+        #expect(help.code == 0 && help.text == same.text)
+        #expect(help.text.contains("USAGE: coffer \(group) \(long)"), "\(help.text)")
     }
 
     @Test("ls and rm are the same as list and remove")

@@ -281,7 +281,7 @@ struct RemoteCommandTests {
         let order = try scene.order("o", "--reason", "by post")
         let script = """
             "$0" watch --home "$1" --mailbox "$2" --every 1 --json >"$2/../out" 2>"$2/../err" & watch=$!
-            until grep -q listening "$2/../err"; do kill -0 $watch || exit 99; sleep 0.1; done
+            until grep -q Listening "$2/../err"; do kill -0 $watch || exit 99; sleep 0.1; done
             echo junk >"$2/a.order"
             cp "$3" "$2/.new" && mv "$2/.new" "$2/b.order"
             wait $watch; echo $?
@@ -292,7 +292,7 @@ struct RemoteCommandTests {
             environment: ["DBUS_SESSION_BUS_ADDRESS": "", "DBUS_SYSTEM_BUS_ADDRESS": ""], seconds: 240)
         #expect(run.text == "6\n", "\(run.errorText)")
         let errors = try String(contentsOf: scene.home.folder.appending(path: "err"), encoding: .utf8)
-        #expect(errors.contains("mailbox: orderMalformed"))
+        #expect(errors.contains("Mailbox: orderMalformed"))
         let receipt = try String(contentsOfFile: scene.home.path + "/receipt.json", encoding: .utf8)
         #expect(receipt.contains("by post"))
     }

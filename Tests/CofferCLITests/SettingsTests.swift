@@ -32,6 +32,13 @@ struct SettingsTests {
         #expect(run.code == 0 && run.json["minimumLength"] as? Int == 8, "\(run.errorText)")
         #expect(run.json["inactivityMinutes"] as? Int == 2 && run.json["deniedPasscodes"] as? Int == 1)
         #expect(try home.status()["inactivityMinutes"] as? Int == 2)
+        for (time, minutes) in [("90m", 90), ("1h", 60), ("PT5M", 5)] {
+            let set = try home("settings", "--json", "--inactivity", time)
+            #expect(set.json["inactivityMinutes"] as? Int == minutes, "\(time): \(set.errorText)")
+        }
+        for time in ["30s", "90s", "0m", "366d", "soon", "2027-01-31"] {
+            #expect(try home("settings", "--inactivity", time).code == 64, "\(time)")
+        }
         for passcode in ["2468135", "12345678", "60221408", "abcdefgh"] {
             #expect(try home.run(["passcode", "change"], new: passcode).code == 11, "\(passcode)")
         }

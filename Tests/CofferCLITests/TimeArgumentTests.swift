@@ -24,6 +24,7 @@ struct TimeArgumentTests {
             ("30s", 30), ("10m", 600), ("1h", 3600), ("90d", 7_776_000), ("2w", 1_209_600), ("1h30m", 5400),
             ("1d12h", 129_600), ("1w1d1h1m1s", 694_861), ("0s", 0), ("PT10M", 600), ("P90D", 7_776_000),
             ("P1DT12H", 129_600), ("P1W", 604_800), ("36500d", 3_153_600_000),
+            ("60", 60), ("3600", 3600),
         ] as [(String, Double)] {
             let before = Date()
             let date = try #require(try expiry(home, text), "\(text)")
@@ -47,9 +48,9 @@ struct TimeArgumentTests {
     @Test(
         "Anything else is refused, and nothing is stored",
         arguments: [
-            "", "3600", "10", "m", "10x", "10M", "1m1h", "1m1m", "1.5h", "-5m", "+5m", "5 m", "10m ",
+            "", "m", "10x", "10M", "1m1h", "1m1m", "1.5h", "-5m", "+5m", "5 m", "10m ",
             "tomorrow",
-            "36501d", "99999999999w", "9999999999w", "P", "PT", "P1M", "P1Y", "PT1", "P1H", "1h30",
+            "36501d", "3153600001", "99999999999w", "9999999999w", "P", "PT", "P1M", "P1Y", "PT1", "P1H", "1h30",
             "2027-02-29",
             "2027-13-01", "2027-1-31", "27-01-31", "1969-12-31", "2262-01-01", "٣m",
         ])
@@ -60,7 +61,41 @@ struct TimeArgumentTests {
         #expect(try home.status()["tokens"] as? Int == 0)
     }
 
-    @Test("--expires-in takes the same, and seconds")
+    @Test("A time in the past is stored, with a message")
+    func past() throws {
+        let home = try CommandHome(passcode: nil)
+        for (text, isPast) in [("2020-01-01", true), ("0", true), ("1h", false)] {
+            let put = try home("token", "put", "s", "a", "--expires", text, input: [1])
+            #expect(put.code == 0 && put.errorText.contains("already expired") == isPast, "\(text)")
+        }
+    }
+
+    @Test("token put and token refresh take --expires and --expires-in, and document the former")
+    func names() throws {
+        let home = try CommandHome(passcode: nil)
+        #expect(try home("token", "put", "s", "a", "--expires-in", "1h", input: [1]).code == 0)
+        #expect(try home.run(["token", "refresh", "s", "a", "--expires", "1h", "--", "echo", "x"]).code == 0)
+        let both = ["token", "put", "s", "a", "--expires", "1h", "--expires-in", "1h"]
+        #expect(try home.run(both, input: [1]).code == 64)
+        for command in ["put", "refresh"] {
+            let help = try CommandRun.coffer("help", "token", command).text
+            #expect(help.contains("--expires <time>") && !help.contains("--expires-in"), "\(help)")
+        }
+    }
+
+    @Test("A wrong time is answered with what the option takes")
+    func messages() throws {
+        let home = try CommandHome(passcode: nil)
+        let held = try home("unlock", "--for", "abc").errorText
+        #expect(held.hasPrefix("coffer: --for takes seconds, "), "\(held)")
+        #expect(held.contains("at most 2147483647 seconds"), "\(held)")
+        let expiry = try home("token", "put", "s", "a", "--expires", "abc", input: [1]).errorText
+        #expect(expiry.contains("--expires takes seconds, ") && expiry.contains("90d or 2w"), "\(expiry)")
+        let idle = try home("settings", "--inactivity", "abc").errorText
+        #expect(idle.contains("525600 minutes") && idle.contains("5m, 1h"), "\(idle)")
+    }
+
+    @Test("--expires-in takes the same")
     func expiresIn() throws {
         let home = try CommandHome(passcode: nil)
         #expect(try home("token", "put", "s", "a", input: [1]).code == 0)

@@ -115,6 +115,7 @@ struct TokenNameTests {
         let run = try home.run(["token"] + command + ["x", "y"] + more)
         #expect(run.code == 3 && run.errorText.contains("--kind refresh or --kind other"), "\(run.errorText)")
         let none = try home.run(["token"] + command + ["x", "none"] + more)
-        #expect(none.code == 3 && none.errorText.contains("There is no such token."), "\(none.errorText)")
+        #expect(none.code == 3, "\(none.errorText)")
+        #expect(none.errorText.contains("There is no access token for x/none."), "\(none.errorText)")
     }
 }

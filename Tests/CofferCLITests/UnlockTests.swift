@@ -207,6 +207,17 @@ struct UnlockTests {
         #expect(try home.run(["lock"], passcode: "").code == 0)
         #expect(try home.run(["token", "get", "s", "a"], passcode: "").text == "after")
         #expect(try home.run(["token", "get", "s", "b"], passcode: "").code == 4)
+        // The reason is the same as for a vault without any key.
+        let message =
+            "coffer: The vault is locked, and there is no terminal to ask for its passcode. Specify its "
+            + "passcode with --passcode-fd, or run coffer unlock first.\n"
+        for command in [
+            ["token", "list"], ["token", "get", "s", "b"], ["aws-credential-process"],
+            ["run", "--env", "X=s/b", "--", "true"],
+        ] {
+            let run = try home.run(command, passcode: "")
+            #expect(run.code == 4 && run.errorText == message, "\(command): \(run.errorText)")
+        }
     }
 
     @Test(

@@ -58,7 +58,7 @@ struct UserTests {
         let all = try home.run(["users", "--json"], passcode: "")
         let entries = try #require(
             try JSONSerialization.jsonObject(with: Data(all.output)) as? [[String: Any]])
-        #expect(entries.count == 2 && all.errorText.contains("user names are not stored"))
+        #expect(entries.count == 2 && all.errorText.contains("User names are not stored"))
         #expect(entries.allSatisfy { $0["user"] is NSNull && $0["state"] as? String == "locked" })
         #expect(!all.text.contains("ada"))
         let found = try home.run(["users", "bob"], passcode: "")
@@ -82,7 +82,11 @@ struct UserTests {
     @Test("A user without a vault, and names that are none")
     func absent() throws {
         let home = try CommandHome(passcode: nil)
-        #expect(try home("token", "list", "--user", "ada").code == 12)
+        let list = try home("token", "list", "--user", "ada")
+        let advice = "There is no vault for the user ada. Create one with coffer init --user ada.\n"
+        #expect(list.code == 12 && list.errorText == "coffer: " + advice, "\(list.errorText)")
+        let users = try home("users", "ada")
+        #expect(users.code == 3 && users.errorText == "coffer: " + advice, "\(users.errorText)")
         #expect(try home("token", "list", "--user", "").code == 64)
         #expect(try home.status()["state"] as? String == "unlocked")
         let scratch = try ScratchDirectory.make()

@@ -10,6 +10,13 @@ struct WipeCommandTests {
         #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
         let run = try home.run(["wipe", "--json"], passcode: "")
         #expect(run.code == 64 && run.errorCode == "invalidInput")
+        for (options, target) in [
+            ([], "the vault at \(home.path)"), (["--tokens"], "the tokens of the vault at \(home.path)"),
+            (["--user", "ada"], "the vault of the user ada in \(home.path)"),
+        ] as [([String], String)] {
+            let asked = try home.run(["wipe"] + options, passcode: "")
+            #expect(asked.code == 64 && asked.errorText.contains("This erases \(target) for good."))
+        }
         #expect(try home("token", "get", "s", "a").output == [1])
     }
 

@@ -49,7 +49,7 @@ struct WipeProveTests {
             let home = try CommandHome()
             let arguments = ["wipe", "--yes", "--prove", "--json"]
             let run = try home.run(arguments, passcode: "", environment: environment)
-            #expect(run.errorText.contains("the vault is locked"))
+            #expect(run.errorText.contains("The vault is locked"))
             #expect(try found(run) == [], "\(run.text)")
         }
     }

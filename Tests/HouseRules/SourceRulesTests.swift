@@ -54,6 +54,16 @@ struct SourceRulesTests {
         report(sources.flatMap { Rules.commands($0, names: names) })
     }
 
+    @Test("Messages of the command begin with a capital letter")
+    func capitals() {
+        let messages = sources.filter { $0.module == "Sources/CofferCLI" }.flatMap(\.literals)
+            .filter { $0.text.hasPrefix("coffer: ") }
+        #expect(messages.count > 20, "The messages were not found.")
+        for message in messages {
+            #expect(!message.text.contains(/^coffer: [a-z]/), "\(message.text)")
+        }
+    }
+
     @Test("11: the command has words for every remedy of the library")
     func remedies() throws {
         let base = try #require(sources.first { $0.path == "Sources/CofferBase/CofferError+Remedy.swift" })

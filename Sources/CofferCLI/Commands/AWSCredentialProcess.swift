@@ -61,6 +61,9 @@ struct AWSCredentialProcess: AsyncParsableCommand {
     }
 
     private var none: CofferError {
-        CofferError(.absent, "No keys are stored for this profile. Store them with coffer token put.")
+        CofferError(
+            .absent,
+            "No keys are stored for the service aws:\(profile). Store them with coffer token put "
+                + "aws:\(profile) and the access key id.")
     }
 }

@@ -38,7 +38,8 @@ enum Failure {
 
     /// Prints the error for the user and, with `asJSON`, also for a program. Returns the exit code.
     static func reported(_ error: any Error, asJSON: Bool) -> ExitCode {
-        if let error = error as? CofferError {
+        if let failure = error as? CofferError {
+            let error = VaultOpener.explained(failure)
             report(document(error), text: "coffer: \(error.advice)", asJSON)
             return ExitCode(error.code.exitCode)
         }

@@ -44,7 +44,7 @@ struct ExportCommand: AsyncParsableCommand {
         }
         guard let corrupt = report.corrupt.first else { return }
         Output.message(
-            "coffer: the file omits \(Plural.of(report.corrupt.count, "stored token")) that cannot be read. "
+            "coffer: The file omits \(Plural.of(report.corrupt.count, "stored token")) that cannot be read. "
                 + "See coffer token list.")
         throw ExitCode(corrupt.code.exitCode)
     }
@@ -61,7 +61,8 @@ struct ExportPassphrase: ParsableArguments {
     func current() throws(CofferError) -> Passcode {
         try Passcode(
             PasscodeInput.readRequired(
-                passphraseFd, prompt: "Export passphrase: ", option: "--passphrase-fd"))
+                passphraseFd, prompt: "Export passphrase: ", name: "export's passphrase",
+                option: "--passphrase-fd"))
     }
 
     /// Reads a new passphrase. On a terminal, the user types it twice.

@@ -184,7 +184,7 @@ struct FileAdd: AsyncParsableCommand {
     private func reportRemains(_ remains: [FilePath]) {
         for path in remains {
             Output.message(
-                "coffer: an interrupted removal left \(path.string.printable), unencrypted. If coffer file "
+                "coffer: An interrupted removal left \(path.string.printable), unencrypted. If coffer file "
                     + "list shows the file, remove the leftover; otherwise add it again.")
         }
     }

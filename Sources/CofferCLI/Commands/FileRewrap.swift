@@ -51,7 +51,7 @@ struct FileRewrap: AsyncParsableCommand {
         }
         guard report.unreadable.isEmpty else {
             let ids = report.unreadable.map(\.description).joined(separator: ", ")
-            Output.message("coffer: these files cannot be read and keep the old keys: \(ids)")
+            Output.message("coffer: These files cannot be read and keep the old keys: \(ids)")
             throw ExitCode(CofferError.Code.corrupt.exitCode)
         }
     }

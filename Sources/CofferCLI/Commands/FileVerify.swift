@@ -49,7 +49,8 @@ struct FileVerify: AsyncParsableCommand {
             let ids = lists.map { ($0.0, JSONDocument.list($0.1.map { .text($0.description) })) }
             try Output.json(.object([("authentic", .number(report.authentic))] + ids))
         } else {
-            try Output.line("\(report.authentic) files are authentic")
+            try Output.line(
+                "\(Plural.of(report.authentic, "file")) \(report.authentic == 1 ? "is" : "are") authentic")
             let titles = ["damaged", "not in the index", "missing", "not checked, needs its context"]
             for (title, list) in zip(titles, lists) {
                 for id in list.1 { try Output.line("\(id): \(title)") }

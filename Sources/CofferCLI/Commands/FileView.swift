@@ -58,7 +58,7 @@ struct FileView: AsyncParsableCommand {
         let vault = try await VaultOpener.unlocked(global)
         let id = try await reference.id(in: vault)
         if FileStore.isSwapActive {
-            Output.message("coffer: swap is active, so the in-memory copy may be written to it.")
+            Output.message("coffer: Swap is active, so the in-memory copy may be written to it.")
         }
         await vault.observeLockTriggers()
         let signals = TerminationSignals.install()
@@ -66,7 +66,7 @@ struct FileView: AsyncParsableCommand {
         signals.release()
         let (code, outcome) = try CommandNotStarted.marking { try result.get() }
         if outcome == .dropped {
-            Output.message("coffer: the copy was changed; its changes were discarded.")
+            Output.message("coffer: The copy was changed; its changes were discarded.")
         }
         if global.json {
             try Output.json(

@@ -22,7 +22,7 @@ struct KeyPBKDF2: ParsableCommand {
         let digest = try derivation.requiredDigest()
         let salt = try derivation.requiredSalt()
         let rounds = try derivation.requiredRounds()
-        let secret = try PasscodeInput.readRequired(global.passcodeFd, prompt: "Secret: ")
+        let secret = try PasscodeInput.readRequired(global.passcodeFd)
         let key = try secret.exposing { (secret) throws(CofferError) in
             try PBKDF2.derive(secret: secret, salt: salt.span, rounds: rounds, digest: digest, count: length)
         }

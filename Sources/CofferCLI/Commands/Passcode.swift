@@ -70,7 +70,7 @@ struct PasscodeCommand: ParsableCommand {
             let dependent = try await vault.passcodeDependentItems()
             if dependent.tokens + dependent.files + dependent.databases > 0 {
                 Output.message(
-                    "coffer: removing the passcode destroys \(Plural.of(dependent.tokens, "token")), "
+                    "coffer: Removing the passcode destroys \(Plural.of(dependent.tokens, "token")), "
                         + "\(Plural.of(dependent.files, "file")) and "
                         + "\(Plural.of(dependent.databases, "database")) "
                         + "in the class whenPasscodeSetThisDeviceOnly.")

@@ -90,7 +90,7 @@ struct RunCommand: AsyncParsableCommand {
             found.append((reference.token.name, token, reference.isFile))
         }
         if !files.isEmpty, FileStore.isSwapActive {
-            Output.message("coffer: swap is active, so the in-memory files may be written to it.")
+            Output.message("coffer: Swap is active, so the in-memory files may be written to it.")
         }
         return try Self.secrets(found)
     }

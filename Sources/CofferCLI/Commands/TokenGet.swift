@@ -41,7 +41,7 @@ struct TokenGet: AsyncParsableCommand {
                 .refused,
                 "This token expired at \(expires.iso8601). To get it anyway, specify --allow-expired.")
         }
-        Output.message("coffer: this token expired at \(expires.iso8601).")
+        Output.message("coffer: This token expired at \(expires.iso8601).")
     }
 }
 

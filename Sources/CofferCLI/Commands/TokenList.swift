@@ -97,9 +97,9 @@ struct TokenRemove: AsyncParsableCommand {
             let values = Plural.of(removed.pending, "value")
             Output.message(
                 removed.wasStored
-                    ? "coffer: removed the token, and \(values) that arrived while locked and were "
+                    ? "coffer: Removed the token, and \(values) that arrived while locked and were "
                         + "waiting under this name."
-                    : "coffer: no token with this name was stored; removed \(values) waiting under it.")
+                    : "coffer: No token with this name was stored; removed \(values) waiting under it.")
         }
         if global.json {
             try Output.json(.object([("removed", .flag(true)), ("waiting", .number(removed.pending))]))

@@ -69,7 +69,7 @@ struct TokenPut: AsyncParsableCommand {
         let fingerprint = try await vault.tokens.ownPendingFingerprint(for: id)
         let choice = fingerprint.map { " --fingerprint \($0)" } ?? ""
         Output.message(
-            "coffer: the vault is locked: the token is sealed and waiting for the next unlock. If one with "
+            "coffer: The vault is locked: the token is sealed and waiting for the next unlock. If one with "
                 + "this name is already stored, it then waits for coffer token accept\(choice).")
         try show(result, [("fingerprint", fingerprint.map { .text($0) } ?? .none)])
     }

@@ -41,9 +41,7 @@ struct UsersCommand: AsyncParsableCommand {
         for name in names {
             let location = try home.namespace(of: name)
             guard all.contains(where: { $0.path == location.path }) else {
-                throw CofferError(
-                    .absent,
-                    "There is no vault for the user \(name.printable). Create one with coffer init --user.")
+                throw VaultOpener.noVault(of: name, .absent)
             }
             entries.append(await Self.entry(location, name))
         }
@@ -51,7 +49,7 @@ struct UsersCommand: AsyncParsableCommand {
             for location in all { entries.append(await Self.entry(location, nil)) }
             if !all.isEmpty {
                 Output.message(
-                    "coffer: user names are not stored. To look up a user, run coffer users NAME.")
+                    "coffer: User names are not stored. To look up a user, run coffer users NAME.")
             }
         }
         try show(entries)

@@ -72,7 +72,7 @@ struct VectorsVerify: ParsableCommand {
         }
         if reports.isEmpty {
             Output.message(
-                "coffer: no vector file was found. Specify files, or directories with *.json files.")
+                "coffer: No vector file was found. Specify files, or directories with *.json files.")
         }
         guard summary.succeeded else { throw ExitCode(1) }
     }

@@ -47,7 +47,7 @@ struct WatchCommand: AsyncParsableCommand {
                 .unsupported,
                 "Nothing on this host reports when to lock. Lock the vault yourself with coffer lock.")
         }
-        Output.message("coffer: listening.")
+        Output.message("coffer: Listening.")
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await follow(vault, mailbox) }
             group.addTask { try await show(events) }
@@ -62,7 +62,7 @@ struct WatchCommand: AsyncParsableCommand {
             return try await vault.deadManSwitch() != nil
         } catch {
             guard error.code != .wiped else { throw error }
-            Output.message("coffer: orders: \(error.code.name): \(error.advice)")
+            Output.message("coffer: Orders: \(error.code.name): \(error.advice)")
             return false
         }
     }
@@ -76,7 +76,7 @@ struct WatchCommand: AsyncParsableCommand {
         try await vault.followRevocations(from: source, every: pause) { result in
             switch result {
             case .failure(let error), .success(.refused(let error)):
-                Output.message("coffer: mailbox: \(error.code.name): \(error.advice)")
+                Output.message("coffer: Mailbox: \(error.code.name): \(error.advice)")
             default: break
             }
         }

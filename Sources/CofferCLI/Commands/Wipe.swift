@@ -50,7 +50,8 @@ struct WipeCommand: AsyncParsableCommand {
     func run() async throws {
         if let order { return try await printReceiptIfPossible(executeCommand(order)) }
         guard yes else {
-            throw CofferError(.invalidInput, "This erases the vault for good. Confirm with --yes.")
+            let target = try target()
+            throw CofferError(.invalidInput, "This erases \(target) for good. Confirm it with --yes.")
         }
         let scope = try scope()
         guard prove else {
@@ -65,7 +66,7 @@ struct WipeCommand: AsyncParsableCommand {
         if vault.isUnlocked {
             try await proof.plantCanaries(in: vault)
         } else {
-            Output.message("coffer: the vault is locked; the search covers only the keys in its files.")
+            Output.message("coffer: The vault is locked; the search covers only the keys in its files.")
         }
         try proof.scanBeforeWipe()
         try proof.requirePositiveControl()
@@ -106,6 +107,17 @@ struct WipeCommand: AsyncParsableCommand {
             try await vault.unlock()
         } catch {
             guard error.code == .locked else { throw error }
+        }
+    }
+
+    /// Returns the description of what a wipe with these options erases.
+    private func target() throws(CofferError) -> String {
+        let path = try VaultOpener.homeLocation(global).path
+        let scope = try scope()
+        return switch scope {
+        case .user(let user): "the vault of the user \(user) in \(path)"
+        case .tokens: "the tokens of the vault at \(path)"
+        default: "the vault at \(path)"
         }
     }
 

@@ -28,7 +28,10 @@ enum CommandMeanings {
 
     private static let inGroups: [(words: [String], commands: [String])] = [
         (["get", "show", "cat", "read", "print"], ["get", "cat", "query", "show"]),
-        (["put", "set", "store", "save", "add", "insert", "create", "new"], ["put", "add", "upsert", "set"]),
+        (
+            ["put", "set", "store", "save", "add", "insert", "create", "new"],
+            ["put", "add", "upsert", "set"]
+        ),
         (["ls", "list", "dir"], ["list", "keys"]),
         (["find", "search"], ["query", "list"]),
         (["rm", "remove", "delete", "del", "erase", "destroy", "drop"], ["remove"]),

@@ -49,7 +49,7 @@ struct CryptJob: ~Copyable {
             let parameters = try Insecure.PBKDF2CBC.Parameters(
                 digest: try options.derivation.requiredDigest(), salt: try options.derivation.requiredSalt(),
                 rounds: try options.derivation.requiredRounds(), keySize: options.keySize)
-            let secret = try PasscodeInput.readRequired(passcodeFd, prompt: "Secret: ")
+            let secret = try PasscodeInput.readRequired(passcodeFd)
             return try Insecure.PBKDF2CBC.key(secret: secret, parameters)
         }
         guard let number = options.keyHexFd else {

@@ -55,7 +55,7 @@ struct FileInputs {
                 continue
             }
             let path = try FilePathArgument.path(text)
-            switch try FileStatus.at(path).kind {
+            switch try FilePathArgument.status(of: path).kind {
             case .regular: sources.append(.file(path))
             case .directory:
                 guard isRecursive, !isNamed else { throw Self.directory(path, isRecursive) }

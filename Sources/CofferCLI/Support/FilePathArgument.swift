@@ -15,4 +15,15 @@ enum FilePathArgument {
         guard !text.isEmpty else { throw CofferError(.invalidInput, "A file name must not be empty.") }
         return ProgramArguments.path(text)
     }
+
+    /// Returns the status of the entry at a path, following links.
+    static func status(of path: FilePath) throws(CofferError) -> FileStatus {
+        do throws(CofferError) {
+            return try FileStatus.at(path)
+        } catch {
+            guard error.code == .absent else { throw error }
+            throw CofferError(
+                .absent, "There is no file or directory \(path).", systemError: error.systemError)
+        }
+    }
 }

@@ -91,7 +91,13 @@ struct FileReference {
                     remedy: .reindexFiles)
             }
             throw CofferError(
-                .absent, "There is no file named \(text), and no id begins with it.",
+                .absent,
+                isShortPrefix
+                    ? "There is no file named \(text). For the beginning of an id, specify at least "
+                        + "\(Self.shortestPrefix) characters."
+                    : isPrefix
+                        ? "There is no file named \(text), and no id begins with it."
+                        : "There is no file named \(String(decoding: name, as: UTF8.self)).",
                 remedy: .listFiles)
         }
         guard found.count == 1 else {
@@ -108,8 +114,16 @@ struct FileReference {
     /// Whether the text can be the beginning of an id.
     private var isPrefix: Bool { !isNameOnly && Self.isPrefix(text.utf8) }
 
+    /// Whether the text could be the beginning of an id if it were longer.
+    private var isShortPrefix: Bool {
+        !isNameOnly && name.count < Self.shortestPrefix && Self.isHexadecimal(name)
+    }
+
     private static func isPrefix(_ bytes: some Collection<UInt8>) -> Bool {
-        bytes.count >= shortestPrefix
-            && bytes.allSatisfy { $0.hexDigit != nil || $0 == UInt8(ascii: "-") }
+        bytes.count >= shortestPrefix && isHexadecimal(bytes)
+    }
+
+    private static func isHexadecimal(_ bytes: some Collection<UInt8>) -> Bool {
+        bytes.allSatisfy { $0.hexDigit != nil || $0 == UInt8(ascii: "-") }
     }
 }

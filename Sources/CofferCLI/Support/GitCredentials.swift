@@ -108,7 +108,7 @@ struct GitCredentials {
         let result = try await tokens.put(token, for: id, expires: expires, attributes: attributes)
         guard result == .queued else { return }
         Output.message(
-            "coffer: the vault is locked: the credential is sealed and waiting for the next unlock. See "
+            "coffer: The vault is locked: the credential is sealed and waiting for the next unlock. See "
                 + "coffer token list."
         )
     }

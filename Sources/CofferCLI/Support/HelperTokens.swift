@@ -23,7 +23,7 @@ extension TokenStore {
         let id = try TokenID(service: info.id.service, account: info.id.account, kind: kind)
         guard let found = try await get(id) else { return nil }
         guard !found.info.isStoredWhileLocked || info.isStoredWhileLocked else {
-            Output.message("coffer: a \(kind.name) token that arrived while locked is left out.")
+            Output.message("coffer: A \(kind.name) token that arrived while locked is left out.")
             return nil
         }
         return found.token

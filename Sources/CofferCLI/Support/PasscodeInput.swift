@@ -23,12 +23,17 @@ enum PasscodeInput {
         return SecretBytes(try SecretInput.line(from: terminal, prompt: prompt))
     }
 
-    /// Reads a secret that must be present; `option` is the option that names its descriptor.
+    /// Reads a secret that must be present; `name` tells the user which, and `option` is the option that names
+    /// its descriptor.
     static func readRequired(
-        _ number: Int32?, prompt: String = "Passcode: ", option: String = "--passcode-fd"
+        _ number: Int32?, prompt: String = "Secret: ", name: String = "secret of the key",
+        option: String = "--passcode-fd"
     ) throws(CofferError) -> SecretBytes {
         guard let secret = try readOrPrompt(number, prompt: prompt) else {
-            throw CofferError(.invalidInput, "A secret is required. Specify it with \(option).")
+            throw CofferError(
+                .invalidInput,
+                "The \(name) is required, and there is no terminal to ask for it. Specify it with "
+                    + "\(option).")
         }
         return secret
     }

@@ -12,6 +12,7 @@ extension CofferError.Remedy {
         .createVault: "Create one with coffer init.",
         .returnOrCreateVault: "If it was moved away, put it back; otherwise create a vault with coffer init.",
         .activateVault: "Activate it again with coffer init.",
+        .unlockVault: "Specify its passcode with --passcode-fd, or run coffer unlock first.",
         .restoreVault: "Restore the vault directory from a backup.",
         .restoreOrWipeVault: """
         Restore the vault directory from a backup, or erase this vault with coffer wipe --yes --home and its \

@@ -13,7 +13,9 @@ extension TokenStore {
             kinds.append("--kind \(kind.name)")
         }
         guard !kinds.isEmpty else {
-            return CofferError(.absent, "There is no such token. See coffer token list.")
+            return CofferError(
+                .absent,
+                "There is no \(id.kind.name) token for \(id.service)/\(id.account). See coffer token list.")
         }
         return CofferError(
             .absent,

@@ -57,7 +57,7 @@ struct TokenCopier {
                 found.token, for: new, class: info.protection, expires: info.expires, scopes: info.scopes,
                 attributes: info.attributes, isEphemeral: info.isEphemeral, precondition: .absent)
             if info.isStoredWhileLocked {
-                Output.message("coffer: this token arrived while locked; the new one is not marked as such.")
+                Output.message("coffer: This token arrived while locked; the new one is not marked as such.")
             }
             return result.version ?? 0
         } catch {

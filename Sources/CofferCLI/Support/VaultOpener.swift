@@ -2,15 +2,30 @@ import Coffer
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import Synchronization
 import SystemPackage
 
 /// Opens and unlocks the vault for commands.
 enum VaultOpener {
     /// Opens the vault and leaves it locked.
     static func vault(_ global: GlobalOptions) async throws(CofferError) -> Vault {
-        let vault = try await Vault(at: location(global), interaction: global.interaction)
-        vault.shareEphemeralTokens()
-        return vault
+        let place = try location(global)
+        do throws(CofferError) {
+            let vault = try await Vault(at: place, interaction: global.interaction)
+            vault.shareEphemeralTokens()
+            return vault
+        } catch {
+            guard let user = global.user, error.remedy == .createVault else { throw error }
+            throw noVault(of: user, .notInitialised)
+        }
+    }
+
+    /// The error for a user without a vault: the path of a user's vault does not show whose it is.
+    static func noVault(of user: String, _ code: CofferError.Code) -> CofferError {
+        CofferError(
+            code,
+            "There is no vault for the user \(user.printable). Create one with coffer init --user "
+                + "\(user.printable).")
     }
 
     /// Returns the location of the vault that the options specify: the user's, if they name a user.
@@ -57,7 +72,7 @@ enum VaultOpener {
             return try await body(vault)
         } catch {
             guard error.code == .locked, global.passcodeFd == nil else { throw error }
-            throw CofferError(.locked, noTerminal)
+            throw noTerminal
         }
     }
 
@@ -80,9 +95,18 @@ enum VaultOpener {
     private static let requiresPasscode =
         "Caching the keys for this time requires the passcode. Specify it on a terminal or with "
         + "--passcode-fd."
-    static let noTerminal =
-        "The vault is locked, and there is no terminal to ask for its passcode. Specify it with "
-        + "--passcode-fd, or run coffer unlock first."
+    private static let noTerminal = CofferError(
+        .locked, "The vault is locked, and there is no terminal to ask for its passcode.",
+        remedy: .unlockVault)
+
+    /// Whether a vault was left with the keys that outlast a lock because there was no terminal.
+    private static let lackedTerminal = Atomic(false)
+
+    /// Returns the error with the reason why the passcode was not asked for, if it needed one for that reason.
+    static func explained(_ error: CofferError) -> CofferError {
+        let isForTerminal = error.remedy == .unlockVault && lackedTerminal.load(ordering: .relaxed)
+        return isForTerminal ? noTerminal : error
+    }
 
     /// Unlocks a vault; cached keys in the kernel keyring are sufficient if `isEnough` returns `true`. With
     /// `isHolding`, a later attempt to cache the keys detects if another process has locked the vault since
@@ -100,8 +124,8 @@ enum VaultOpener {
         } catch {
             guard error.code == .locked else { throw error }
             guard let typed = try await typedPasscode("Passcode: ", of: vault) else {
-                guard vault.hasKeys else { throw CofferError(.locked, noTerminal) }
-                return
+                guard vault.hasKeys else { throw noTerminal }
+                return lackedTerminal.store(true, ordering: .relaxed)
             }
             // A lock that occurred during the passcode prompt precedes this unlock.
             if isHolding { try await vault.announceHolding() }
@@ -156,7 +180,7 @@ enum VaultOpener {
         } catch {
             guard error.code == .locked else { throw error }
             guard let prompt, let vault = try await unlockedOnTerminal(global, prompt) else {
-                throw CofferError(.locked, "The vault is locked. Run coffer unlock first.")
+                throw noTerminal
             }
             return vault
         }
@@ -246,7 +270,7 @@ enum VaultOpener {
                     throw error
                 }
                 let seconds = Int(wait.components.seconds) + (wait.components.attoseconds > 0 ? 1 : 0)
-                Output.message("coffer: waiting \(Plural.of(seconds, "second")) after a wrong passcode.")
+                Output.message("coffer: Waiting \(Plural.of(seconds, "second")) after a wrong passcode.")
                 Clock.sleep(for: wait)
             }
         }
@@ -266,7 +290,7 @@ enum VaultOpener {
 
     private static func warnBeforeLastAttempt(_ vault: Vault) async {
         guard let attemptsLeft = try? await vault.attemptsLeft(), attemptsLeft <= 1 else { return }
-        Output.message("coffer: one attempt left: the next wrong passcode erases this vault.")
+        Output.message("coffer: One attempt left: the next wrong passcode erases this vault.")
     }
 }
 

@@ -23,7 +23,7 @@ struct VectorSearch {
         var known = manifests
         for path in paths {
             guard let folder = try? Descriptor.open(path, [.read, .directory]) else {
-                try requireEntry(at: path)
+                _ = try FilePathArgument.status(of: path)
                 search.files.append(path)
                 let beside = path.removingLastComponent().appending(VectorManifest.fileName)
                 if (try? Descriptor.open(beside, [.read, .nonBlocking])) != nil { known.append(beside) }
@@ -36,16 +36,6 @@ struct VectorSearch {
             try search.manifest.add(try contents(of: path))
         }
         return search
-    }
-
-    private static func requireEntry(at path: FilePath) throws(CofferError) {
-        do throws(CofferError) {
-            _ = try FileStatus.at(path)
-        } catch {
-            guard error.code == .absent else { return }
-            throw CofferError(
-                .absent, "There is no file or directory \(path).", systemError: error.systemError)
-        }
     }
 
     /// Reads a whole file.

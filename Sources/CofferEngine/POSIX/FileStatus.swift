@@ -47,7 +47,7 @@ package struct FileStatus: Sendable, Equatable {
     package static func at(_ path: FilePath) throws(CofferError) -> FileStatus {
         var status = stat()
         let result = unsafe path.withPlatformString { unsafe fstatat(AT_FDCWD, $0, &status, 0) }
-        guard result == 0 else { throw Errno.failure("look at", path) }
+        guard result == 0 else { throw Errno.failure("examine", path) }
         return FileStatus(status)
     }
 
@@ -80,7 +80,7 @@ extension Descriptor {
     /// Returns the status of the open file.
     package func status() throws(CofferError) -> FileStatus {
         var status = stat()
-        guard unsafe fstat(raw, &status) == 0 else { throw Errno.failure("look at", path) }
+        guard unsafe fstat(raw, &status) == 0 else { throw Errno.failure("examine", path) }
         return FileStatus(status)
     }
 
@@ -90,7 +90,7 @@ extension Descriptor {
         var status = stat()
         let result = unsafe name.withPlatformString { unsafe fstatat(raw, $0, &status, AT_SYMLINK_NOFOLLOW) }
         if result == 0 { return FileStatus(status) }
-        guard Errno.current == ENOENT else { throw Errno.failure("look at", path.pushing(name)) }
+        guard Errno.current == ENOENT else { throw Errno.failure("examine", path.pushing(name)) }
         return nil
     }
 }

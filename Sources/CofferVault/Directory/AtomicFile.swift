@@ -38,11 +38,15 @@ package enum AtomicFile {
             // No system call replaces an existing file with an unnamed one. A crash before the rename leaves
             // the temporary name.
             let temporary = try Descriptor.temporaryName()
-            try directory.link(file, as: temporary)
+            do throws(CofferError) {
+                try directory.link(file, as: temporary)
+            } catch {
+                throw notCreated(path, error)
+            }
             try rename(temporary, to: target, in: directory, replacing: true)
         case .none:
             let temporary = try Descriptor.temporaryName()
-            let file = try directory.open(temporary, [.readWrite, .exclusive])
+            let file = try create(temporary, in: directory, for: path)
             do throws(CofferError) {
                 result = try fill(file)
                 try file.sync()
@@ -54,6 +58,22 @@ package enum AtomicFile {
         }
         try directory.sync()
         return result
+    }
+
+    /// Creates a file under its temporary name.
+    private static func create(
+        _ temporary: FilePath, in directory: borrowing Descriptor, for path: FilePath
+    ) throws(CofferError) -> Descriptor {
+        do throws(CofferError) {
+            return try directory.open(temporary, [.readWrite, .exclusive])
+        } catch {
+            throw notCreated(path, error)
+        }
+    }
+
+    /// Returns the error with the path that the caller asked for, instead of the temporary name.
+    private static func notCreated(_ path: FilePath, _ error: CofferError) -> CofferError {
+        error.systemError.map { Errno.failure("create", path, errno: $0) } ?? error
     }
 
     private static func isInVault(_ path: FilePath) -> CofferError {

@@ -259,7 +259,9 @@ extension CofferError {
         CofferError(.wiped, "This vault was wiped.", remedy: .activateVault)
     }
 
-    package static var locked: CofferError { CofferError(.locked, "The vault is locked: unlock it first.") }
+    package static var locked: CofferError {
+        CofferError(.locked, "The vault is locked.", remedy: .unlockVault)
+    }
 
     package static var lockedMeanwhile: CofferError {
         CofferError(.locked, "The vault was locked while it was being unlocked: unlock it again.")

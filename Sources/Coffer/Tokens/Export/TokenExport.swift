@@ -43,11 +43,7 @@ final class TokenExport: Sendable {
 
         static func decode(_ bytes: [UInt8]) throws(CofferError) -> Header {
             var reader = BinaryReader(bytes, name: displayName, remedy: .useAnotherCopy)
-            guard try reader.take(8) == Array(FileMagic.export.utf8) else {
-                throw CofferError(
-                    .corrupt, "This file is not a token export, or its first bytes are damaged.",
-                    remedy: .useAnotherCopy)
-            }
+            guard try reader.take(8) == Array(FileMagic.export.utf8) else { throw noExportError }
             let version = try reader.number(UInt16.self)
             let derivation = try reader.number(UInt8.self)
             guard version == 1, derivation == 1 else {
@@ -126,6 +122,12 @@ final class TokenExport: Sendable {
         CofferError(.corrupt, "The \(displayName) is damaged.", remedy: .useAnotherCopy)
     }
 
+    private static var noExportError: CofferError {
+        CofferError(
+            .corrupt, "This file is not an export of Coffer's tokens, or its first bytes are damaged.",
+            remedy: .useAnotherCopy)
+    }
+
     private static func context(_ head: [UInt8], _ number: Int) -> [UInt8] {
         head + UInt64(number).bigEndianBytes
     }
@@ -196,6 +198,7 @@ final class TokenExport: Sendable {
 
     /// Reads a complete export; throws `wrongPasscode` if it was sealed under a different passphrase.
     init(_ bytes: [UInt8], passphrase: Passcode, allowingExpensive: Bool) throws(CofferError) {
+        guard bytes.starts(with: FileMagic.export.utf8) else { throw Self.noExportError }
         guard bytes.count >= Self.fieldsSize + Self.tagSize else { throw Self.corruptError }
         let head = Array(bytes[..<Self.fieldsSize])
         let fields = try Header.decode(head)

@@ -42,6 +42,21 @@ struct AWSCredentialProcessTests {
         #expect(try home("aws-credential-process").json["SessionToken"] as? String == "own")
     }
 
+    @Test("A key or session token with a newline or NUL is refused, with the next step")
+    func newline() throws {
+        let home = try CommandHome(passcode: nil)
+        for value in ["secret\n", "sec\0ret"] {
+            try put(home, "aws:default", "AKIAEXAMPLE", value: value)
+            let run = try home("aws-credential-process")
+            #expect(run.code == 11 && run.output.isEmpty && run.errorText.contains("printf %s"))
+            #expect(run.errorText.contains("SecretAccessKey contains a newline or NUL"), "\(run.errorText)")
+        }
+        try put(home, "aws:default", "AKIAEXAMPLE", value: "secret")
+        try put(home, "aws:default", "AKIAEXAMPLE", "--kind", "other", value: "session\n")
+        let run = try home("aws-credential-process")
+        #expect(run.code == 11 && run.output.isEmpty && run.errorText.contains("SessionToken"))
+    }
+
     @Test("Missing, expired, several and binary keys and a locked home are errors")
     func errors() throws {
         let home = try CommandHome(passcode: nil)

@@ -17,7 +17,7 @@ struct DockerCredentialTests {
 
     @Test(
         "The helper returns exactly what was stored",
-        arguments: ["", "plain", "\"quoted\\\" / \u{1}\u{1F}\n\t", "pässwörd ✓ 𝄞 \u{7F}", "<&>", "%20"])
+        arguments: ["", "plain", "\"quoted\\\" / \u{1}\u{1F}\t", "pässwörd ✓ 𝄞 \u{7F}", "<&>", "%20"])
     func exact(_ secret: String) throws {
         let helper = try make()
         let store = try helper("store", try document(Self.url, "ada", secret))
@@ -37,11 +37,23 @@ struct DockerCredentialTests {
         let helper = try make()
         let input = """
              { "ServerURL" : "https:\\/\\/r" , "Extra": -1.5e3, "More":null,
-             "Username":"a\\u0064\\u0061", "Secret":"\\ud834\\udd1e\\ud834x\\n\\"\\\\" }
+             "Username":"a\\u0064\\u0061", "Secret":"\\ud834\\udd1e\\ud834x\\t\\"\\\\" }
             """
         #expect(try helper("store", input).code == 0)
         let got = try helper("get", "https://r").json
-        #expect(got["Username"] as? String == "ada" && got["Secret"] as? String == "𝄞\u{FFFD}x\n\"\\")
+        #expect(got["Username"] as? String == "ada" && got["Secret"] as? String == "𝄞\u{FFFD}x\t\"\\")
+    }
+
+    @Test("A password with a newline or NUL is neither stored nor returned", arguments: ["a\n", "a\0b"])
+    func newline(_ secret: String) throws {
+        let helper = try make()
+        let store = try helper("store", try document(Self.url, "ada", secret))
+        #expect(store.code == 1 && store.text.contains("newline or NUL"), "\(store.text)")
+        #expect(try helper.home.status()["tokens"] as? Int == 0)
+        let put = ["token", "put", "docker:" + Self.url, "ada"]
+        #expect(try helper.home.run(put, input: Array(secret.utf8)).code == 0)
+        let got = try helper("get", Self.url)
+        #expect(got.code == 1 && got.text.hasPrefix("The stored Secret contains a newline or NUL."))
     }
 
     @Test("A registry has one user")

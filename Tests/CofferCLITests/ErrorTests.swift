@@ -129,6 +129,14 @@ struct ErrorTests {
         }
     }
 
+    @Test("The manual page ends without a word when its reader has enough")
+    func manualInPart() throws {
+        let script = "\"$0\" \"$1\" | head -n 1"
+        let page = PackageRoot.path + "Scripts/man-page"
+        let run = try CommandRun.run("sh", ["-c", script, page, CommandRun.cofferPath])
+        #expect(run.text == ".TH COFFER 1\n" && run.errors.isEmpty, "\(run.errorText)")
+    }
+
     @Test("No error contains a secret")
     func secrets() throws {
         let secret = "5ecre7-5ecre7-not-hexadecimal"

@@ -27,7 +27,7 @@ struct RecipeTests {
     @Test("A server: the unit's command gets the token, with the passcode from systemd's credential")
     func server() throws {
         let host = try RecipeHost()
-        try host.write("home/api-key", "the key")
+        try host.write("home/api-key", "the key\n")
         let setup = try host.run(Self.rootCommands + host.recipe("server-setup"))
         #expect(setup.code == 0 && setup.text.hasSuffix("\n1\n"), "\(setup.errorText)")
         #expect(try host.run("stat -c %a \"$1\"".with(host.path("etc/hello/passcode"))).text == "600\n")
@@ -97,7 +97,7 @@ struct RecipeTests {
 
             """
         try host.write("run/passcode", "correct horse battery\n")
-        try host.write("home/api-key", "the key")
+        try host.write("home/api-key", "the key\n")
         try host.write("bin/hello", "#!/bin/sh\ncat \"$API_KEY_FILE\"\n", isProgram: true)
         let run = try host.run(
             "mkdir -m 700 \"$HOME/../lib/hello\"\n" + docker + host.recipe("container-run"))
@@ -190,7 +190,7 @@ struct RecipeTests {
 
     private func configuredForAWS(_ last: String) throws -> CommandRun {
         let host = try RecipeHost()
-        try host.write("home/secret-access-key", "the/secret+key")
+        try host.write("home/secret-access-key", "the/secret+key\r\n")
         let start = "coffer init --no-passcode --keyring file >/dev/null\n"
         return try host.run(start + host.recipe("aws") + "\n" + last)
     }

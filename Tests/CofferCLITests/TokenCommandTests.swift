@@ -167,6 +167,32 @@ struct TokenCommandTests {
         #expect(Set(members.keys) == Set(first.keys))
     }
 
+    @Test("put keeps class, label and scopes of what it replaces, and says that the expiry is gone")
+    func keeps() throws {
+        let home = try CommandHome(passcode: nil)
+        let options = [
+            "--class", "afterFirstUnlock", "--label", "l", "--scope", "one", "--expires", "2250-01-31",
+        ]
+        #expect(try home.run(["token", "put", "s", "a"] + options, input: [1]).code == 0)
+        func put(_ more: String...) throws -> (run: CommandRun, members: [String: Any]) {
+            let run = try home.run(["token", "put", "s", "a"] + more, input: [2])
+            return (run, try home("token", "get", "s", "a", "--json").json)
+        }
+        let kept = try put()
+        #expect(kept.run.errorText.contains("had the expiry 2250-01-31T00:00:00Z"), "\(kept.run.errorText)")
+        #expect(kept.members["class"] as? String == "afterFirstUnlock")
+        #expect(kept.members["scopes"] as? [String] == ["one"] && kept.members["expires"] is NSNull)
+        #expect(try home("token", "list").text.contains("LABEL"))
+        #expect(try put().run.errors.isEmpty)
+        let other = try put("--label", "other", "--expires", "2250-01-31")
+        #expect(other.members["scopes"] as? [String] == ["one"] && other.run.errors.isEmpty)
+        #expect(try home("token", "list", "other").text.contains("LABEL"))
+        let removed = try put("--label", "", "--scope", "", "--class", "whenUnlockedThisDeviceOnly")
+        #expect(removed.members["scopes"] as? [String] == [])
+        #expect(removed.members["class"] as? String == "whenUnlockedThisDeviceOnly")
+        #expect(try home("token", "list").text.contains("LABEL") == false)
+    }
+
     @Test("Closed and full streams are errors, and nothing is written into a file of the vault")
     func streams() throws {
         let home = try CommandHome(passcode: nil)

@@ -14,6 +14,7 @@ enum Agent {
         switch arguments[0] {
         case "put": try await put(location, prefix: arguments[2], count: Int(arguments[3]) ?? 0)
         case "open-or-create": try await openOrCreate(location)
+        case "open-on-terminal": try await openOnTerminal(location)
         case "refresh": try await refresh(location)
         case "view-and-wait": try await viewAndWait(location, FileID(arguments[2]))
         case "guess-read-only": try await guessReadOnly(location)
@@ -59,6 +60,17 @@ enum Agent {
         let id = try TokenID(service: "\(ProcessInfo.processInfo.processIdentifier)", account: "agent")
         try await session.tokens.put(Token(copying: "value"), for: id)
         say("done")
+    }
+
+    /// Opens or creates the vault with a passcode that is typed on the terminal, and says its id.
+    private static func openOnTerminal(_ location: VaultLocation) async throws {
+        var options = VaultOptions()
+        options.cost = .floor
+        options.policy = .digits
+        let vault = try await Vault.openOrCreate(at: location, options: options) { isNew in
+            try isNew ? .readNewFromTerminal(policy: .digits) : .readFromTerminal()
+        }
+        say("vault \(vault.vaultID)")
     }
 
     /// Refreshes the token of `s` and `a`: says so, and goes on when it is told to.

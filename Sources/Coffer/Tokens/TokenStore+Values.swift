@@ -19,8 +19,8 @@ extension TokenStore {
         get async throws(CofferError) { try await get(id) }
     }
 
-    /// Stores text under a name, replacing any value stored there. To set a class, an expiry date or other
-    /// properties, use `put`.
+    /// Stores text under a name, replacing any value stored there, whose class, scopes and attributes it
+    /// keeps. To set a class, an expiry date or other properties, use `put`.
     ///
     /// - Parameters:
     ///   - text: The value, as UTF-8. The string itself is neither guarded nor cleared.
@@ -40,10 +40,10 @@ extension TokenStore {
     /// - Parameters:
     ///   - text: The value, as UTF-8. The string itself is neither guarded nor cleared.
     ///   - id: The token's name.
-    ///   - protection: When the token can be read.
+    ///   - protection: When the token can be read; `nil` for the class of the stored value.
     ///   - expires: When the token expires; `nil` if it never expires.
-    ///   - scopes: The token's OAuth scopes.
-    ///   - attributes: The caller's own attributes.
+    ///   - scopes: The token's OAuth scopes; `nil` for those of the stored value.
+    ///   - attributes: The caller's own attributes; `nil` for those of the stored value.
     ///   - isEphemeral: Whether to keep the token only in memory.
     ///   - precondition: The condition that the stored value must meet.
     /// - Returns: The new version, or ``PutResult/queued`` if the value is pending until an unlock.
@@ -51,9 +51,9 @@ extension TokenStore {
     ///   a ``Token``.
     @discardableResult
     public func put(
-        _ text: String, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
-        expires: Date? = nil, scopes: [String] = [], attributes: [String: String] = [:],
-        isEphemeral: Bool = false, precondition: Precondition = .any
+        _ text: String, for id: TokenID, class protection: ProtectionClass? = nil, expires: Date? = nil,
+        scopes: [String]? = nil, attributes: [String: String]? = nil, isEphemeral: Bool = false,
+        precondition: Precondition = .any
     ) async throws(CofferError) -> PutResult {
         try await put(
             Token(copying: text), for: id, class: protection, expires: expires, scopes: scopes,
@@ -67,10 +67,10 @@ extension TokenStore {
     /// - Parameters:
     ///   - data: The value. The data itself is neither guarded nor cleared.
     ///   - id: The token's name.
-    ///   - protection: When the token can be read.
+    ///   - protection: When the token can be read; `nil` for the class of the stored value.
     ///   - expires: When the token expires; `nil` if it never expires.
-    ///   - scopes: The token's OAuth scopes.
-    ///   - attributes: The caller's own attributes.
+    ///   - scopes: The token's OAuth scopes; `nil` for those of the stored value.
+    ///   - attributes: The caller's own attributes; `nil` for those of the stored value.
     ///   - isEphemeral: Whether to keep the token only in memory.
     ///   - precondition: The condition that the stored value must meet.
     /// - Returns: The new version, or ``PutResult/queued`` if the value is pending until an unlock.
@@ -78,9 +78,9 @@ extension TokenStore {
     ///   a ``Token``.
     @discardableResult
     public func put(
-        _ data: Data, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
-        expires: Date? = nil, scopes: [String] = [], attributes: [String: String] = [:],
-        isEphemeral: Bool = false, precondition: Precondition = .any
+        _ data: Data, for id: TokenID, class protection: ProtectionClass? = nil, expires: Date? = nil,
+        scopes: [String]? = nil, attributes: [String: String]? = nil, isEphemeral: Bool = false,
+        precondition: Precondition = .any
     ) async throws(CofferError) -> PutResult {
         try await put(
             Token(copying: [UInt8](data)), for: id, class: protection, expires: expires, scopes: scopes,
@@ -92,10 +92,10 @@ extension TokenStore {
     /// - Parameters:
     ///   - value: The value. It and its JSON are neither guarded nor cleared.
     ///   - id: The token's name.
-    ///   - protection: When the token can be read.
+    ///   - protection: When the token can be read; `nil` for the class of the stored value.
     ///   - expires: When the token expires; `nil` if it never expires.
-    ///   - scopes: The token's OAuth scopes.
-    ///   - attributes: The caller's own attributes.
+    ///   - scopes: The token's OAuth scopes; `nil` for those of the stored value.
+    ///   - attributes: The caller's own attributes; `nil` for those of the stored value.
     ///   - isEphemeral: Whether to keep the token only in memory.
     ///   - precondition: The condition that the stored value must meet.
     /// - Returns: The new version, or ``PutResult/queued`` if the value is pending until an unlock.
@@ -104,10 +104,9 @@ extension TokenStore {
     ///   ``Token``.
     @discardableResult
     public func put(
-        encoding value: some Encodable, for id: TokenID,
-        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly, expires: Date? = nil,
-        scopes: [String] = [], attributes: [String: String] = [:], isEphemeral: Bool = false,
-        precondition: Precondition = .any
+        encoding value: some Encodable, for id: TokenID, class protection: ProtectionClass? = nil,
+        expires: Date? = nil, scopes: [String]? = nil, attributes: [String: String]? = nil,
+        isEphemeral: Bool = false, precondition: Precondition = .any
     ) async throws(CofferError) -> PutResult {
         try await put(
             Self.json(of: value), for: id, class: protection, expires: expires, scopes: scopes,

@@ -19,6 +19,10 @@ public final class TokenStore: Sendable {
 
     /// Stores a token, replacing an existing token with that name.
     ///
+    /// A new value keeps the class, the scopes and the attributes of the value that it replaces, unless you
+    /// give others; so no call weakens a class without naming one. It does not keep the expiry date, which
+    /// belongs to the old value. While the stored value's class is locked, only the class can be kept.
+    ///
     /// While its class is locked, the value is sealed to the class's public key and is pending until an
     /// unlock, in order of arrival. Until then only this vault object can read the value. If its name has no
     /// stored value at the unlock, the value is stored and marked (``TokenInfo/isStoredWhileLocked``). It
@@ -32,10 +36,11 @@ public final class TokenStore: Sendable {
     /// - Parameters:
     ///   - token: The value.
     ///   - id: The token's name.
-    ///   - protection: When the token can be read.
+    ///   - protection: When the token can be read; `nil` for the class of the stored value, or for
+    ///     ``ProtectionClass/whenUnlockedThisDeviceOnly`` if there is none.
     ///   - expires: When the token expires; `nil` if it never expires.
-    ///   - scopes: The token's OAuth scopes.
-    ///   - attributes: The caller's own attributes.
+    ///   - scopes: The token's OAuth scopes; `nil` for those of the stored value.
+    ///   - attributes: The caller's own attributes; `nil` for those of the stored value.
     ///   - isEphemeral: Whether to keep the token only in memory, never in the token storage, until the next
     ///     lock or the end of this vault object. A stored token with that name is removed for good.
     ///   - precondition: The condition that the stored value must meet.
@@ -47,9 +52,9 @@ public final class TokenStore: Sendable {
     ///   for the library; `locked`, `wiped`, `busy`, `noSpace`.
     @discardableResult
     public func put(
-        _ token: Token, for id: TokenID, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
-        expires: Date? = nil, scopes: [String] = [], attributes: [String: String] = [:],
-        isEphemeral: Bool = false, precondition: Precondition = .any
+        _ token: Token, for id: TokenID, class protection: ProtectionClass? = nil, expires: Date? = nil,
+        scopes: [String]? = nil, attributes: [String: String]? = nil, isEphemeral: Bool = false,
+        precondition: Precondition = .any
     ) async throws(CofferError) -> PutResult {
         try ReservedServices.check(id)
         return try await putUnchecked(
@@ -69,33 +74,41 @@ public final class TokenStore: Sendable {
     }
 
     private func putUnchecked(
-        _ token: Token, for id: TokenID, class protection: ProtectionClass, expires: Date?,
-        scopes: [String], attributes: [String: String], isEphemeral: Bool, precondition: Precondition
+        _ token: Token, for id: TokenID, class protection: ProtectionClass?, expires: Date?,
+        scopes: [String]?, attributes: [String: String]?, isEphemeral: Bool, precondition: Precondition
     ) async throws(CofferError) -> PutResult {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
-            let stored = Date(nanosecondsSince1970: core.clock.wallClock().nanoseconds)
-            func info(_ version: UInt64?) -> TokenInfo {
-                TokenInfo(
-                    id: id, version: version, protection: protection, stored: stored, expires: expires,
-                    scopes: scopes, attributes: attributes)
-            }
-            try info(nil).checkLimits()
+            let new = NewTokenInfo(
+                id: id, stored: Date(nanosecondsSince1970: core.clock.wallClock().nanoseconds),
+                protection: protection, expires: expires, scopes: scopes, attributes: attributes)
+            try new.info(nil, replacing: nil).checkLimits()
             return try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try core.drainPendingTokens(in: vault)
                 do throws(CofferError) {
                     let isFirst = try core.entries(.pending, of: name, in: vault).isEmpty
                     guard try isFirst ? true : overtakesPending(name) else { throw CofferError.locked }
-                    let version = try store(
-                        token, name: name, precondition, isEphemeral: isEphemeral, info)
+                    let version = try store(token, new, name: name, precondition, isEphemeral: isEphemeral)
                     return .stored(version: version)
                 } catch {
                     guard error.code == .locked, precondition == .any, !isEphemeral else { throw error }
-                    try core.enqueue(token, info(nil), name: name, in: vault)
+                    let info = new.info(nil, replacing: try knownWhileLocked(name, new))
+                    try info.checkLimits()
+                    try core.enqueue(token, info, name: name, in: vault)
                     return .queued
                 }
             }
         }
+    }
+
+    /// Returns what is known of the value that a pending one would replace: all of it if this vault object
+    /// stored it and it is still pending; otherwise only the class, which is readable without its key.
+    private func knownWhileLocked(_ name: [UInt8], _ new: NewTokenInfo) throws(CofferError) -> TokenInfo? {
+        if let own = try core.ownPendingValue(name) { return own.info }
+        guard let found = try? findEnvelope(name, orLocked: false),
+            let envelope = try? TokenEnvelope.decode(found.bytes)
+        else { return nil }
+        return TokenInfo(id: new.id, version: nil, protection: envelope.protection, stored: new.stored)
     }
 
     /// Whether a new value replaces the stored one immediately although other values are pending under its
@@ -110,21 +123,28 @@ public final class TokenStore: Sendable {
         return isOpen(found)
     }
 
-    /// Stores a token under the vault directory's lock, with the description that `info` returns for its new
-    /// version.
+    /// Stores a token under the vault directory's lock.
     private func store(
-        _ token: Token, name: [UInt8], _ precondition: Precondition, isEphemeral: Bool,
-        _ info: (UInt64?) -> TokenInfo
+        _ token: Token, _ new: NewTokenInfo, name: [UInt8], _ precondition: Precondition, isEphemeral: Bool
     ) throws(CofferError) -> UInt64 {
-        let classKey = try core.keyForStoring(info(nil).protection)
-        let old = try findEnvelope(name, orLocked: precondition != .any)
-        let stored = try old.flatMap { (old) throws(CofferError) in
-            try open(old, name: name, withValue: false).info.version
+        let given = try new.protection.map { (given) throws(CofferError) in try core.keyForStoring(given) }
+        let old: TokenInfo?
+        do throws(CofferError) {
+            old = try findEnvelope(name, orLocked: precondition != .any).map { (old) throws(CofferError) in
+                try open(old, name: name, withValue: false).info
+            }
+        } catch {
+            // A locked vault queues the value, whatever the state of the storage.
+            if given == nil { _ = try core.keyForStoring(NewTokenInfo.standardClass) }
+            throw error
         }
-        guard precondition.isMet(by: stored) else { throw CofferError.conflict(with: stored) }
-        let version = (stored ?? 0) + 1
+        let version = (old?.version ?? 0) + 1
+        let info = new.info(version, replacing: old)
+        let classKey = if let given { given } else { try core.keyForStoring(info.protection) }
+        guard precondition.isMet(by: old?.version) else { throw CofferError.conflict(with: old?.version) }
+        try info.checkLimits()
         let envelope = try TokenEnvelope.seal(
-            token, info: info(version), name: name, under: classKey, vaultID: core.device.vaultID)
+            token, info: info, name: name, under: classKey, vaultID: core.device.vaultID)
         let (target, other) = isEphemeral ? (core.ephemeralTokens, storage) : (storage, core.ephemeralTokens)
         try target.put(envelope.encoded, for: name)
         if try other.envelope(name) != nil { try other.remove(name) }

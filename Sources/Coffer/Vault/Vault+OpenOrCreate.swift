@@ -8,9 +8,8 @@ extension Vault {
     /// Creates a vault only if opening throws `notInitialised`. After any other error there may be a vault
     /// that cannot be read now, and nothing is changed.
     ///
-    /// ```swift
-    /// let vault = try await Vault.openOrCreate(at: .default(for: "hello"), passcode: .readFromTerminal())
-    /// ```
+    /// To ask a person for the passcode, use
+    /// ``openOrCreate(at:options:clock:interaction:replacingWiped:asking:)``, which says whether it is new.
     ///
     /// - Parameters:
     ///   - location: The vault's directory; it is created if it does not exist.
@@ -47,6 +46,53 @@ extension Vault {
         let created = try await Vault(at: location, clock: clock, interaction: interaction)
         try await created.unlock(with: passcode)
         return created
+    }
+
+    /// Opens the vault at `location` and unlocks it, or creates one if there is none, with a passcode that
+    /// the closure asks for. Otherwise the same as
+    /// ``openOrCreate(at:options:clock:interaction:replacingWiped:passcode:)``.
+    ///
+    /// The closure learns whether the vault is new. Ask for the passcode of a new vault twice: nobody can
+    /// open a vault whose only passcode has a typing mistake.
+    ///
+    /// ```swift
+    /// let vault = try await Vault.openOrCreate(at: .default(for: "hello")) { isNew in
+    ///     try isNew ? .readNewFromTerminal() : .readFromTerminal()
+    /// }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - location: The vault's directory; it is created if it does not exist.
+    ///   - options: The settings for a new vault. An existing vault keeps its own settings.
+    ///   - clock: The clock to use.
+    ///   - interaction: Whether the user's desktop keyring may prompt the user.
+    ///   - replacingWiped: Whether to create a new vault in place of one that was wiped.
+    ///   - passcode: Returns the passcode; called once, and not at all for a vault without a passcode. It may
+    ///     throw errors of any type, after which nothing is changed.
+    /// - Returns: The open vault, unlocked.
+    /// - Throws: The error that `passcode` throws; otherwise the same errors as with a passcode that was
+    ///   asked for before.
+    public static func openOrCreate(
+        at location: VaultLocation, options: VaultOptions = VaultOptions(), clock: VaultClock = .system,
+        interaction: PromptPolicy = .never, replacingWiped: Bool = false,
+        asking passcode: (_ isNew: Bool) async throws -> Passcode
+    ) async throws -> Vault {
+        let existing = try await openIfPresent(
+            at: location, clock: clock, interaction: interaction, ignoringWiped: replacingWiped)
+        guard let existing else {
+            let new = try await passcode(true)
+            return try await openOrCreate(
+                at: location, options: options, clock: clock, interaction: interaction,
+                replacingWiped: replacingWiped, passcode: new)
+        }
+        do throws(CofferError) {
+            try await existing.unlock()
+            return existing
+        } catch {
+            guard error.code == .locked else { throw error }
+        }
+        try await existing.unlock(with: passcode(false))
+        return existing
     }
 
     /// Opens the vault in the locked state; returns `nil` if there is none or, with `ignoringWiped`, if it

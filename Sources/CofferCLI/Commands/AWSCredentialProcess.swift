@@ -14,7 +14,7 @@ struct AWSCredentialProcess: AsyncParsableCommand {
             In ~/.aws/config, write: credential_process = coffer aws-credential-process NAME. Store the \
             secret access key as a token for the service aws:NAME, with the access key id as the account. \
             Store a session token under the same service and account with the kind other. Use coffer token \
-            put for both. Expired keys are not printed.
+            put for both. Expired keys are not printed, and keys that contain a newline or NUL are refused.
             """)
 
     @OptionGroup var global: GlobalOptions

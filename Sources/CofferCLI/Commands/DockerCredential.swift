@@ -13,7 +13,8 @@ struct DockerCredential: AsyncParsableCommand {
             Link this program as docker-credential-coffer into a directory in PATH and put "credsStore": \
             "coffer" into Docker's config.json. The action is list, get, store, erase or version. As Docker \
             requires, errors go to standard output and the command ends with 1. Passwords are stored as \
-            tokens for the service docker:URL. Unlock the vault first.
+            tokens for the service docker:URL; one that contains a newline or NUL is refused. Unlock the \
+            vault first.
             """)
 
     private static let prefix = "docker:"
@@ -69,6 +70,10 @@ struct DockerCredential: AsyncParsableCommand {
         guard !username.isEmpty else { throw CofferError(.invalidInput, "no credentials username") }
         let id = try TokenID(service: Self.prefix + url, account: username)
         let secret = if let secret = members[Array("Secret".utf8)] { secret } else { try Token(copying: "") }
+        guard !secret.exposing({ SecretJSON.breaksLine($0) }) else {
+            throw CofferError(
+                .invalidInput, "The password contains a newline or NUL; nothing was stored.")
+        }
         let tokens = try await tokens()
         try await tokens.put(secret, for: id)
         for info in try await Self.stored(url, in: tokens) where info.id != id {

@@ -14,10 +14,15 @@ struct TokenPut: AsyncParsableCommand {
             the newline is not part of it. From a pipe or a file, every byte counts: use printf rather than \
             echo. With --passcode-fd 0 the first line is the passcode, and the rest is the token.
 
+            A new value keeps the class, label, scopes and other attributes of the token that it replaces, \
+            unless options say otherwise; --label '' and --scope '' remove them. It does not keep the \
+            expiry, which belonged to the old value, nor does it stay volatile: repeat --expires and \
+            --volatile.
+
             If the vault is locked and there is no way to ask for the passcode, the command seals the token \
             and queues it; its version is 0. The next unlock stores the token if none with its name exists. \
             Otherwise the token waits for coffer token accept with the fingerprint that this command prints. \
-            For a queued token, --if-version is refused.
+            For a queued token, --if-version is refused, and of a stored token only the class can be kept.
 
             Service names that begin with "coffer." are reserved for this program and refused.
             """)
@@ -27,8 +32,11 @@ struct TokenPut: AsyncParsableCommand {
 
     @Option(
         name: .customLong("class"),
-        help: "When the token can be read, and whether it may be exported.")
-    var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
+        help: """
+            When the token can be read, and whether it may be exported. Without this option, the class is \
+            that of the token that is replaced, or whenUnlockedThisDeviceOnly if there is none.
+            """)
+    var protection: ProtectionClassArgument?
 
     @OptionGroup var expiry: ExpiryOptions
 
@@ -59,13 +67,22 @@ struct TokenPut: AsyncParsableCommand {
         let vault = try await VaultOpener.unlockedForStoring(global, with: passcode)
         let token = try early ?? TokenInput.read()
         let precondition = ifVersion.map { $0 == 0 ? .absent : .version($0) } ?? Precondition.any
+        // `nil` also if it cannot be read, in which case `put` fails or queues the token.
+        let old = try? await vault.tokens.info(for: id)
         let result = try await vault.tokens.put(
-            token, for: id, class: protection.protection, expires: expires, scopes: scope,
-            attributes: try attributes(), isEphemeral: isEphemeral, precondition: precondition)
+            token, for: id, class: protection?.protection, expires: expires, scopes: scopes,
+            attributes: try attributes(over: old), isEphemeral: isEphemeral, precondition: precondition)
         if let expires, expires <= Date() {
             Output.message("coffer: This token has already expired, at \(expires.iso8601).")
         }
-        if case .stored = result { return try show(result) }
+        if case .stored = result {
+            if expires == nil, let date = old?.expires {
+                Output.message(
+                    "coffer: The replaced token had the expiry \(date.iso8601); the new one has none. "
+                        + "Specify it with --expires.")
+            }
+            return try show(result)
+        }
         let fingerprint = try await vault.tokens.ownPendingFingerprint(for: id)
         let choice = fingerprint.map { " --fingerprint \($0)" } ?? ""
         Output.message(
@@ -74,12 +91,18 @@ struct TokenPut: AsyncParsableCommand {
         try show(result, [("fingerprint", fingerprint.map { .text($0) } ?? .none)])
     }
 
-    private func attributes() throws(CofferError) -> [String: String] {
-        guard let label else { return [:] }
+    /// The new scopes; `nil` to keep those of the stored token.
+    private var scopes: [String]? { scope.isEmpty ? nil : scope.filter { !$0.isEmpty } }
+
+    /// Returns the attributes of the stored token with the new label; `nil` to keep them as they are.
+    private func attributes(over old: TokenInfo?) throws(CofferError) -> [String: String]? {
+        guard let label else { return nil }
         guard ProgramArguments.isText(label) else {
             throw CofferError(.invalidInput, "The label must be UTF-8.")
         }
-        return [TokenFilter.label: label]
+        var attributes = old?.attributes ?? [:]
+        attributes[TokenFilter.label] = label.isEmpty ? nil : label
+        return attributes
     }
 
     private func show(_ result: PutResult, _ more: [(String, JSONDocument)] = []) throws(CofferError) {

@@ -11,7 +11,8 @@ enum SecretJSON {
 
     /// Returns one object on a line; its members keep their order.
     ///
-    /// - Throws: `refused` for a secret that is not UTF-8.
+    /// - Throws: `refused` for a secret that is not UTF-8, or that contains a newline or NUL: the programs
+    ///   that read these documents put it into headers and signatures, where it fails without a reason.
     static func line(_ members: [(name: String, value: Token)], before: String = "") throws(CofferError)
         -> GuardedBytes
     {
@@ -25,12 +26,26 @@ enum SecretJSON {
                     throw CofferError(
                         .refused, "The stored \(member.name) is not UTF-8, which JSON requires.")
                 }
+                guard !breaksLine(bytes) else {
+                    throw CofferError(
+                        .refused,
+                        "The stored \(member.name) contains a newline or NUL. Store it again with coffer "
+                            + "token put; printf %s writes no newline.")
+                }
                 try escape(bytes, into: &document)
             }
             try document.append("\"")
         }
         try document.append("}\n")
         return try document.finish()
+    }
+
+    /// Returns whether text contains a newline or NUL.
+    static func breaksLine(_ bytes: Span<UInt8>) -> Bool {
+        for index in bytes.indices where bytes[index] == UInt8(ascii: "\n") || bytes[index] == 0 {
+            return true
+        }
+        return false
     }
 
     private static func escape(

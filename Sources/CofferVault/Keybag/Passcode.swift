@@ -28,18 +28,22 @@ public final class Passcode: Sendable {
     /// Returns whether both passcodes are equal, in time that depends only on their lengths.
     public func isEqual(to other: Passcode) -> Bool { secret.isEqual(to: other.secret) }
 
-    /// Reads one line from the controlling terminal without echo.
+    /// Reads one line from the controlling terminal without echo. For a new passcode, use
+    /// ``readNewFromTerminal(prompt:confirmation:policy:)``.
     ///
     /// - Throws: `unsupported` if there is no terminal; `invalidInput` for a line that is empty or has
     ///   control characters.
     public static func readFromTerminal(prompt: String = "Passcode: ") throws(CofferError) -> Passcode {
-        let terminal: Descriptor
+        try Passcode(SecretBytes(SecretInput.line(from: terminal(), prompt: prompt)))
+    }
+
+    /// Opens the controlling terminal.
+    static func terminal() throws(CofferError) -> Descriptor {
         do throws(CofferError) {
-            terminal = try Descriptor.open("/dev/tty", .readWrite)
+            return try Descriptor.open("/dev/tty", .readWrite)
         } catch {
             throw CofferError(.unsupported, "There is no terminal on which to ask for the passcode.")
         }
-        return try Passcode(SecretBytes(SecretInput.line(from: terminal, prompt: prompt)))
     }
 
     /// Reads the first line of an open descriptor and closes it, so that no child process inherits it. The

@@ -1,5 +1,7 @@
 import Coffer
 import CofferTesting
+import Dispatch
+import Foundation
 import SystemPackage
 import Testing
 
@@ -45,6 +47,17 @@ enum GettingStarted {
     ) async throws -> Vault {
         // snippet: openOrCreate
         let vault = try await Vault.openOrCreate(at: location, options: options, passcode: passcode)
+        // snippet end
+        return vault
+    }
+
+    /// Needs a terminal: compiled, not run.
+    static func askForPasscode(at location: VaultLocation, options: VaultOptions) async throws -> Vault {
+        // snippet: ask
+        let policy = options.policy
+        let vault = try await Vault.openOrCreate(at: location, options: options) { isNew in
+            try isNew ? .readNewFromTerminal(policy: policy) : .readFromTerminal()
+        }
         // snippet end
         return vault
     }
@@ -139,6 +152,22 @@ enum GettingStarted {
         return fresh
     }
 
+    static func expire(_ key: String, for id: TokenID, in vault: Vault) async throws -> Bool? {
+        // snippet: expires
+        try await vault.tokens.put(key, for: id, expires: Date(timeIntervalSinceNow: 3600))
+        let isExpired = try await vault.tokens.info(for: id)?.isExpired(at: Date())
+        // snippet end
+        return isExpired
+    }
+
+    static func listTokens(in vault: Vault) async throws {
+        // snippet: listTokens
+        for info in try await vault.tokens.list() {
+            print(info.id.service, info.id.account, info.id.kind, info.expires as Any)
+        }
+        // snippet end
+    }
+
     static func path() -> FilePath {
         // snippet: path
         let path: FilePath = "report.pdf"
@@ -160,6 +189,16 @@ enum GettingStarted {
         let note = try await vault.files.add(Array("call the harbour".utf8), name: "note.txt")
         // snippet end
         return note
+    }
+
+    static func findFile(in vault: Vault) async throws -> FileID? {
+        // snippet: findFile
+        let files = try await vault.files.list()
+        let report = files.last { $0.name == "report.pdf" }
+        let text = report?.id.description
+        let id = try text.map { try FileID($0) }
+        // snippet end
+        return id
     }
 
     static func firstBytes(of file: FileID, in vault: Vault) async throws -> [UInt8] {
@@ -197,6 +236,20 @@ enum GettingStarted {
         // snippet: lock
         vault.lock()
         // snippet end
+    }
+
+    /// Would end the tests: compiled, not run.
+    static func lockOnTermination(_ vault: Vault) -> any DispatchSourceSignal {
+        // snippet: terminate
+        signal(SIGTERM, SIG_IGN)
+        let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .main)
+        termination.setEventHandler {
+            vault.lock()
+            exit(128 + SIGTERM)
+        }
+        termination.activate()
+        // snippet end
+        return termination
     }
 
     static func wipe(_ vault: Vault) async throws -> WipeReceipt {

@@ -65,6 +65,19 @@ struct GettingStartedTests {
         #expect(try await Vault.status(at: location).state == .wiped)
     }
 
+    @Test("A token gets an expiry date, tokens are listed, and a file is found by its name")
+    func lists() async throws {
+        let home = try TestHome()
+        let vault = try await home.create()
+        let id = try TokenID(service: "api.example.org", account: "ada")
+        #expect(try await GettingStarted.expire("key", for: id, in: vault) == false)
+        try await GettingStarted.listTokens(in: vault)
+        #expect(try await GettingStarted.findFile(in: vault) == nil)
+        let report = try await vault.files.add(Array("report".utf8), name: "report.pdf")
+        _ = try await GettingStarted.addBytes(to: vault)
+        #expect(try await GettingStarted.findFile(in: vault) == report)
+    }
+
     @Test("An app creates its vault at the first start, and opens it from then on")
     func openOrCreate() async throws {
         let scratch = try ScratchDirectory.make()

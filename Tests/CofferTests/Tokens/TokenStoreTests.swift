@@ -50,6 +50,47 @@ struct TokenStoreTests {
         #expect(failure { _ = try TokenID(service: "s", account: long + "x") } == .invalidInput)
     }
 
+    @Test(
+        "A new value keeps class, scopes and attributes, not the expiry, unless it has its own",
+        arguments: ProtectionClass.allCases)
+    func keeps(_ protection: ProtectionClass) async throws {
+        let home = try TestHome()
+        let tokens = try await home.create("correct horse").tokens
+        let id = try id("s")
+        try await tokens.put(
+            Token(copying: "1"), for: id, class: protection, expires: Date(timeIntervalSince1970: 2e9),
+            scopes: ["read"], attributes: ["a": "b"])
+        try await tokens.put(Token(copying: "2"), for: id)
+        try await tokens.set("3", for: id)
+        let kept = try #require(try await tokens.info(for: id))
+        #expect(kept.version == 3 && kept.protection == protection && kept.expires == nil)
+        #expect(kept.scopes == ["read"] && kept.attributes == ["a": "b"])
+        try await tokens.put(Token(copying: "4"), for: id, class: .whenUnlocked, scopes: [], attributes: [:])
+        let own = try #require(try await tokens.info(for: id))
+        #expect(own.protection == .whenUnlocked && own.scopes.isEmpty && own.attributes.isEmpty)
+        try await tokens.put(Token(copying: "new"), for: self.id("t"))
+        #expect(try await tokens.info(for: self.id("t"))?.protection == .whenUnlockedThisDeviceOnly)
+    }
+
+    @Test("A value stored while locked keeps the class, and a later one what the pending one has")
+    func keepsWhileLocked() async throws {
+        let home = try TestHome()
+        let vault = try await home.create("correct horse")
+        let id = try id("s")
+        try await vault.tokens.put(
+            Token(copying: "1"), for: id, class: .whenPasscodeSetThisDeviceOnly, attributes: ["a": "b"])
+        vault.lock()
+        #expect(try await vault.tokens.put(Token(copying: "2"), for: id) == .queued)
+        let pending = try #require(try await vault.tokens.info(for: id))
+        #expect(pending.protection == .whenPasscodeSetThisDeviceOnly && pending.attributes.isEmpty)
+        #expect(try await vault.tokens.put(Token(copying: "3"), for: id, scopes: ["own"]) == .queued)
+        #expect(try await vault.tokens.put(Token(copying: "4"), for: id) == .queued)
+        try await vault.unlock(with: Passcode(copying: "correct horse"))
+        let info = try #require(try await vault.tokens.info(for: id))
+        #expect(info.version == 4 && info.protection == .whenPasscodeSetThisDeviceOnly)
+        #expect(info.scopes == ["own"])
+    }
+
     @Test("Metadata has bounds, and the store refuses more")
     func metadataHasBounds() async throws {
         let home = try TestHome()

@@ -28,6 +28,56 @@ struct OpenOrCreateTests {
         #expect(try await next.tokens.get(id)?.token.count == 5)
     }
 
+    @Test("A passcode is asked for once, and the question says whether the vault is new")
+    func asks() async throws {
+        let home = try TestHome()
+        var asked: [Bool] = []
+        for isFirst in [true, false] {
+            let options = TestHome.options()
+            let vault = try await Vault.openOrCreate(at: home.location, options: options) { isNew in
+                asked.append(isNew)
+                return try Passcode(copying: "correct horse")
+            }
+            #expect(vault.isUnlocked && asked == (isFirst ? [true] : [true, false]))
+        }
+        #expect(await refusal { _ = try await openOrCreate(home, "wrong") }?.attemptsLeft == 9)
+    }
+
+    @Test("A question that fails creates nothing, and a vault without a passcode asks none")
+    func asksInVain() async throws {
+        let home = try TestHome()
+        await #expect(throws: CancellationError.self) {
+            _ = try await Vault.openOrCreate(at: home.location) { _ in throw CancellationError() }
+        }
+        #expect(try await Vault.status(at: home.location).vaultID == nil)
+        let made = try await openOrCreate(home, nil)
+        let next = try await Vault.openOrCreate(at: home.location) { _ in throw CancellationError() }
+        #expect(next.vaultID == made.vaultID && next.isUnlocked)
+    }
+
+    /// Runs the agent that asks on its terminal, and returns what appeared there and the exit code.
+    private func onTerminal(_ answers: [String], _ home: TestHome) throws -> (shown: String, code: Int?) {
+        let script = PackageRoot.path + "Tests/Faults/terminal.py"
+        let agent = [Agent.path, "open-on-terminal", home.location.path.string]
+        let run = try CommandRun.run("python3", [script] + answers + ["--"] + agent)
+        #expect(run.json["quiet"] as? Bool == true && run.json["echoAtEnd"] as? Bool == true)
+        return (run.json["shown"] as? String ?? "", run.json["code"] as? Int)
+    }
+
+    @Test("On a terminal, a new passcode is asked for twice, again after a mistake, and later ones once")
+    func typed() throws {
+        let home = try TestHome()
+        let first = try onTerminal(["2468", "2469", "abc", "2468", "2468"], home)
+        #expect(first.code == 0 && first.shown.contains("vault "), "\(first.shown)")
+        #expect(first.shown.contains("The two passcodes do not match. Try again."))
+        #expect(first.shown.contains("requires 4 to 8 digits. Try again."))
+        let next = try onTerminal(["2468"], home)
+        #expect(next.code == 0 && next.shown.contains("vault "), "\(next.shown)")
+        let other = try TestHome()
+        let mistaken = try onTerminal(["1357", "1358", "1357", "1358", "1357", "1358"], other)
+        #expect(mistaken.code != 0 && !mistaken.shown.contains("vault "), "\(mistaken.shown)")
+    }
+
     @Test("An empty directory gets a vault")
     func emptyDirectory() async throws {
         let home = try TestHome()

@@ -35,7 +35,9 @@ struct FileExportTests {
 
     @Test(
         "A terminal gets text, and anything else only with --force",
-        arguments: [["file", "cat", "NAME"], ["file", "export", "NAME", "-"], ["token", "get", "NAME", "a"]])
+        arguments: [
+            ["file", "cat", "NAME"], ["file", "export", "NAME", "-"], ["token", "get", "NAME", "a"],
+        ])
     func terminal(_ command: [String]) throws {
         let home = try make()
         let contents: [(name: String, bytes: [UInt8])] = [

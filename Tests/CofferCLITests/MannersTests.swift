@@ -142,7 +142,8 @@ struct MannersTests {
         let folder = try ScratchDirectory.make()
         let script = """
             cd "$1"; printf '2468\\n' >p
-            "$0" init --home v --keyring file --kdf-memory 8 --kdf-passes 2 --passcode-fd 3 3<p >out || exit 98
+            "$0" init --home v --keyring file --kdf-memory 8 --kdf-passes 2 \\
+                --passcode-fd 3 3<p >out || exit 98
             printf value | "$0" token put s a --home v --passcode-fd 3 3<p >out || exit 97
             "$0" unlock --home v --passcode-fd 3 3<p || exit 96
             mount --bind v v && mount -o remount,ro,bind v || exit 99

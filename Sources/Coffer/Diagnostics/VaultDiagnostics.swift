@@ -107,7 +107,8 @@ extension Vault {
             return SecurityCheck(
                 "passcode", .advisory,
                 "The passcode is protected by \(cost), but the policy requires only "
-                    + "\(keybag.policy.requirement): anyone with a copy of the vault can try all such passcodes.",
+                    + "\(keybag.policy.requirement): anyone with a copy of the vault can try all such "
+                    + "passcodes.",
                 remedy: .useLongerPasscode)
         }
         return SecurityCheck(

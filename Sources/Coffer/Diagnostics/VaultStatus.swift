@@ -123,7 +123,7 @@ extension Vault {
         return status
     }
 
-    /// Returns whether a passcode is set, which is all that a caller needs who does not want the whole status.
+    /// Returns whether a passcode is set, without the work of the whole status.
     ///
     /// - Throws: `wiped`, `corrupt`.
     package func hasPasscode() async throws(CofferError) -> Bool {

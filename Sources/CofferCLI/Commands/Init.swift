@@ -31,8 +31,8 @@ struct InitCommand: AsyncParsableCommand {
 
         /// The rules for the help of every option that takes a policy.
         static let rules = """
-            The characters of passcodes: with digits, 4 to 8 of 0 to 9, or exactly --minimum-length if that is \
-            greater than 8; with alphanumeric, at least 5 characters with letters and digits.
+            The characters of passcodes: with digits, 4 to 8 of 0 to 9, or exactly --minimum-length if that \
+            is greater than 8; with alphanumeric, at least 5 characters with letters and digits.
             """
     }
     enum Switch: String, CaseIterable, ExpressibleByArgument { case on, off }

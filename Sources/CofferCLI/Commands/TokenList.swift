@@ -8,13 +8,13 @@ struct TokenList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the names and metadata of tokens, never their values.",
         discussion: """
-            The column STATE shows what is particular about a token: expired, volatile, stored while locked, \
-            pending or damaged. A value that arrived while the vault was locked and is waiting to be accepted \
-            is pending; it is listed below the token that it would replace, with its fingerprint: see coffer \
-            token accept. A damaged stored token does not hide the others: the rest is listed, the damaged \
-            one is shown by its keyed hash in place of the account, and the command ends with 7. The embedded keyring, however, is one sealed file: a single changed \
-            byte hides every token in it. Damaged tokens that arrived while locked are only counted: see \
-            coffer token purge-corrupt.
+            The column STATE shows what is particular about a token: expired, volatile, stored while \
+            locked, pending or damaged. A value that arrived while the vault was locked and is waiting to be \
+            accepted is pending; it is listed below the token that it would replace, with its fingerprint: \
+            see coffer token accept. A damaged stored token does not hide the others: the rest is listed, \
+            the damaged one is shown by its keyed hash in place of the account, and the command ends with 7. \
+            The embedded keyring, however, is one sealed file: a single changed byte hides every token in \
+            it. Damaged tokens that arrived while locked are only counted: see coffer token purge-corrupt.
             """,
         aliases: ["ls"])
 

@@ -58,8 +58,8 @@ extension Unicode.Scalar {
 
 /// A table of text in columns.
 enum TextTable {
-    /// Returns the lines of a table, without blanks at their ends; none if there are no rows, so that an empty
-    /// list prints nothing. Columns are flush left, and so are their headings; those in `numbers` are flush
+    /// Returns the lines of a table, without blanks at their ends; none if there are no rows, so that an
+    /// empty list prints nothing. Columns and their headings are flush left; those in `numbers` are flush
     /// right.
     static func lines(_ heading: [String], _ rows: [[String]], numbers: Set<Int> = []) -> [String] {
         guard !rows.isEmpty else { return [] }

@@ -119,16 +119,15 @@ struct LockCommand: AsyncParsableCommand {
     }
 
     private static func show(_ report: LockReport, _ absence: CofferError?) {
-        let error = absence.map { [("error", Failure.document($0))] } ?? []
+        var members: [(String, JSONDocument)] = [
+            ("state", .text("locked")),
+            ("vaultID", report.vaultID.map { .text($0.description) } ?? .none),
+            ("removedKeys", .number(report.removed)),
+            ("failures", .list(report.failures.map { .text($0.code.name) })),
+        ]
+        if let absence { members.append(("error", Failure.document(absence))) }
         do throws(CofferError) {
-            try Output.json(
-                .object(
-                    [
-                        ("state", .text("locked")),
-                        ("vaultID", report.vaultID.map { .text($0.description) } ?? .none),
-                        ("removedKeys", .number(report.removed)),
-                        ("failures", .list(report.failures.map { .text($0.code.name) })),
-                    ] + error))
+            try Output.json(.object(members))
         } catch {
             // The keys have been removed even if the result cannot be printed.
             Output.message("coffer: \(error.advice)")

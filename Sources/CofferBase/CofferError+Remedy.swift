@@ -115,7 +115,7 @@ extension CofferError {
         public static let useWhenUnlockedClass = Remedy(kind: .useWhenUnlockedClass)
         /// Use a `ThisDeviceOnly` class.
         public static let useThisDeviceOnlyClass = Remedy(kind: .useThisDeviceOnlyClass)
-        /// Keep the vault on an encrypted disk and out of backups.
+        /// Keep the vault on an encrypted disk and out of backups that others can read.
         public static let encryptDisk = Remedy(kind: .encryptDisk)
         /// Lock the vault manually.
         public static let lockManually = Remedy(kind: .lockManually)

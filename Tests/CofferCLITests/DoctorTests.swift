@@ -31,6 +31,35 @@ struct DoctorTests {
         for name in found.keys { #expect(text.contains(name)) }
     }
 
+    @Test("For people, advice appears once, and no name of the library's", arguments: ["2468", nil])
+    func once(_ passcode: String?) throws {
+        let home = try CommandHome(passcode: passcode)
+        let text = try home.run(["doctor"], passcode: "").text
+        for sentence in ["encrypted disk and out of backups", "Nothing on this host reports when"] {
+            #expect(text.components(separatedBy: sentence).count <= 2, "\(text)")
+        }
+        for name in ["idleTimer", "kernelKeyring", "desktopSession", "screenSaver", "lockSources"] {
+            #expect(!text.contains(name), "\(name)")
+        }
+        #expect(text.contains("lock source: inactivity") && text.contains("bound to this device: "))
+    }
+
+    @Test("--summary prints a line for each finding that is not ok, and how many there are of each kind")
+    func summary() throws {
+        let home = try CommandHome(passcode: nil)
+        let found = try checks(try home("doctor", "--json"))
+        let run = try home("doctor", "--summary")
+        let lines = run.text.split(separator: "\n").map(String.init)
+        #expect(run.code == 0 && lines.last?.contains(" ok, ") == true, "\(run.text)")
+        for (name, status) in found {
+            #expect(lines.contains { $0.hasPrefix(status) && $0.contains("\(name): ") } == (status != "ok"))
+        }
+        #expect(!lines.contains { $0.hasPrefix("ok") } && !run.text.contains("whenUnlocked"))
+        #expect(try checks(try home("doctor", "--summary", "--json")) == found)
+        let none = try CommandRun.coffer("doctor", "--summary", "--home", "/nowhere/at/all")
+        #expect(none.code == 0 && none.text.contains(" ok"), "\(none.errorText)")
+    }
+
     @Test("An SQLite that loses commits by itself is named, with a vault and without")
     func sqlite() throws {
         let scratch = try ScratchDirectory.make()

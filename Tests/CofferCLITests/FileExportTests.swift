@@ -41,22 +41,61 @@ struct FileExportTests {
         #expect(!run.errorText.contains(".tmp-"), "\(run.errorText)")
     }
 
-    @Test("A terminal gets the content only with --force")
-    func terminal() throws {
+    @Test(
+        "A terminal gets text, and anything else only with --force",
+        arguments: [
+            ["file", "cat", "NAME"], ["file", "export", "NAME", "-"], ["token", "get", "NAME", "a"],
+        ])
+    func terminal(_ command: [String]) throws {
         let home = try make()
-        func shown(_ options: String...) throws -> [String: Any] {
-            try CommandRun.run(
-                "python3",
-                [PackageRoot.path + "Tests/Faults/terminal.py", "--", CommandRun.cofferPath] + [
-                    "file", "export", "letter", "-", "--home", home.path,
-                ] + options
-            ).json
+        let contents: [(name: String, bytes: [UInt8])] = [
+            ("text", Array("Dear réader\r\n\t\u{1F600}\n".utf8)),
+            ("escape", Array("Dear\u{1B}]0;x\u{7}".utf8)), ("c1", Array("Dear \u{9B}2J".utf8)),
+            ("reversed", Array("Dear \u{202E}".utf8)), ("overwritten", Array("Dear \rX".utf8)),
+            ("latin", Array("Dear ".utf8) + [0x9B, 0x32]),
+            ("surrogate", Array("Dear ".utf8) + [0xED, 0xA0, 0x80]),
+            ("overlong", Array("Dear ".utf8) + [0xE0, 0x82, 0x9B]),
+        ]
+        for (name, bytes) in contents {
+            if command[0] == "token" {
+                #expect(try home("token", "put", name, "a", input: bytes).code == 0)
+            } else {
+                _ = try home.add(try home.file(name, bytes))
+            }
+            let words = command.map { $0 == "NAME" ? name : $0 } + ["--home", home.path]
+            let run = try TerminalRun.coffer([], words)
+            let isText = name == "text"
+            #expect(run.shown.contains("Dear") == isText && run.code == (isText ? 0 : 11), "\(run.shown)")
+            #expect(run.shown.contains("--force") != isText, "\(name)")
+            let forced = try TerminalRun.coffer([], words + ["--force"])
+            #expect(forced.code == 0 && forced.shown.contains("Dear"), "\(name)")
         }
-        let refused = try shown()
-        let text = refused["shown"] as? String ?? ""
-        #expect(refused["code"] as? Int == 11 && text.contains("--force") && !text.contains("Dear reader"))
-        let forced = try shown("--force")
-        #expect(forced["code"] as? Int == 0 && (forced["shown"] as? String)?.contains("Dear reader") == true)
+    }
+
+    @Test("A terminal gets all text of a file of several chunks, also where a chunk splits a character")
+    func longText() throws {
+        let home = try make()
+        let text = Array(String(repeating: "\u{20AC}", count: 800_000).utf8)
+        _ = try home.add(try home.file("long", text))
+        let script = """
+            import os, pty, subprocess, sys
+            controller, terminal = pty.openpty()
+            run = subprocess.Popen(sys.argv[1:], stdout=terminal)
+            os.close(terminal)
+            size = 0
+            while True:
+                try:
+                    part = os.read(controller, 65536)
+                except OSError:
+                    break
+                if not part:
+                    break
+                size += len(part)
+            print(size, run.wait())
+            """
+        let run = try CommandRun.run(
+            "python3", ["-c", script, CommandRun.cofferPath, "file", "cat", "long", "--home", home.path])
+        #expect(run.text == "\(text.count) 0\n", "\(run.errorText)")
     }
 
     @Test("In a directory the file gets its stored name")

@@ -23,6 +23,24 @@ struct FileRenameTests {
         #expect(try home("file", "verify", "--all").code == 0)
     }
 
+    @Test("A name that several files have is reported when it is given, by add and by rename")
+    func sharedName() throws {
+        let home = try CommandHome(passcode: nil)
+        let path = try home.file("a", [1])
+        let first = try home("file", "add", path)
+        #expect(first.code == 0 && first.errors.isEmpty, "\(first.errorText)")
+        let second = try home("file", "add", path)
+        #expect(second.code == 0 && second.errorText.contains("2 files are now called a:"))
+        let named = try home("file", "add", "-", "--name", "b", input: [1])
+        #expect(named.code == 0 && named.errors.isEmpty, "\(named.errorText)")
+        let renamed = try home("file", "rename", "b", "a", "--json")
+        #expect(renamed.code == 0 && renamed.errorText.contains("3 files are now called a:"))
+        // Once for each name, however many files of one command have it.
+        let both = try home("file", "add", path, path)
+        #expect(both.errorText.split(separator: "\n").count == 1 && both.errorText.contains("5 files"))
+        #expect(try home("file", "rename", "a", "c").code == 10)
+    }
+
     @Test("A bound context is needed")
     func context() throws {
         let home = try CommandHome(passcode: nil)

@@ -119,7 +119,7 @@ struct LockCommandTests {
     @Test(
         "The home does not name its vault: every vault of the user is locked, and it says so",
         arguments: [
-            "mv a elsewhere", "rm -r a", "rm a/vault/device", "chmod 0777 a", "rm -r a/vault",
+            "rm a/vault/device", "chmod 0777 a", "rm -r a/vault",
             "printf x | dd of=a/vault/device bs=1 seek=20 conv=notrunc 2>err",
             "printf x | dd of=a/vault/device bs=1 seek=100 conv=notrunc 2>err", ": >a/vault/device",
             "rm a/vault/device; mkfifo a/vault/device", "rm a/vault/device; mkdir a/vault/device",
@@ -138,16 +138,39 @@ struct LockCommandTests {
         #expect(run.errorText.contains("every vault of this user is locked"))
     }
 
-    @Test("A missing home is called so, without advice to make one")
-    func mistyped() throws {
+    @Test(
+        "A missing home: every vault is locked, it says so without advice to make one, and ends with 12",
+        arguments: ["mv a c2", "rm -r a", "true"])
+    func mistyped(_ disturbance: String) throws {
         let run = try run(
-            """
-            "$0" lock --home c; echo $?
-            keys a . ; keys b .
-            """)
-        #expect(run.code == 0 && run.text == "0\n0\n0\n", "\(run.text) \(run.errorText)")
+            disturbance + "\n"
+                + """
+                "$0" lock --home c; echo $?
+                keys a . ; keys b .
+                "$0" lock --home c --json; echo $?
+                COFFER_HOME=c "$0" lock --all; echo $?
+                """)
+        let lines = run.text.split(separator: "\n").map(String.init)
+        try #require(run.code == 0 && lines.count == 6, "\(run.text) \(run.errorText)")
+        #expect(lines[0...2] == ["12", "0", "0"] && lines[4...5] == ["12", "0"], "\(run.text)")
+        #expect(lines[3].hasPrefix("{\"state\":\"locked\""))
+        #expect(lines[3].contains("\"error\":{\"code\":\"notInitialised\""))
         #expect(run.errorText.contains("There is no vault at c, so every vault of this user is locked."))
         #expect(!run.errorText.contains("init"), "\(run.errorText)")
+    }
+
+    @Test("A vault without a passcode: lock and unlock say that it cannot be locked")
+    func noPasscode() throws {
+        let run = try run(
+            """
+            "$0" init --home c --no-passcode --keyring file >out
+            "$0" unlock --home c 2>unlocked; echo $?
+            "$0" lock --home c 2>locked; echo $?
+            grep -c 'no passcode.*cannot be locked' unlocked locked
+            "$0" unlock --home a --passcode-fd 3 3<p; "$0" lock --home a; echo $?
+            """)
+        #expect(run.code == 0 && run.text == "0\n0\nunlocked:1\nlocked:1\n0\n", "\(run.text)")
+        #expect(!run.errorText.contains("no passcode"), "\(run.errorText)")
     }
 
     @Test("Nothing says where the home is: every vault of the user is locked")

@@ -1,3 +1,5 @@
+import CofferEngine
+import Foundation
 import Testing
 import TestSupport
 
@@ -162,5 +164,51 @@ struct MannersTests {
         #expect(run.code == 1 && run.errorText.contains("every passcode attempt"), "\(run.errorText)")
         #expect(run.errorText.contains(home.path) && run.errorText.contains("Read-only file system"))
         #expect(try home.status()["attemptsLeft"] as? Int == 10)
+    }
+
+    @Test(
+        "On a read-only mount, a vault without a passcode is read, waits for a writer, and does not change",
+        .enabled(if: Namespace.isAvailable))
+    func readOnlyWithoutPasscode() throws {
+        let home = try CommandHome(passcode: nil)
+        #expect(try home("token", "put", "s", "a", input: Array("value".utf8)).code == 0)
+        _ = try home.add(try home.file("letter", Array("content".utf8)))
+        let before = try home("status", "--json").text
+        let script = """
+            mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" || exit 99
+            for c in "token get s a" "file cat letter" "token list --json" "file list --json"; do
+                "$0" $c --home "$1" >"$2"; code=$?
+                echo "$(head -c 30 "$2") $code"
+            done
+            printf x | "$0" token put s b --home "$1"; echo $?
+            "$0" token remove s a --home "$1"; echo $?
+            """
+        let output = try home.file("output", [])
+        let run = try Namespace.run(script, [home.path, output])
+        let lines = run.text.split(separator: "\n").map(String.init)
+        try #require(run.code == 0 && lines.count == 6, "\(run.text) \(run.errorText)")
+        #expect(lines[0] == "value 0" && lines[1] == "content 0", "\(run.errorText)")
+        #expect(lines[2].hasPrefix("{\"tokens\":[{") && lines[3].hasPrefix("{\"files\":[{"))
+        #expect(lines[4...5] == ["1", "1"])
+        #expect(run.errorText.components(separatedBy: "every change").count == 3, "\(run.errorText)")
+        #expect(try home("status", "--json").text == before)
+    }
+
+    @Test(
+        "On a read-only mount, keys that unlock cached open a vault with a passcode for reading",
+        .enabled(if: Namespace.isAvailable && KernelKeyring.isAvailable))
+    func readOnlyWithCachedKeys() throws {
+        let folder = try ScratchDirectory.make()
+        let script = """
+            cd "$1"; printf '2468\\n' >p
+            "$0" init --home v --keyring file --kdf-memory 8 --kdf-passes 2 \\
+                --passcode-fd 3 3<p >out || exit 98
+            printf value | "$0" token put s a --home v --passcode-fd 3 3<p >out || exit 97
+            "$0" unlock --home v --passcode-fd 3 3<p || exit 96
+            mount --bind v v && mount -o remount,ro,bind v || exit 99
+            "$0" token get s a --home v </dev/null; echo " $?"
+            """
+        let run = try Namespace.run(script, [folder.path(of: ".")])
+        #expect(run.code == 0 && run.text == "value 0\n", "\(run.text) \(run.errorText)")
     }
 }

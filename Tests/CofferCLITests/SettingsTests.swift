@@ -20,6 +20,20 @@ struct SettingsTests {
         #expect(text.contains("policy: digits\n") && text.contains("inactivityMinutes: until a reboot\n"))
     }
 
+    @Test("init, settings, doctor and the refusal say the same of the policy digits")
+    func digits() throws {
+        for command in ["init", "settings"] {
+            let help = try CommandRun.coffer(command, "--help").text.split { $0.isWhitespace }
+                .joined(separator: " ")
+            #expect(help.contains("4 to 8 of 0 to 9, or exactly --minimum-length if that is greater than 8"))
+        }
+        let home = try CommandHome(passcode: "837165294", "--policy", "digits", "--minimum-length", "9")
+        let refused = try home.run(["passcode", "change"], new: "8371652940")
+        #expect(refused.code == 11 && refused.errorText.contains("requires 9 digits"))
+        let doctor = try home.run(["doctor"], passcode: "").text
+        #expect(doctor.contains("requires only 9 digits"), "\(doctor)")
+    }
+
     @Test("To tighten needs no passcode, and the rules hold from the next change on")
     func tighter() throws {
         let home = try CommandHome(passcode: "2468")

@@ -150,6 +150,55 @@ struct TokenCommandTests {
         #expect(valid.code == 0 && valid.output == [8] && valid.errors.isEmpty)
     }
 
+    @Test("The list marks an expired token, in a column of its own and in JSON")
+    func expiredInList() throws {
+        let home = try CommandHome(passcode: nil)
+        for (account, expires) in [("old", "2001-01-01T00:00:00Z"), ("new", "2250-01-01T00:00:00Z")] {
+            let put = ["token", "put", "host", account, "--expires", expires]
+            #expect(try home.run(put, input: [7]).code == 0)
+        }
+        let lines = try home("token", "list").text.split(separator: "\n").map { $0.split(separator: " ") }
+        try #require(lines.count == 3)
+        #expect(
+            lines[0] == ["SERVICE", "ACCOUNT", "KIND", "VERSION", "CLASS", "STATE", "EXPIRES", "LABEL"])
+        #expect(lines[1][1] == "new" && lines[1][5] == "-")
+        #expect(lines[2][1] == "old" && lines[2][5] == "expired")
+        let tokens = try home("token", "list", "--json").json["tokens"] as? [[String: Any]]
+        #expect(tokens?.map { $0["expired"] as? Bool } == [false, true])
+        let token = try home("token", "get", "host", "old", "--allow-expired", "--json")
+        #expect(token.json["expired"] as? Bool == true, "\(token.errorText)")
+    }
+
+    @Test("Every list prints nothing where there is nothing, and a table has no blanks at the ends of lines")
+    func tables() throws {
+        let home = try CommandHome(passcode: nil)
+        let lists = [["token", "list"], ["file", "list"], ["database", "list"], ["users"]]
+        for list in lists {
+            let run = try home.run(list)
+            #expect(run.code == 0 && run.output.isEmpty, "\(list): \(run.text) \(run.errorText)")
+        }
+        #expect(try home("token", "put", "a long service", "a", input: [1]).code == 0)
+        #expect(try home("file", "add", "-", "--name", "a long name", input: [1]).code == 0)
+        let create = ["database", "query", "--vault", "notes", "--create", "CREATE TABLE note (text)"]
+        #expect(try home.run(create).code == 0)
+        let user = ["--user", "ada", "--no-passcode", "--keyring", "file"]
+        #expect(try home.run(["init"] + user).code == 0)
+        for list in lists {
+            let lines = try home.run(list).text.split(separator: "\n")
+            #expect(lines.count >= 2 && !lines.contains { $0.hasSuffix(" ") }, "\(list): \(lines)")
+        }
+        // Text is flush left below its heading, and numbers flush right.
+        let tokens = try home("token", "list").text.split(separator: "\n").map(String.init)
+        for (heading, cell) in [("CLASS", "whenUnlocked"), ("STATE", "-"), ("EXPIRES", "-")] {
+            let start = try #require(tokens[0].range(of: heading)).lowerBound
+            let column = tokens[0].distance(from: tokens[0].startIndex, to: start)
+            #expect(tokens[1].dropFirst(column).hasPrefix(cell), "\(tokens)")
+        }
+        let heading = try #require(tokens[0].range(of: "VERSION")).upperBound
+        let number = try #require(tokens[1].range(of: "1  whenUnlocked")).lowerBound
+        #expect(heading.utf16Offset(in: tokens[0]) == number.utf16Offset(in: tokens[1]) + 1)
+    }
+
     @Test("get --json has the value, and what the list says of the token")
     func described() throws {
         let home = try CommandHome(passcode: nil)

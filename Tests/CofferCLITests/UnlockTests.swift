@@ -48,7 +48,7 @@ struct UnlockTests {
         let list = try home("token", "list", "--json")
         let pending = list.json["pending"] as? [[String: Any]] ?? []
         #expect(list.code == 0 && pending.map { $0["fingerprint"] as? String } == prints)
-        #expect(try home("token", "list").text.contains("#\(prints[1])"))
+        #expect(try home("token", "list").text.contains("pending \(prints[1])"))
         #expect(try home("unlock").errorText.contains("2 tokens that arrived while locked would replace"))
         #expect(try home("token", "accept", "s", "a", "--json").errorCode == "ambiguous")
         #expect(try home("token", "accept", "s", "a", "--fingerprint", "3").code == 3)

@@ -177,17 +177,36 @@ final class VaultCore: Sendable {
 
     func unlock(with passcode: Passcode?) throws(CofferError) {
         let locks = keys.locks
-        let unwrapped = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
-            let keybag = stored.payload
-            if keybag.hasOrphans { _ = try actions.removeOrphans(self, vault) }
-            guard !keybag.isComplete else { return keys }
-            return try complete(keybag, keys, with: passcode, in: vault)
+        let unwrapped: [ProtectionClass: ClassKey]
+        do throws(CofferError) {
+            unwrapped = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
+                let keybag = stored.payload
+                if keybag.hasOrphans { _ = try actions.removeOrphans(self, vault) }
+                guard !keybag.isComplete else { return keys }
+                return try complete(keybag, keys, with: passcode, in: vault)
+            }
+        } catch {
+            guard error.code == .readOnly, let keys = try? keysOnReadOnlyDisk() else { throw error }
+            unwrapped = keys
         }
         guard keys.insert(unwrapped, since: locks) else {
             throw keys.isWiped ? CofferError.wiped : CofferError.lockedMeanwhile
         }
         // The unlock itself is done. An error here recurs, and is reported, when tokens are read.
         try? drainPendingTokens()
+    }
+
+    /// Unwraps the class keys of a vault without a passcode, where nothing can be written. No attempt must be
+    /// recorded for such a vault. Returns `nil` if a passcode is set, or if class keys must be added.
+    private func keysOnReadOnlyDisk() throws(CofferError) -> [ProtectionClass: ClassKey]? {
+        try home.withReadOnlyVault { (vault) throws(CofferError) -> [ProtectionClass: ClassKey]? in
+            let keybag = try Keybag.record.read(device: device, in: vault).payload
+            guard keybag.passcode == nil, keybag.isComplete else { return nil }
+            let kek = try Keybag.wrappingKey(device: device)
+            return try asCorrupt { () throws(CofferError) in
+                try keybag.unwrap(under: kek, vaultID: device.vaultID)
+            }
+        }
     }
 
     /// Evaluates the passcode as an unlock does, but inserts no keys. If no passcode is set, accepts any

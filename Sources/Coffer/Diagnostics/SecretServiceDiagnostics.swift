@@ -83,8 +83,7 @@ extension Vault {
             return SecurityCheck(
                 name, .advisory,
                 "The device key is a file with mode 0600 in the vault directory, so a copy of the directory "
-                    + "contains the key. Keep the directory on an encrypted disk and out of backups that "
-                    + "others can read.")
+                    + "contains the key.", remedy: .encryptDisk)
         }
         if case .found(let collection) = secretServiceState(on: bus), collection.storage == .plainText {
             return SecurityCheck(

@@ -83,7 +83,7 @@ extension Vault {
         guard keybag.policy.characters != .digits else {
             return ClassAssurance(
                 .passcode, .advisory,
-                "Anyone with a copy of the vault can try all passcodes of 4 to 8 digits.",
+                "Anyone with a copy of the vault can try all passcodes of \(keybag.policy.requirement).",
                 remedy: .useLongerPasscode)
         }
         return ClassAssurance(

@@ -106,8 +106,10 @@ extension Vault {
         guard keybag.policy.characters != .digits else {
             return SecurityCheck(
                 "passcode", .advisory,
-                "The passcode has 4 to 8 digits and is protected by \(cost): anyone with a copy of the vault "
-                    + "can try all such passcodes. Use a longer passcode.")
+                "The passcode is protected by \(cost), but the policy requires only "
+                    + "\(keybag.policy.requirement): anyone with a copy of the vault can try all such "
+                    + "passcodes.",
+                remedy: .useLongerPasscode)
         }
         return SecurityCheck(
             "passcode", .ok,

@@ -123,6 +123,16 @@ extension Vault {
         return status
     }
 
+    /// Returns whether a passcode is set, without the work of the whole status.
+    ///
+    /// - Throws: `wiped`, `corrupt`.
+    package func hasPasscode() async throws(CofferError) -> Bool {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            try core.readKeybag().passcode != nil
+        }
+    }
+
     /// Caches the class keys in the kernel keyring, where this user's later processes find them.
     ///
     /// Each class has its own inactivity time, which only use of that class restarts. Keys restored from the

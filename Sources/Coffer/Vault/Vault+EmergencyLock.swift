@@ -40,7 +40,7 @@ struct EmergencyLock {
         lock.remove { name in hints.candidates.contains { isOf($0, name) } }
         for vaultID in hints.candidates { lock.removeByName(vaultID) }
         lock.cleanUp(location, hints)
-        return try lock.report(of: hints.candidates.first)
+        return try lock.report(of: hints.candidates.first, hasPasscode: hints.hasPasscode)
     }
 
     /// Locks all of this user's vaults.
@@ -108,7 +108,9 @@ struct EmergencyLock {
         }
     }
 
-    private func report(of vaultID: VaultID?) throws(CofferError) -> LockReport {
+    private func report(
+        of vaultID: VaultID?, hasPasscode: Bool? = nil
+    ) throws(CofferError) -> LockReport {
         guard remaining.isEmpty else {
             let names = remaining.map { String(decoding: $0, as: UTF8.self) }
             let reason = failures.last.map { " \($0.message)" } ?? ""
@@ -117,7 +119,8 @@ struct EmergencyLock {
                 "These keys are still in the kernel keyring: \(names.joined(separator: ", ")).\(reason)",
                 remedy: failures.last?.remedy, systemError: failures.last?.systemError, entries: names)
         }
-        return LockReport(vaultID: vaultID, removed: removed, failures: failures)
+        return LockReport(
+            vaultID: vaultID, removed: removed, hasPasscode: hasPasscode, failures: failures)
     }
 }
 
@@ -132,6 +135,8 @@ private struct VaultHints {
     private(set) var isWiped = false
     /// Whether a wipe of everything or of the tokens was interrupted.
     private(set) var isUnfinished = false
+    /// Whether the vault has a passcode, according to a record that is not authenticated; `nil` if unknown.
+    private(set) var hasPasscode: Bool?
 
     init(at location: VaultLocation) {
         do throws(CofferError) {
@@ -155,6 +160,7 @@ private struct VaultHints {
             let vault = try home.directory.open(VaultDirectory.vaultName, [.read, .directory])
             let vaultID = try DeviceKeyFile.read(in: vault).vaultID
             candidates = [vaultID] + candidates.filter { $0 != vaultID }
+            hasPasscode = Keybag.record.unauthenticated(in: vault).map { $0.passcode != nil }
         } catch {
             guard isWiped, target.named.isEmpty else { throw error }
         }
@@ -171,7 +177,8 @@ extension Vault {
     ///
     /// This needs no bus, no passcode and no intact file. If the directory's vault cannot be determined,
     /// because the directory is missing, damaged or not private to this user, all of this user's vaults are
-    /// locked and ``LockReport/failures`` contains the reason. Locking too many vaults loses no data.
+    /// locked and ``LockReport/failures`` contains the reason: `notInitialised` if the directory does not
+    /// exist, perhaps because its path is wrong. Locking too many vaults loses no data.
     ///
     /// - Parameter location: The vault's directory.
     /// - Returns: The number of removed keys, and the errors that occurred.

@@ -206,11 +206,12 @@ public final class Vault: Sendable {
     /// Unlocks the vault by unwrapping its class keys. A vault without a passcode ignores any passcode that
     /// is passed.
     ///
-    /// The attempt is counted on the disk before the passcode is evaluated.
+    /// The attempt is counted on the disk before the passcode is evaluated, so the disk must be writable.
+    /// Only a vault without a passcode also unlocks on a read-only mount.
     ///
     /// - Throws: `locked` if a passcode is needed and none was passed; `wrongPasscode` with the number of
     ///   attempts left; `attemptDelayed` with the time to wait; `wiped` at the tenth failure, unless
-    ///   ``VaultOptions/erasesAfterTenFailures`` is off.
+    ///   ``VaultOptions/erasesAfterTenFailures`` is off; `readOnly`.
     public func unlock(with passcode: Passcode? = nil) async throws(CofferError) {
         let core = core
         try await BlockingExecutor.run { _ throws(CofferError) in try core.unlock(with: passcode) }

@@ -46,7 +46,7 @@ struct DatabaseList: AsyncParsableCommand {
                     }))
         }
         let rows = found.map { [$0.name, $0.protection ?? "its key is missing"] }
-        for line in TextTable.lines(["DATABASE", "CLASS"], rows, textColumns: 2) { try Output.line(line) }
+        for line in TextTable.lines(["DATABASE", "CLASS"], rows) { try Output.line(line) }
     }
 }
 

@@ -10,15 +10,23 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Report how this host and this vault are protected, and how to close gaps.",
         discussion: """
             ok: the protection works. advisory: it helps, but an attacker with the files or the account can \
-            get around it. missing: it is absent or damaged. unknown: it could not be checked. Needs no \
-            passcode.
+            get around it. missing: it is absent or damaged. unknown: it could not be checked. absent: a \
+            class does not promise this. Needs no passcode.
 
             Exits with 0 whatever it finds, with one exception: if a vault exists and something other than \
             its keyring prevents opening it, the command checks only the host and exits with that error's \
-            code.
+            code, such as 7 for a damaged vault. A script that looks for findings reads the field status of \
+            each check from --json.
             """)
 
     @OptionGroup var global: GlobalOptions
+
+    @Flag(
+        help: """
+            Print one line for each finding that is not ok, without the classes, and the number of findings. \
+            With --json, the document is complete.
+            """)
+    var summary = false
 
     /// The findings to print.
     private struct Report {
@@ -33,32 +41,20 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let report = await report()
-        if global.json { try Output.json(Self.document(report)) } else { try Self.show(report) }
+        if global.json { try Output.json(Self.document(report)) } else { try show(report) }
         if let failure = report.failure { throw ExitCode(failure.code.exitCode) }
     }
 
-    private static func show(_ report: Report) throws(CofferError) {
-        for check in report.checks {
-            try line(check.status.rawValue, check.name, advice(check.message, check.remedy))
+    private func show(_ report: Report) throws(CofferError) {
+        var text = DoctorText()
+        if !summary {
+            text.add(report.checks)
+            if let strength = report.strength { text.add(strength) }
+            text.add(report.sources)
+            text.add(report.classes)
         }
-        if let strength = report.strength { try printStrength(strength) }
-        for source in report.sources {
-            let status = source.isListening ? "ok" : "missing"
-            try line(status, "lock source \(source.source.rawValue)", source.message)
-        }
-        for (protection, assurances) in report.classes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            try Output.line("class \(protection.name)")
-            for assurance in assurances {
-                let title = "\(assurance.promise.rawValue): \(assurance.strength.rawValue)"
-                let text = advice(assurance.reason, assurance.remedy)
-                try Output.line(String(repeating: " ", count: 10) + "\(title). \(text)")
-            }
-        }
-    }
-
-    /// Returns a finding, followed by its remedy.
-    private static func advice(_ finding: String, _ remedy: CofferError.Remedy?) -> String {
-        finding + (remedy.map { " " + $0.sentence } ?? "")
+        let lines = summary ? DoctorText.summary(report.checks, report.sources) : text.lines
+        for line in lines { try Output.line(line) }
     }
 
     /// The errors that do not affect the exit code: there is no vault, or its keyring does not return the
@@ -67,27 +63,6 @@ struct DoctorCommand: AsyncParsableCommand {
         .notInitialised, .wiped, .keyringUnavailable, .noSessionBus, .noSecretService, .noDefaultCollection,
         .keyringLocked, .noPrompter, .promptDismissed, .timedOut, .interrupted,
     ]
-
-    private static func line(_ status: String, _ name: String, _ message: String) throws(CofferError) {
-        try Output.line(status + String(repeating: " ", count: 10 - status.count) + name)
-        try Output.line(String(repeating: " ", count: 10) + message)
-    }
-
-    private static func printStrength(_ strength: PasscodeStrength) throws(CofferError) {
-        let milliseconds = Int((strength.secondsPerGuess * 1000).rounded(.up))
-        try line(
-            "advisory", "guessing",
-            "An attacker with a copy of all files needs \(milliseconds) ms for each guess on one core of "
-                + "this machine, as just measured, and can make any number of guesses. The policy requires "
-                + "\(strength.requirement). Time to try all passcodes:")
-        for estimate in strength.estimates {
-            try Output.line(
-                String(repeating: " ", count: 10) + "\(estimate.passcodes): \(estimate.time)")
-        }
-        try Output.line(
-            String(repeating: " ", count: 10)
-                + "Divide by the number of cores. A word, a name or a date is guessed immediately.")
-    }
 
     private static func document(_ report: Report) -> JSONDocument {
         let classes = report.classes.sorted { $0.key.rawValue < $1.key.rawValue }
@@ -160,20 +135,6 @@ extension PasscodeStrength {
                     })
             ),
         ])
-    }
-}
-
-extension PasscodeStrength.Estimate {
-    /// The estimated time, in the largest unit in which it is at least 1.
-    fileprivate var time: String {
-        let units = [("year", 31_557_600.0), ("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0)]
-        for (name, length) in units where seconds >= length {
-            let count = (seconds / length).rounded()
-            guard count < 1e6 else { return "millions of years" }
-            return "\(Int(count)) \(name)\(count == 1 ? "" : "s")"
-        }
-        let count = max(1, Int(seconds.rounded()))
-        return "\(count) second\(count == 1 ? "" : "s")"
     }
 }
 

@@ -82,7 +82,7 @@ struct FileList: AsyncParsableCommand {
                 $0.state == .missing ? "missing" : String($0.length),
             ]
         }
-        for line in TextTable.lines(["ID", "NAME", "MODIFIED", "BYTES"], rows, textColumns: 3) {
+        for line in TextTable.lines(["ID", "NAME", "MODIFIED", "BYTES"], rows, numbers: [3]) {
             try Output.line(line)
         }
     }

@@ -10,10 +10,12 @@ struct FileAdd: AsyncParsableCommand {
         commandName: "add", abstract: "Seal copies of files and print their ids.",
         discussion: """
             The ids are printed in the order of the arguments, each once its file is safely stored. If a \
-            file cannot be added, the command stops; the files that it has already added stay.
+            file cannot be added, the command stops; the files that it has already added stay. If a name \
+            then belongs to several files, a message says so: each of them can be specified only by its id.
 
             --recursive adds every regular file in a directory and its subdirectories under the file's own \
-            name; directory names are not stored. Links and special files are reported and left out. Without \
+            name; directory names are not stored, so files from several directories can get the same name. \
+            Links and special files are reported and left out. Without \
             --recursive, a directory is refused, because one specified by mistake could contain a great \
             deal.
 
@@ -40,7 +42,7 @@ struct FileAdd: AsyncParsableCommand {
     @Option(help: "The name to store, instead of the file's own.")
     var name: String?
 
-    @Flag(name: .shortAndLong, help: "Add the files in directories, too.")
+    @Flag(name: .shortAndLong, help: "Add the files in directories, too, under their names alone.")
     var recursive = false
 
     @Option(
@@ -72,6 +74,7 @@ struct FileAdd: AsyncParsableCommand {
                 "coffer: \(path.string.printable) is left out: it is not a regular file, or it is the vault.")
         }
         let added = try await addAll(inputs.sources, given, to: vault)
+        await SharedNames.report(added.compactMap { given ?? $0.source.name }, in: vault)
         guard global.json else { return }
         let isEncrypted = try await vault.files.isDiskEncrypted()
         var members: [(String, JSONDocument)] = []

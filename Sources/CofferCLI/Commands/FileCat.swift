@@ -11,6 +11,9 @@ struct FileCat: AsyncParsableCommand {
             Every chunk is authenticated before it is written. If the command fails midway, discard its \
             output. --range takes offsets as HTTP does: 0-499 is the first 500 bytes, and 500- is everything \
             after them. With --json, the bytes are Base64 in the field contentBase64, at most 1 MiB of them.
+
+            A terminal gets only text: bytes that it could take for control characters are refused, with \
+            exit code 11, unless --force is specified.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -19,15 +22,19 @@ struct FileCat: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Write only these bytes, first to last.", valueName: "A-B"))
     var range: String?
 
+    @Flag(help: "Write to a terminal even what it could take for control characters.")
+    var force = false
+
     func run() async throws {
         let reference = try file.reference()
         let wanted = try range.map { text throws(CofferError) in try Self.parse(text) }
         let vault = try await VaultOpener.unlocked(global)
         let id = try await reference.id(in: vault)
         guard !global.json else { return try await printDocument(vault, id, wanted) }
+        let output = try ContentOutput(forcing: force)
         try await vault.files.readChunks(of: id, range: wanted, context: file.boundBytes) {
             (bytes) throws(CofferError) in
-            try Output.bytes(bytes)
+            try output.write(bytes)
         }
     }
 

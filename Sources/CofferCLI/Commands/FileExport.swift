@@ -20,7 +20,8 @@ struct FileExport: AsyncParsableCommand {
             can remain beside the destination, unencrypted, in a file whose name begins with .tmp-.
 
             On standard output, every chunk is authenticated before it is written. If the command fails \
-            midway, discard its output.
+            midway, discard its output. A terminal gets only text: bytes that it could take for control \
+            characters are refused, with exit code 11, unless --force is specified.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -32,7 +33,7 @@ struct FileExport: AsyncParsableCommand {
     @Flag(help: "Replace an existing file.")
     var replace = false
 
-    @Flag(help: "Write to standard output even if it is a terminal.")
+    @Flag(help: "Write to a terminal even what it could take for control characters.")
     var force = false
 
     func run() async throws {
@@ -43,9 +44,10 @@ struct FileExport: AsyncParsableCommand {
         let vault = try await VaultOpener.unlocked(global)
         let id = try await reference.id(in: vault)
         guard let path = given else {
+            let output = try ContentOutput(forcing: force)
             return try await vault.files.readChunks(of: id, context: file.boundBytes) {
                 (bytes) throws(CofferError) in
-                try Output.bytes(bytes)
+                try output.write(bytes)
             }
         }
         let target = try await target(path, id, vault)
@@ -61,13 +63,6 @@ struct FileExport: AsyncParsableCommand {
                 .invalidInput,
                 "With -, standard output holds the content and nothing else: omit --json. For a file called "
                     + "-, write ./-.")
-        }
-        let isTerminal = try Descriptor.standardOutput().isTerminal
-        guard force || !isTerminal else {
-            throw CofferError(
-                .refused,
-                "Standard output is a terminal, which the content could confuse. To write it there, specify "
-                    + "--force.")
         }
     }
 

@@ -10,7 +10,7 @@ struct FileRename: AsyncParsableCommand {
         commandName: "rename", abstract: "Give a file another name.",
         discussion: """
             The content does not change, and the id stays the same. Several files may have the same name, \
-            but each of them can then be specified only by its id.
+            but each of them can then be specified only by its id; a message says so.
             """,
         aliases: ["mv"])
 
@@ -28,6 +28,7 @@ struct FileRename: AsyncParsableCommand {
         let vault = try await VaultOpener.unlocked(global)
         let id = try await reference.id(in: vault)
         try await vault.files.rename(id, to: new, context: file.boundBytes)
+        await SharedNames.report([new], in: vault)
         if global.json {
             try Output.json(.object([("id", .text(id.description)), ("name", .text(new.string))]))
         }

@@ -26,7 +26,15 @@ struct InitCommand: AsyncParsableCommand {
     enum Keyring: String, CaseIterable, ExpressibleByArgument {
         case auto, file, secretService = "secret-service"
     }
-    enum Policy: String, CaseIterable, ExpressibleByArgument { case none, digits, alphanumeric }
+    enum Policy: String, CaseIterable, ExpressibleByArgument {
+        case none, digits, alphanumeric
+
+        /// The rules for the help of every option that takes a policy.
+        static let rules = """
+            The characters of passcodes: with digits, 4 to 8 of 0 to 9, or exactly --minimum-length if that \
+            is greater than 8; with alphanumeric, at least 5 characters with letters and digits.
+            """
+    }
     enum Switch: String, CaseIterable, ExpressibleByArgument { case on, off }
     enum EraseAfter: String, CaseIterable, ExpressibleByArgument {
         case ten = "10", never
@@ -49,10 +57,8 @@ struct InitCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .singleValue,
-        help: """
-            The passcode format: digits for 4 to 8 digits, or alphanumeric for at least 5 characters with \
-            letters and digits. If repeated, the strictest applies.
-            """)
+        help: ArgumentHelp(
+            Policy.rules + " A --minimum-length raises these numbers. If repeated, the strictest applies."))
     var policy: [Policy] = []
 
     @Option(

@@ -26,10 +26,8 @@ struct SettingsCommand: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     @Option(
-        help: """
-            The characters that passcodes must have; digits also requires at least 4 characters, and \
-            alphanumeric at least 5, unless --minimum-length is given.
-            """)
+        help: ArgumentHelp(
+            InitCommand.Policy.rules + " A --minimum-length given here applies even if it is lower."))
     var policy: InitCommand.Policy?
 
     @Option(

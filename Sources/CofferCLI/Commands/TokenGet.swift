@@ -13,6 +13,9 @@ struct TokenGet: AsyncParsableCommand {
             An expired token is refused, with exit code 11, unless --allow-expired is specified. With \
             --json, the value is Base64 in the field valueBase64; the other fields, such as version, expires \
             and scopes, are the same as in token list.
+
+            A terminal gets only text: a token with bytes that it could take for control characters is \
+            refused, with exit code 11, unless --force is specified.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -21,14 +24,19 @@ struct TokenGet: AsyncParsableCommand {
     @Flag(help: "Write the token even if it has expired.")
     var allowExpired = false
 
+    @Flag(help: "Write to a terminal even what it could take for control characters.")
+    var force = false
+
     func run() async throws {
         let id = try name.id()
         let vault = try await VaultOpener.unlocked(global)
         let asJSON = global.json
+        let output = try ContentOutput(forcing: force)
         let found: Void? = try await vault.tokens.withToken(for: id) { (token, info) throws(CofferError) in
             try checkExpiry(of: info)
             try token.exposing { (bytes) throws(CofferError) in
-                try Output.content("valueBase64", bytes, asJSON: asJSON, with: info.fields)
+                guard asJSON else { return try output.write(bytes) }
+                try Output.content("valueBase64", bytes, asJSON: true, with: info.fields)
             }
         }
         guard found != nil else { throw await vault.tokens.absence(of: id) }

@@ -1,18 +1,20 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import FoundationEssentials
 
 /// `coffer token list`
 struct TokenList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the names and metadata of tokens, never their values.",
         discussion: """
-            A value that arrived while the vault was locked and is waiting to be accepted is listed below \
-            the token that it would replace, with its fingerprint: see coffer token accept. A damaged stored \
-            token does not hide the others: the rest is listed, the damaged one is shown by its keyed hash, \
-            and the command ends with 7. The embedded keyring, however, is one sealed file: a single changed \
-            byte hides every token in it. Damaged tokens that arrived while locked are only counted: see \
-            coffer token purge-corrupt.
+            The column STATE shows what is particular about a token: expired, volatile, stored while \
+            locked, pending or damaged. A value that arrived while the vault was locked and is waiting to be \
+            accepted is pending; it is listed below the token that it would replace, with its fingerprint: \
+            see coffer token accept. A damaged stored token does not hide the others: the rest is listed, \
+            the damaged one is shown by its keyed hash in place of the account, and the command ends with 7. \
+            The embedded keyring, however, is one sealed file: a single changed byte hides every token in \
+            it. Damaged tokens that arrived while locked are only counted: see coffer token purge-corrupt.
             """,
         aliases: ["ls"])
 
@@ -53,21 +55,17 @@ struct TokenList: AsyncParsableCommand {
     private func show(
         _ tokens: [TokenInfo], _ pending: [PendingReplacement], _ corrupt: [UnreadableToken]
     ) throws(CofferError) {
-        var rows = tokens.map { $0.row(version: String($0.version ?? 0)) }
+        var rows = tokens.map { $0.row(version: String($0.version ?? 0), state: $0.states) }
         for waiting in pending {
-            let row = waiting.info.row(
-                version: "#\(waiting.fingerprint)", mark: ", waits for accept or reject")
+            let row = waiting.info.row(version: "-", state: ["pending \(waiting.fingerprint)"])
             let place = tokens.lastIndex { $0.id == waiting.info.id }
             rows.insert(row, at: min(place.map { $0 + 1 } ?? rows.count, rows.count))
         }
-        rows += corrupt.map { ["damaged", $0.name.printable, "-", "-", $0.code.name, "-", "-"] }
-        var heading = ["SERVICE", "ACCOUNT", "KIND", "VERSION", "CLASS", "EXPIRES", "LABEL"]
-        // Most vaults have no labels.
-        if !(tokens + pending.map(\.info)).contains(where: { $0.attributes[TokenFilter.label] != nil }) {
-            heading.removeLast()
-            rows = rows.map { Array($0.dropLast()) }
+        rows += corrupt.map {
+            ["-", $0.name.printable, "-", "-", "-", "damaged (\($0.code.name))", "-", "-"]
         }
-        for line in TextTable.lines(heading, rows, textColumns: 3) { try Output.line(line) }
+        let heading = ["SERVICE", "ACCOUNT", "KIND", "VERSION", "CLASS", "STATE", "EXPIRES", "LABEL"]
+        for line in TextTable.lines(heading, rows, numbers: [3]) { try Output.line(line) }
     }
 }
 
@@ -108,12 +106,19 @@ struct TokenRemove: AsyncParsableCommand {
 }
 
 extension TokenInfo {
-    fileprivate func row(version: String, mark: String = "") -> [String] {
-        let isNoted = isStoredWhileLocked && mark.isEmpty
-        let marks = (isEphemeral ? ", volatile" : "") + (isNoted ? ", stored while locked" : "")
-        return [
-            id.service.printable, id.account.printable, id.kind.name, version,
-            protection.name + marks + mark, expires?.iso8601 ?? "-",
+    /// The words for what is particular about a stored token.
+    fileprivate var states: [String] {
+        var states: [String] = []
+        if isExpired(at: Date()) { states.append("expired") }
+        if isEphemeral { states.append("volatile") }
+        if isStoredWhileLocked { states.append("stored while locked") }
+        return states
+    }
+
+    fileprivate func row(version: String, state: [String]) -> [String] {
+        [
+            id.service.printable, id.account.printable, id.kind.name, version, protection.name,
+            state.isEmpty ? "-" : state.joined(separator: ", "), expires?.iso8601 ?? "-",
             attributes[TokenFilter.label]?.printable ?? "-",
         ]
     }
@@ -126,6 +131,7 @@ extension TokenInfo {
             ("class", .text(protection.name)), ("version", .number(Int(version ?? 0))),
             ("volatile", .flag(isEphemeral)), ("storedWhileLocked", .flag(isStoredWhileLocked)),
             ("stored", .text(stored.iso8601)), ("expires", expires.map { .text($0.iso8601) } ?? .none),
+            ("expired", .flag(isExpired(at: Date()))),
             ("scopes", .list(scopes.map { .text($0) })),
             ("attributes", .object(sorted.map { ($0.key, .text($0.value)) })),
         ]

@@ -13,7 +13,7 @@ struct UnlockCommand: AsyncParsableCommand {
             --for, for exactly the specified time. The keys of the two afterFirstUnlock classes stay until a \
             reboot. Without a kernel keyring, every command asks for the passcode, and this one ends with 8. \
             If any process locks the vault in the meantime, the lock wins: this command fails and caches no \
-            key.
+            key. A vault without a passcode needs no unlock; a message says so.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -30,8 +30,17 @@ struct UnlockCommand: AsyncParsableCommand {
         let vault = try await VaultOpener.unlockedForHolding(global, for: duration)
         let isHeld = try await cacheKeys(of: vault, for: duration)
         await reportPendingTokens(vault)
-        if !isHeld, try await vault.status().hasPasscode { throw Self.noKernelKeyring }
+        let hasPasscode = try await vault.hasPasscode()
+        if !isHeld, hasPasscode { throw Self.noKernelKeyring }
+        if !hasPasscode { Self.reportNoPasscode() }
         if global.json { try Output.json(.object([("state", .text("unlocked")), ("held", .flag(isHeld))])) }
+    }
+
+    /// Tells the user why neither `unlock` nor `lock` changes anything for this vault.
+    static func reportNoPasscode() {
+        Output.message(
+            "coffer: this vault has no passcode, so it needs no unlock and cannot be locked. "
+                + CofferError.Remedy.setPasscode.sentence)
     }
 
     /// Caches the keys; returns `false` if there is no kernel keyring.
@@ -80,8 +89,13 @@ struct LockCommand: AsyncParsableCommand {
         discussion: """
             Removes all keys except those of the two afterFirstUnlock classes, which stay until a reboot or \
             a wipe. The command works even if no file is readable: if the vault directory does not show \
-            which vault it holds, the command locks every vault of this user and reports that. It also \
-            reports any errors, and fails if a key is still there.
+            which vault it holds, the command locks every vault of this user and reports that. If the \
+            directory does not exist, perhaps because its name is mistyped, the command locks every vault, \
+            too, and then ends with 12; `lock --all` is that without a directory. It also reports any \
+            errors, and fails if a key is still there.
+
+            A vault without a passcode cannot be locked, because any later command opens it again; a message \
+            says so.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -92,15 +106,30 @@ struct LockCommand: AsyncParsableCommand {
     func run() async throws {
         let report = try await all ? Vault.lockAll() : lockHome()
         for failure in report.failures { Output.message("coffer: \(failure.advice)") }
-        guard global.json else { return }
+        let absence = Self.absence(in: report)
+        if global.json { Self.show(report, absence) }
+        if let absence { throw ExitCode(absence.code.exitCode) }
+        if report.hasPasscode == false { UnlockCommand.reportNoPasscode() }
+    }
+
+    /// Returns the error that the vault directory does not exist, so that every vault was locked; `nil` if it
+    /// exists. Only then was the directory mistyped or moved: a damaged one must not keep a script from
+    /// succeeding.
+    private static func absence(in report: LockReport) -> CofferError? {
+        guard report.vaultID == nil else { return nil }
+        return report.failures.first { $0.code == .notInitialised }
+    }
+
+    private static func show(_ report: LockReport, _ absence: CofferError?) {
+        var members: [(String, JSONDocument)] = [
+            ("state", .text("locked")),
+            ("vaultID", report.vaultID.map { .text($0.description) } ?? .none),
+            ("removedKeys", .number(report.removed)),
+            ("failures", .list(report.failures.map { .text($0.code.name) })),
+        ]
+        if let absence { members.append(("error", Failure.document(absence))) }
         do throws(CofferError) {
-            try Output.json(
-                .object([
-                    ("state", .text("locked")),
-                    ("vaultID", report.vaultID.map { .text($0.description) } ?? .none),
-                    ("removedKeys", .number(report.removed)),
-                    ("failures", .list(report.failures.map { .text($0.code.name) })),
-                ]))
+            try Output.json(.object(members))
         } catch {
             // The keys have been removed even if the result cannot be printed.
             Output.message("coffer: \(error.advice)")

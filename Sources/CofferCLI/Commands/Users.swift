@@ -76,7 +76,7 @@ struct UsersCommand: AsyncParsableCommand {
                 entry.location.path.lastComponent?.string ?? "-",
             ]
         }
-        for line in TextTable.lines(["USER", "STATE", "VAULT", "DIRECTORY"], rows, textColumns: 4) {
+        for line in TextTable.lines(["USER", "STATE", "VAULT", "DIRECTORY"], rows) {
             try Output.line(line)
         }
     }

@@ -19,6 +19,15 @@ struct FileInputs {
             case .standardInput: "-"
             }
         }
+
+        /// The name under which a file is stored unless the user specifies another; `nil` for a stream, which
+        /// has none.
+        var name: FilePath.Component? {
+            switch self {
+            case .file(let path): path.lastComponent
+            case .stream, .standardInput: nil
+            }
+        }
     }
 
     /// The inputs in the order of the arguments; within a directory, in the byte order of their names.

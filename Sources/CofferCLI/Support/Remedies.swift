@@ -87,7 +87,7 @@ extension CofferError.Remedy {
         .useLongerPasscode: "Use a longer passcode, with letters.",
         .useWhenUnlockedClass: "Use a whenUnlocked class.",
         .useThisDeviceOnlyClass: "Use a ThisDeviceOnly class.",
-        .encryptDisk: "Keep the vault on an encrypted disk and out of backups.",
+        .encryptDisk: "Keep the vault on an encrypted disk and out of backups that others can read.",
         .lockManually: "Lock the vault yourself with coffer lock.",
         .watchSession: "Run coffer watch in the desktop session.",
         .removeKernelKeys: """

@@ -58,17 +58,21 @@ extension Unicode.Scalar {
 
 /// A table of text in columns.
 enum TextTable {
-    /// Returns the lines of a table. The first `textColumns` columns are flush left; the others contain
-    /// numbers and are flush right.
-    static func lines(_ heading: [String], _ rows: [[String]], textColumns: Int) -> [String] {
+    /// Returns the lines of a table, without blanks at their ends; none if there are no rows, so that an
+    /// empty list prints nothing. Columns and their headings are flush left; those in `numbers` are flush
+    /// right.
+    static func lines(_ heading: [String], _ rows: [[String]], numbers: Set<Int> = []) -> [String] {
+        guard !rows.isEmpty else { return [] }
         let all = [heading] + rows
         let widths = heading.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
         return all.map { row in
             let cells = zip(row, widths).enumerated().map { column, cell in
                 let padding = String(repeating: " ", count: cell.1 - cell.0.count)
-                return column < textColumns ? cell.0 + padding : padding + cell.0
+                return numbers.contains(column) ? padding + cell.0 : cell.0 + padding
             }
-            return cells.joined(separator: "  ")
+            var line = cells.joined(separator: "  ")
+            while line.utf8.last == UInt8(ascii: " ") { line.unicodeScalars.removeLast() }
+            return line
         }
     }
 }

@@ -52,7 +52,7 @@ struct VectorSummary {
     var lines: [String] {
         var lines = TextTable.lines(
             ["algorithm", "source", "declared", "equal", "refused", "failed", "skipped", "seconds"], rows,
-            textColumns: 2)
+            numbers: Set(2...7))
         for report in reports {
             for (reason, count) in report.skipped.sorted(by: { $0.key < $1.key }) {
                 let reason = reason == "not-implemented" ? "not implemented" : reason

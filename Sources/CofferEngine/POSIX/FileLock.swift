@@ -32,10 +32,29 @@ package struct FileLock: ~Copyable, Sendable {
     package static func acquire(
         _ name: FilePath, in directory: borrowing Descriptor, exclusive: Bool = true, deadline: Duration
     ) throws(CofferError) -> FileLock {
+        try acquire(in: directory, deadline: deadline) { (directory) throws(CofferError) in
+            try tryAcquire(name, in: directory, exclusive: exclusive)
+        }
+    }
+
+    /// Acquires a shared lock on `name`, which must exist and is not written to, so that this works on a
+    /// read-only mount. Waits for at most `deadline`, then throws `busy`.
+    package static func acquireShared(
+        existing name: FilePath, in directory: borrowing Descriptor, deadline: Duration
+    ) throws(CofferError) -> FileLock {
+        try acquire(in: directory, deadline: deadline) { (directory) throws(CofferError) in
+            try tryAcquire(directory.open(name, .read), exclusive: false)
+        }
+    }
+
+    private static func acquire(
+        in directory: borrowing Descriptor, deadline: Duration,
+        _ attempt: (borrowing Descriptor) throws(CofferError) -> FileLock?
+    ) throws(CofferError) -> FileLock {
         let end = Clock.sinceBoot + deadline
         var pause = Duration.microseconds(200)
         while true {
-            if let lock = try tryAcquire(name, in: directory, exclusive: exclusive) { return lock }
+            if let lock = try attempt(directory) { return lock }
             guard Clock.sinceBoot < end else {
                 throw CofferError(.busy, "Another process holds the lock on \(directory.path).")
             }

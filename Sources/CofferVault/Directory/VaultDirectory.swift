@@ -203,6 +203,18 @@ package final class VaultDirectory: Sendable {
         }
     }
 
+    /// Runs `body` with the vault's directory while no other process changes this vault. Writes nothing, not
+    /// even to the lock's file: for a mount that is read-only here but may be writable elsewhere.
+    package func withReadOnlyVault<Result>(
+        _ body: (borrowing Descriptor) throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        let lock = try FileLock.acquireShared(
+            existing: Self.lockName, in: directory, deadline: Self.lockDeadline)
+        defer { extendLifetime(lock) }
+        let vault = try openVault()
+        return try mappingMissingFiles { () throws(CofferError) in try body(vault) }
+    }
+
     /// Explains why the directory must be writable: even unlocking with a passcode records the attempt there.
     private func explainingReadOnly(_ error: CofferError) -> CofferError {
         guard error.code == .readOnly || error.code == .permissionDenied else { return error }

@@ -16,7 +16,7 @@ public struct PasscodePolicy: Sendable, Hashable {
     public enum Characters: UInt8, Sendable, CaseIterable {
         /// Any characters.
         case any = 0
-        /// Only the digits 0 to 9, as on a numeric keypad.
+        /// Only the digits 0 to 9, as on a numeric keypad; see ``PasscodePolicy/maximumLength``.
         case digits = 1
         /// At least one letter and at least one digit, from any script; other characters are allowed.
         case lettersAndDigits = 2
@@ -57,7 +57,7 @@ public struct PasscodePolicy: Sendable, Hashable {
 
     /// Any passcode that is not empty.
     public static let none = PasscodePolicy(.any, minimumLength: 1)
-    /// 4 to 8 digits.
+    /// 4 to 8 digits; with a ``minimumLength(_:)`` above 8, exactly that many.
     public static let digits = PasscodePolicy(.digits, minimumLength: 4)
     /// At least 5 characters with at least one letter and one digit.
     public static let alphanumeric = PasscodePolicy(.lettersAndDigits, minimumLength: 5)

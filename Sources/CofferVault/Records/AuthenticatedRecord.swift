@@ -107,6 +107,21 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
         return Contents(payload: payload, generation: best.generation, slot: best.slot, bytes: best.bytes)
     }
 
+    /// Reads the payload of the first slot without authenticating it; `nil` if it cannot be read. Use it only
+    /// to inform the user: anyone who can write to the directory can forge it.
+    package func unauthenticated(in directory: borrowing Descriptor) -> Payload? {
+        do throws(CofferError) {
+            let file = try DualSlotFile.open(name, in: directory, slotSize: slotSize, writable: false)
+            var reader = BinaryReader(try file.slot(0), name: displayName, remedy: remedy)
+            guard try reader.take(8) == Array(magic.utf8) else { return nil }
+            // The fields between the magic and the payload's length.
+            _ = try reader.take(Self.headerSize - 12)
+            return try decode(reader.lengthPrefixed(limit: slotSize - Self.tagSize - Self.headerSize))
+        } catch {
+            return nil
+        }
+    }
+
     /// Decodes a payload. Errors contain the record's name.
     package func decode(_ payload: [UInt8]) throws(CofferError) -> Payload {
         var reader = BinaryReader(payload, name: displayName, remedy: remedy)

@@ -89,6 +89,26 @@ struct FileLockTests {
         holder.kill()
     }
 
+    @Test("A shared lock on an existing file makes none, keeps writers out and waits for them")
+    func sharedOnExisting() throws {
+        let scratch = try ScratchDirectory.make()
+        let missing = failure {
+            _ = try FileLock.acquireShared(existing: "lock", in: scratch.descriptor, deadline: .zero)
+        }
+        #expect(missing == .absent)
+        try becomesFree(in: scratch)
+        let lock = try FileLock.acquireShared(existing: "lock", in: scratch.descriptor, deadline: .zero)
+        #expect(try !isFree(in: scratch))
+        _ = consume lock
+        let holder = try holder(in: scratch)
+        let busy = failure {
+            _ = try FileLock.acquireShared(
+                existing: "lock", in: scratch.descriptor, deadline: .milliseconds(20))
+        }
+        #expect(busy == .busy)
+        holder.kill()
+    }
+
     @Test("A lock that waits is acquired once its holder is gone")
     func waitsUntilTheHolderIsGone() async throws {
         let scratch = try ScratchDirectory.make()

@@ -29,15 +29,15 @@ struct CofferCommand: AsyncParsableCommand {
 }
 
 extension CofferCommand {
-    /// Reports whether the arguments run a command that removes keys. Such a command starts even under the
-    /// tightest resource limits.
+    /// Reports whether the arguments run a command that removes keys. Such a command must start even under
+    /// the tightest resource limits.
     static func isUrgent(_ arguments: [String]) -> Bool {
         let first = GlobalOptions.hoistGlobalOptions(arguments).first
         return first == LockCommand._commandName || first == WipeCommand._commandName
     }
 
-    /// Rejects an unknown command with a suggestion. The parser would report an unexpected argument instead,
-    /// and would answer a request for its help with the parent command's help.
+    /// Rejects an unknown command and suggests similar ones. The parser would instead report an unexpected
+    /// argument, and it would answer a request for the unknown command's help with the parent command's help.
     private static func checkNames(_ arguments: [String]) throws {
         if arguments.first?.hasSameBytes(as: "help") == true {
             let words = arguments.dropFirst().filter { !$0.utf8.hasPrefix("-") }
@@ -53,7 +53,7 @@ extension CofferCommand {
         return [VersionCommand._commandName] + arguments.dropFirst()
     }
 
-    /// Parses and runs the command, then exits with the code for its result.
+    /// Parses and runs the command, then exits with the code for the command's result.
     static func start(_ arguments: some Sequence<String>) async -> Never {
         let arguments = replacingVersionOption(GlobalOptions.hoistGlobalOptions(Array(arguments)))
         do {

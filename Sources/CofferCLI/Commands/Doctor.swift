@@ -3,7 +3,7 @@ import Coffer
 import CofferBase
 import CofferDatabase
 
-/// `coffer doctor`
+/// The `coffer doctor` command, which reports how this host and this vault are protected.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -26,8 +26,8 @@ struct DoctorCommand: AsyncParsableCommand {
         var sources: [LockTriggerStatus] = []
         var classes: [ProtectionClass: [ClassAssurance]] = [:]
         var strength: PasscodeStrength?
-        /// The error that prevented opening the vault, unless `ignoredCodes` contains its code. In that case,
-        /// only the host was checked.
+        /// The error that prevented opening the vault, unless `ignoredCodes` contains the error's code. If
+        /// the vault could not be opened, only the host was checked.
         var failure: CofferError?
     }
 
@@ -56,13 +56,13 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns a finding, followed by its remedy.
+    /// Returns a finding, followed by the sentences for its remedy.
     private static func advice(_ finding: String, _ remedy: CofferError.Remedy?) -> String {
         finding + (remedy.map { " " + $0.sentence } ?? "")
     }
 
-    /// The errors that do not affect the exit code: there is no vault, or its keyring does not return the
-    /// key.
+    /// The codes of errors that do not affect the exit code: either there is no vault, or its keyring does
+    /// not return the key.
     private static let ignoredCodes: Set<CofferError.Code> = [
         .notInitialised, .wiped, .keyringUnavailable, .noSessionBus, .noSecretService, .noDefaultCollection,
         .keyringLocked, .noPrompter, .promptDismissed, .timedOut, .interrupted,
@@ -124,8 +124,8 @@ struct DoctorCommand: AsyncParsableCommand {
         return report
     }
 
-    /// Collects the remaining parts of the report. If a part fails, reports it as a check that could not be
-    /// made.
+    /// Collects the remaining parts of the report. If a part cannot be collected, reports it as a check that
+    /// could not be made.
     private func inspect(_ vault: Vault, _ report: inout Report) async {
         do throws(CofferError) {
             report.sources = try await vault.lockTriggers()
@@ -164,7 +164,7 @@ extension PasscodeStrength {
 }
 
 extension PasscodeStrength.Estimate {
-    /// The estimated time, in the largest unit in which it is at least 1.
+    /// The estimated time, expressed in the largest unit in which it is at least 1.
     fileprivate var time: String {
         let units = [("year", 31_557_600.0), ("day", 86_400.0), ("hour", 3600.0), ("minute", 60.0)]
         for (name, length) in units where seconds >= length {

@@ -3,7 +3,7 @@ import Coffer
 import CofferBase
 import FoundationEssentials
 
-/// `coffer unlock`
+/// The `coffer unlock` command, which caches the class keys in the kernel keyring.
 struct UnlockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unlock",
@@ -34,7 +34,7 @@ struct UnlockCommand: AsyncParsableCommand {
         if global.json { try Output.json(.object([("state", .text("unlocked")), ("held", .flag(isHeld))])) }
     }
 
-    /// Caches the keys; returns `false` if there is no kernel keyring.
+    /// Caches the keys in the kernel keyring. Returns `false` if there is no kernel keyring.
     private func cacheKeys(of vault: Vault, for duration: Duration?) async throws(CofferError) -> Bool {
         do throws(CofferError) {
             try await vault.cacheKeysInKernel(for: duration)
@@ -59,8 +59,8 @@ struct UnlockCommand: AsyncParsableCommand {
         return .seconds(seconds)
     }
 
-    /// Reports tokens that arrived while locked and are damaged or await confirmation. Errors do not affect
-    /// the unlock.
+    /// Reports tokens that arrived while the vault was locked and that are either damaged or awaiting
+    /// confirmation. Errors do not affect the unlock.
     private func reportPendingTokens(_ vault: Vault) async {
         guard let waiting = try? await vault.tokens.pendingTokens() else { return }
         CorruptPendingTokens.report(waiting.corrupt)
@@ -71,7 +71,7 @@ struct UnlockCommand: AsyncParsableCommand {
     }
 }
 
-/// `coffer lock`
+/// The `coffer lock` command, which removes the keys that `coffer unlock` cached.
 struct LockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lock", abstract: "Remove the keys that `unlock` cached in the kernel keyring.",

@@ -1,16 +1,17 @@
 import ArgumentParser
 import CofferBase
 
-/// Checks the command names on the command line.
+/// A check of the command names on the command line.
 enum CommandNames {
-    /// Checks that each word names a command. The error for an unknown word suggests similar commands.
+    /// Checks that each word is the name of a command. The error for an unknown word suggests similar
+    /// commands.
     ///
     /// - Parameters:
-    ///   - words: The words in order. Those after a command without subcommands are its arguments and are not
-    ///     checked.
+    ///   - words: The words in order. The words that follow a command without subcommands are its arguments
+    ///     and are not checked.
     ///   - root: The program's root command.
-    ///   - isHelp: Whether every word must be a name, as after `coffer help`.
-    /// - Throws: `ValidationError` for a word that names no command.
+    ///   - isHelp: Whether every word must be a command's name, as after `coffer help`.
+    /// - Throws: `ValidationError` if a word is not the name of a command.
     static func check(
         _ words: some Sequence<String>, of root: any ParsableCommand.Type, isHelp: Bool = false
     ) throws {
@@ -32,7 +33,7 @@ enum CommandNames {
     }
 
     private static let maxSuggestions = 3
-    /// The maximum length, in bytes, of a word that is compared with names.
+    /// The maximum length, in bytes, of a word that is compared with command names.
     private static let maxWordLength = 32
 
     private static func names(of command: any ParsableCommand.Type) -> [String] {
@@ -43,8 +44,9 @@ enum CommandNames {
         names(of: command).contains { $0.hasSameBytes(as: word) }
     }
 
-    /// Returns the commands that the user may have meant: those with the nearest names at this level,
-    /// otherwise those with this name in a group of commands.
+    /// Returns the commands that the user may have meant. These are the commands at this level whose names
+    /// are most similar to `word` or, if there are none, the commands with exactly this name in a group of
+    /// commands.
     private static func suggestions(
         for word: String, _ below: [any ParsableCommand.Type], _ path: [String],
         of root: any ParsableCommand.Type
@@ -67,8 +69,8 @@ enum CommandNames {
         }
     }
 
-    /// Returns the number of bytes to add, remove, change or swap with a neighbour to turn `word` into
-    /// `name`, or 1 if `word` is a shorter prefix of at least two bytes.
+    /// Returns the number of bytes to add, remove, change or swap with a neighboring byte to turn `word` into
+    /// `name`, or 1 if `word` is a prefix of `name` that has at least two bytes and is shorter than `name`.
     private static func distance(from word: String, to name: String) -> Int {
         let (word, name) = (Array(word.utf8), Array(name.utf8))
         if word.count >= 2, name.starts(with: word) { return min(1, name.count - word.count) }

@@ -1,26 +1,27 @@
 import CofferBase
 import FoundationEssentials
 
-/// A time on the command line, as people write it.
+/// A time on the command line, in the forms in which people write it.
 enum TimeArgument {
     /// A number of seconds, counted from the time of use.
     case duration(Int)
     /// A point in time.
     case date(Date)
 
-    /// The longest duration, a century, in seconds.
+    /// The maximum duration in seconds, which is a century.
     static let maxSeconds = 3_153_600_000
 
-    /// Parses a time.
+    /// Parses a duration or a point in time.
     ///
     /// - Parameters:
-    ///   - text: Numbers with units, the largest unit first (`90d`, `1h30m`; w, d, h, m, s); the same in the
-    ///     form of ISO 8601 (`P90D`, `PT1H30M`); a day (`2027-01-31`), which means its beginning in UTC; or a
-    ///     day and a time with a zone (`2027-01-31T12:00:00Z`).
+    ///   - text: Numbers with units (w, d, h, m and s), the largest unit first (`90d`, `1h30m`); a duration
+    ///     in the form of ISO 8601 (`P90D`, `PT1H30M`); a day (`2027-01-31`), which means the beginning of
+    ///     the day in UTC; or a day and a time with a time zone (`2027-01-31T12:00:00Z`).
     ///   - option: The option's name, for the error message.
     ///   - takesSeconds: Whether a number without a unit means seconds.
-    /// - Returns: The time.
-    /// - Throws: `invalidInput` for anything else, more than a century, or a date before 1970 or after 2261.
+    /// - Returns: The time that the text specifies.
+    /// - Throws: `invalidInput` if the text has any other form, if the duration is more than a century, or if
+    ///   the date is before 1970 or after 2261.
     static func parse(
         _ text: String, of option: String, takesSeconds: Bool = false
     ) throws(CofferError) -> TimeArgument {
@@ -36,7 +37,7 @@ enum TimeArgument {
                 + "2027-01-31 or 2027-01-31T12:00:00Z.")
     }
 
-    /// Returns the point in time. A duration begins at `now`.
+    /// Returns the point in time that the value specifies. A duration is counted from `now`.
     func date(from now: Date) -> Date {
         switch self {
         case .duration(let seconds): now + TimeInterval(seconds)
@@ -44,7 +45,8 @@ enum TimeArgument {
         }
     }
 
-    /// Returns the number of seconds from `now` to the time, rounded up; negative for the past.
+    /// Returns the number of seconds from `now` to the time, rounded up. The number is negative if the time
+    /// is in the past.
     func seconds(from now: Date) -> Int {
         switch self {
         case .duration(let seconds): seconds
@@ -62,7 +64,8 @@ enum TimeArgument {
         bytes.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
-    /// Adds up numbers with units. Each unit may occur at most once, in the given order.
+    /// Adds up numbers with units. Each unit may occur at most once, and the units must be in the given
+    /// order.
     private static func sum(_ bytes: ArraySlice<UInt8>, _ units: [Unit]) -> Int? {
         guard !bytes.isEmpty else { return nil }
         var rest = bytes
@@ -82,8 +85,8 @@ enum TimeArgument {
         return total
     }
 
-    /// Adds up an ISO 8601 duration: `P`, weeks and days, and after `T`, hours, minutes and seconds. Months
-    /// and years are not accepted, because they have no fixed length.
+    /// Adds up an ISO 8601 duration: `P`, weeks and days, and then, after `T`, hours, minutes and seconds.
+    /// Months and years are not accepted, because their length is not fixed.
     private static func isoSum(_ bytes: ArraySlice<UInt8>) -> Int? {
         guard bytes.first == UInt8(ascii: "P") else { return nil }
         let parts = bytes.dropFirst().split(

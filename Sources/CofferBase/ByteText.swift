@@ -9,8 +9,8 @@ extension StringProtocol {
     /// Splits the text at the byte `separator`.
     ///
     /// - Parameters:
-    ///   - separator: An ASCII character.
-    ///   - keepsEmpty: Whether to keep empty parts between two separators and at an end.
+    ///   - separator: The separator, which must be an ASCII character.
+    ///   - keepsEmpty: Whether to keep empty parts between two separators, at the start and at the end.
     /// - Returns: The parts in order.
     package func parts(between separator: Unicode.Scalar, keepsEmpty: Bool = false) -> [String] {
         utf8.split(separator: UInt8(ascii: separator), omittingEmptySubsequences: !keepsEmpty)
@@ -44,7 +44,7 @@ extension UInt8 {
 }
 
 extension Unicode.Scalar {
-    /// Whether the character ends a line, by Unicode's rules.
+    /// Whether the character ends a line according to Unicode's rules.
     package var endsLine: Bool {
         switch value {
         case 0x0A...0x0D, 0x85, 0x2028, 0x2029: true

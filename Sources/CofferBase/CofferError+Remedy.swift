@@ -1,7 +1,7 @@
 extension CofferError {
-    /// A step that may resolve an error. The library only names the step; the application describes it in
-    /// terms of its own user interface. New remedies may appear in a minor release, so a `switch` over them
-    /// needs a `default`.
+    /// A step that may resolve an error. The library only identifies the step; the application describes the
+    /// step in terms of its own user interface. New remedies may appear in a minor release, so a `switch`
+    /// over them needs a `default`.
     public struct Remedy: Sendable, Hashable, CaseIterable {
         private enum Kind: String, CaseIterable {
             case createVault, returnOrCreateVault, activateVault, unlockVault
@@ -20,7 +20,7 @@ extension CofferError {
 
         private let kind: Kind
 
-        /// The remedy's name, stable across releases. `coffer --json` prints it.
+        /// The remedy's name, which is stable across releases and appears in the output of `coffer --json`.
         public var name: String { kind.rawValue }
 
         /// Every remedy that this release defines.
@@ -46,7 +46,7 @@ extension CofferError {
         public static let restoreKeyring = Remedy(kind: .restoreKeyring)
         /// Restore the desktop keyring from a backup, or wipe the vault.
         public static let restoreKeyringOrWipeVault = Remedy(kind: .restoreKeyringOrWipeVault)
-        /// Wipe the user vault that the message names, then try again.
+        /// Wipe the user's vault at the path in the message, then try again.
         public static let eraseUserVault = Remedy(kind: .eraseUserVault)
         /// Remove the directory, which does not contain a recognizable vault, and any keys left in the kernel
         /// keyring.
@@ -64,7 +64,7 @@ extension CofferError {
         public static let restoreOrReplaceToken = Remedy(kind: .restoreOrReplaceToken)
         /// Store damaged pending tokens again, and remove the damaged copies.
         public static let replaceDamagedTokens = Remedy(kind: .replaceDamagedTokens)
-        /// Remove the entry that occupies the place of the pending tokens.
+        /// Remove the file-system entry that occupies the location for pending tokens.
         public static let purgeCorruptTokens = Remedy(kind: .purgeCorruptTokens)
         /// Use another copy of the file.
         public static let useAnotherCopy = Remedy(kind: .useAnotherCopy)
@@ -80,7 +80,7 @@ extension CofferError {
 
         /// List the files to see their ids.
         public static let listFiles = Remedy(kind: .listFiles)
-        /// List the files, which also removes what interrupted additions and removals left behind.
+        /// List the files. Listing also removes what interrupted additions and removals left behind.
         public static let removeUnfinishedFiles = Remedy(kind: .removeUnfinishedFiles)
         /// Restore the file's container from a backup of the vault directory, or remove the file.
         public static let restoreOrRemoveFile = Remedy(kind: .restoreOrRemoveFile)
@@ -98,7 +98,7 @@ extension CofferError {
         public static let readWithoutCopy = Remedy(kind: .readWithoutCopy)
         /// Specify the context with which the file was added.
         public static let specifyContext = Remedy(kind: .specifyContext)
-        /// Do not specify a context.
+        /// Open the file without a context.
         public static let omitContext = Remedy(kind: .omitContext)
         /// Add the file without removing the original, or copy it elsewhere first.
         public static let keepOriginal = Remedy(kind: .keepOriginal)
@@ -111,9 +111,9 @@ extension CofferError {
         public static let setPasscodeAndUnlock = Remedy(kind: .setPasscodeAndUnlock)
         /// Use a longer passcode that contains letters.
         public static let useLongerPasscode = Remedy(kind: .useLongerPasscode)
-        /// Use a `whenUnlocked` class.
+        /// Use one of the `whenUnlocked` protection classes.
         public static let useWhenUnlockedClass = Remedy(kind: .useWhenUnlockedClass)
-        /// Use a `ThisDeviceOnly` class.
+        /// Use one of the `ThisDeviceOnly` protection classes.
         public static let useThisDeviceOnlyClass = Remedy(kind: .useThisDeviceOnlyClass)
         /// Keep the vault on an encrypted disk and out of backups that others can read.
         public static let encryptDisk = Remedy(kind: .encryptDisk)

@@ -7,13 +7,13 @@ public struct CofferError: Error, Sendable {
     /// The kind of failure, for a program to act on.
     public let code: Code
 
-    /// One or more sentences for the user that say what failed. The message never contains a secret.
+    /// One or more sentences that tell the user what failed. The message never contains a secret.
     public let message: String
 
     /// A step that may resolve the error, for the application to describe; `nil` if none is known.
     public let remedy: Remedy?
 
-    /// The `errno` of the system call that failed, if there was one.
+    /// The `errno` of the system call that failed; `nil` if no system call failed.
     public let systemError: Int32?
 
     /// The number of attempts left before everything is erased; set with ``Code/wrongPasscode``, unless wrong
@@ -58,7 +58,7 @@ public struct CofferError: Error, Sendable {
 }
 
 extension CofferError {
-    /// The kind of failure. Two codes are equal if they name the same kind.
+    /// The kind of failure. Two codes are equal if they identify the same kind.
     public struct Code: Sendable, Hashable {
         private enum Kind: String {
             case absent, locked, wrongPasscode, wiped, corrupt, notAuthentic, foreign, unsupportedVersion
@@ -75,7 +75,7 @@ extension CofferError {
 
         private let kind: Kind
 
-        /// The code's name, stable across releases. `coffer --json` prints it.
+        /// The code's name, which is stable across releases and appears in the output of `coffer --json`.
         public var name: String { kind.rawValue }
 
         /// The item or file does not exist.
@@ -91,7 +91,7 @@ extension CofferError {
         /// Stored data is damaged: its structure or its authentication tag is invalid.
         public static let corrupt = Code(kind: .corrupt)
         /// An authenticated message does not open under this key. The error never reveals which byte was
-        /// wrong.
+        /// invalid.
         public static let notAuthentic = Code(kind: .notAuthentic)
         /// Stored data is intact but belongs to another vault.
         public static let foreign = Code(kind: .foreign)
@@ -107,7 +107,7 @@ extension CofferError {
         public static let noDefaultCollection = Code(kind: .noDefaultCollection)
         /// The user's keyring is locked. Compare ``locked``, which refers to the vault.
         public static let keyringLocked = Code(kind: .keyringLocked)
-        /// The keyring would have to prompt the user, and there is no prompter.
+        /// The keyring must prompt the user, but no program can show the prompt.
         public static let noPrompter = Code(kind: .noPrompter)
         /// The user closed the keyring's prompt without an answer.
         public static let promptDismissed = Code(kind: .promptDismissed)
@@ -115,16 +115,16 @@ extension CofferError {
         public static let interrupted = Code(kind: .interrupted)
         /// Files are older than the state recorded elsewhere: an older copy was restored.
         public static let rolledBack = Code(kind: .rolledBack)
-        /// Several items match where one is expected: entries in the keyring (see ``CofferError/entries``) or
-        /// in a soup.
+        /// Several items match where only one is expected. The items are either entries in the keyring, which
+        /// ``CofferError/entries`` lists, or entries in a soup.
         public static let ambiguous = Code(kind: .ambiguous)
-        /// A deadline passed.
+        /// A deadline passed before the operation finished.
         public static let timedOut = Code(kind: .timedOut)
-        /// The stored version is not the expected one; see ``CofferError/currentVersion``.
+        /// The stored version, which ``CofferError/currentVersion`` contains, is not the expected one.
         public static let conflict = Code(kind: .conflict)
         /// A policy or a safety rule forbids the operation.
         public static let refused = Code(kind: .refused)
-        /// The attempt came too soon after a wrong passcode; see ``CofferError/retryAfter``.
+        /// The attempt came too soon after a wrong passcode. ``CofferError/retryAfter`` is the time to wait.
         public static let attemptDelayed = Code(kind: .attemptDelayed)
         /// There is no vault at this location.
         public static let notInitialised = Code(kind: .notInitialised)
@@ -132,7 +132,8 @@ extension CofferError {
         public static let alreadyExists = Code(kind: .alreadyExists)
         /// An argument has the wrong size, form or value.
         public static let invalidInput = Code(kind: .invalidInput)
-        /// Another process holds the lock.
+        /// Another process or connection is using the data, or an earlier operation on the data is not
+        /// finished.
         public static let busy = Code(kind: .busy)
         /// The disk is full, or a quota or size limit is reached.
         public static let noSpace = Code(kind: .noSpace)
@@ -142,7 +143,8 @@ extension CofferError {
         public static let permissionDenied = Code(kind: .permissionDenied)
         /// The task was cancelled and left no partial result.
         public static let cancelled = Code(kind: .cancelled)
-        /// Reading or writing failed for another reason; see ``CofferError/systemError``.
+        /// Reading or writing failed for a reason that no other code describes. ``CofferError/systemError``
+        /// may identify the reason.
         public static let inputOutput = Code(kind: .inputOutput)
         /// Guarded memory could not be allocated.
         public static let outOfMemory = Code(kind: .outOfMemory)
@@ -177,6 +179,6 @@ extension CofferError {
 }
 
 extension CofferError: CustomStringConvertible {
-    /// The code and the message.
+    /// The code's name, a colon and the message.
     public var description: String { "\(code.name): \(message)" }
 }

@@ -1,7 +1,7 @@
-/// Hexadecimal encoding of bytes that are not secret: names, salts, digests. Its running time depends on the
-/// bytes; for secrets, use the engine's `Encoding`.
+/// Hexadecimal encoding of bytes that are not secret, such as names, salts and digests. The running time
+/// depends on the bytes, so use the engine's `Encoding` for secrets.
 package enum HexText {
-    /// Returns the lower-case digits of `bytes`.
+    /// Returns `bytes` as lower-case hexadecimal digits.
     package static func encode(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(
@@ -11,10 +11,10 @@ package enum HexText {
     /// Decodes an even number of hexadecimal digits.
     ///
     /// - Parameters:
-    ///   - text: Hexadecimal digits.
+    ///   - text: The hexadecimal digits.
     ///   - lowerCaseOnly: Whether to reject upper-case digits. Test vector files use lower case, so an
     ///     upper-case digit indicates a damaged file.
-    /// - Returns: The bytes; `nil` for any other text.
+    /// - Returns: The bytes; `nil` if `text` is not an even number of permitted digits.
     package static func decode(_ text: String, lowerCaseOnly: Bool = false) -> [UInt8]? {
         let digits = Array(text.utf8)
         guard digits.count % 2 == 0 else { return nil }

@@ -1,17 +1,19 @@
 extension JSONValue {
-    /// Parses a JSON text.
+    /// Creates a value by parsing a JSON text.
     ///
     /// - Throws: `invalidInput`, with the position, if the text is not valid under RFC 8259, has a duplicate
     ///   key or a number outside the range of `Double`, or is nested more than 500 levels deep.
     public init(parsing text: String) throws(CofferError) { try self.init(parsing: Array(text.utf8)) }
 
-    /// Parses the bytes of a JSON text.
+    /// Creates a value by parsing the bytes of a JSON text.
     ///
-    /// - Throws: `invalidInput`, as in ``init(parsing:)-(String)``, and also for bytes that are not UTF-8.
+    /// - Throws: `invalidInput` under the same conditions as ``init(parsing:)-(String)``, and also if the
+    ///   bytes are not UTF-8.
     public init(parsing bytes: [UInt8]) throws(CofferError) { self = try JSONReader.value(of: bytes) }
 }
 
-/// Parses JSON strictly by RFC 8259: one value, valid UTF-8, no duplicate keys, bounded depth.
+/// A parser that requires strict JSON as defined by RFC 8259: one value, valid UTF-8, no duplicate keys and a
+/// bounded depth.
 private struct JSONReader {
     private let bytes: [UInt8]
     private var at = 0

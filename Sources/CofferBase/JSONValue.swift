@@ -12,17 +12,17 @@ public enum JSONValue: Sendable, Hashable {
     case null
     /// `true` or `false`.
     case bool(Bool)
-    /// A 64-bit whole number.
+    /// A whole number that fits in 64 bits.
     case integer(Int64)
-    /// The digits of a whole number that does not fit 64 bits, after a minus sign if it is negative.
+    /// A whole number that does not fit in 64 bits: its digits, after a minus sign if the number is negative.
     case bigInteger(String)
     /// A finite number with a fraction or an exponent.
     case number(Double)
-    /// Text.
+    /// A string.
     case string(String)
-    /// A list.
+    /// An array.
     case array([JSONValue])
-    /// Values by key.
+    /// An object: values by key.
     case object([String: JSONValue])
 }
 
@@ -30,13 +30,13 @@ extension JSONValue {
     /// The deepest allowed nesting of arrays and objects.
     static let maximumDepth = 500
 
-    /// The text; `nil` for any other value.
+    /// A string's text; `nil` for any other value.
     public var string: String? { if case .string(let text) = self { text } else { nil } }
 
-    /// The whole number, if it fits 64 bits; `nil` for any other value.
+    /// A whole number that fits in 64 bits; `nil` for any other value.
     public var integer: Int64? { if case .integer(let number) = self { number } else { nil } }
 
-    /// The number as a `Double`; `nil` for any other value.
+    /// A number as a `Double`; `nil` for any other value.
     public var double: Double? {
         switch self {
         case .integer(let number): Double(number)
@@ -83,13 +83,13 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     public init(booleanLiteral value: Bool) { self = .bool(value) }
     /// Creates a whole number.
     public init(integerLiteral value: Int64) { self = .integer(value) }
-    /// Creates a number with a fraction.
+    /// Creates a number from a floating-point literal.
     public init(floatLiteral value: Double) { self = .number(value) }
-    /// Creates text.
+    /// Creates a string.
     public init(stringLiteral value: String) { self = .string(value) }
-    /// Creates a list.
+    /// Creates an array.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    /// Creates an object; for a duplicate key, the last value is used.
+    /// Creates an object. If a key occurs more than once, its last value is used.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(Dictionary(elements) { _, later in later })
     }

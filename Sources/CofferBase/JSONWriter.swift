@@ -1,12 +1,12 @@
 extension JSONValue {
     /// Returns the JSON text, without spaces and with sorted keys.
     ///
-    /// - Throws: `invalidInput` for infinity, not-a-number, a big integer that is not made of digits, and
-    ///   more than 500 levels.
+    /// - Throws: `invalidInput` if the value contains infinity, not-a-number or a big integer that is not
+    ///   made of digits, or if the value is nested more than 500 levels deep.
     public func jsonText() throws(CofferError) -> String { try JSONWriter.text(of: self) }
 }
 
-/// Writes JSON without spaces and with sorted keys, so that equal values have equal texts.
+/// A writer of JSON without spaces and with sorted keys, so equal values have equal texts.
 private struct JSONWriter {
     private var bytes: [UInt8] = []
 
@@ -60,7 +60,7 @@ private struct JSONWriter {
     private mutating func add(_ text: String) { bytes += text.utf8 }
 
     /// Writes a big integer after checking its digits: a caller can create a `bigInteger` from any text, and
-    /// other text would break the document.
+    /// text other than digits would make the JSON invalid.
     private mutating func write(digits: String) throws(CofferError) {
         let positive = digits.first == "-" ? digits.dropFirst() : digits[...]
         guard !positive.isEmpty, positive.utf8.allSatisfy({ (0x30...0x39).contains($0) }),

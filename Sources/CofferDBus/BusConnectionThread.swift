@@ -39,8 +39,8 @@
             unsafe g_main_context_unref(context)
         }
 
-        /// Returns the phase that the thread reaches within the deadline. Returns `nil` and tells the thread
-        /// to end if the thread is still connecting by then.
+        /// Returns the phase that the thread reaches within the deadline. If the thread is still connecting
+        /// at the deadline, tells the thread to end and returns `nil`.
         func waitUntilListening(_ deadline: Duration) -> Phase? {
             let parts = deadline.components
             let time =
@@ -63,7 +63,8 @@
 
         private var hasLeft: Bool { state.withLock { $0.hasLeft } }
 
-        /// Connects, listens until the listener or the connection ends, and cleans up: the thread's body.
+        /// Runs the thread's body: connects, listens until the listener or the connection ends, and cleans
+        /// up.
         func live(address: String, rules: [BusRule]) {
             unsafe g_main_context_push_thread_default(context)
             defer { unsafe g_main_context_pop_thread_default(context) }
@@ -156,8 +157,8 @@
             return number >= 0 ? number : nil
         }
 
-        /// Returns the arguments as a floating tuple. The call takes ownership of the tuple, and the tuple of
-        /// its parts.
+        /// Returns the arguments as a floating tuple. The call takes ownership of the tuple, and the tuple
+        /// takes ownership of its parts.
         private static func tuple(_ arguments: [BusArgument]) -> OpaquePointer? {
             var parts: [OpaquePointer?] = unsafe arguments.map { argument in
                 switch argument {
@@ -168,8 +169,8 @@
             return unsafe g_variant_new_tuple(&parts, gsize(parts.count))
         }
 
-        /// Converts a deadline for GLib's calls, to at least one millisecond: zero and negative values have a
-        /// special meaning there.
+        /// Returns a deadline in milliseconds for GLib's calls. The result is at least 1, because zero and
+        /// negative values have a special meaning in GLib.
         private static func milliseconds(_ deadline: Duration) -> CInt {
             let parts = deadline.components
             return CInt(clamping: max(1, parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000))

@@ -2,7 +2,7 @@
     import CofferBase
     import CGIO
 
-    /// Converts the GLib error of a failed call to a `CofferError`.
+    /// A converter from the GLib error of a failed call to a `CofferError`.
     enum BusFailure {
         /// Returns the error for `call`, and takes ownership of `error`.
         static func taking(_ error: UnsafeMutablePointer<GError>?, _ call: String) -> CofferError {

@@ -19,17 +19,17 @@ import Synchronization
 
         deinit { thread.leave() }
 
-        /// Connects to the bus at `address` and listens.
+        /// Connects to the bus at `address` and starts listening for signals.
         ///
         /// - Parameters:
         ///   - address: The bus address.
-        ///   - rules: The signals to listen to.
-        ///   - deadline: The time limit for connecting and subscribing. Once the function returns, no signal
-        ///     is missed.
-        ///   - onSignal: Called on the listener's thread for each signal.
-        ///   - onEnd: Called on the listener's thread once when the connection to the bus ends, but not when
-        ///     the listener is released.
-        /// - Returns: The listener. After it is released, no further call to `onSignal` begins.
+        ///   - rules: The rules for the signals to receive.
+        ///   - deadline: The time limit for connecting and subscribing.
+        ///   - onSignal: A closure that is called on the listener's thread for each signal.
+        ///   - onEnd: A closure that is called once, on the listener's thread, when the connection to the bus
+        ///     ends, but not when the listener is released.
+        /// - Returns: The listener. Once this method returns, no signal is missed. After the listener is
+        ///   released, no further call to `onSignal` begins.
         /// - Throws: `unsupported` if no bus answers at `address`; `timedOut` if the bus does not answer in
         ///   time; `refused` if this process cannot start enough threads.
         package static func start(
@@ -64,8 +64,8 @@ import Synchronization
             thread.call(destination, path, interface, method, arguments, deadline)
         }
 
-        /// Calls a method that answers with a descriptor, and returns that descriptor; `nil` if there is
-        /// none.
+        /// Calls a method that answers with a descriptor, and returns that descriptor; returns `nil` if the
+        /// answer contains no descriptor.
         package func descriptor(
             from destination: String, _ path: String, _ interface: String, _ method: String,
             _ arguments: [BusArgument], deadline: Duration

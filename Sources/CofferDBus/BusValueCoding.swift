@@ -24,7 +24,7 @@ import CofferBase
         }
 
         /// Returns a call's arguments as a floating tuple. The call takes ownership of the tuple, and the
-        /// tuple of its parts.
+        /// tuple takes ownership of its parts.
         static func tuple(_ fields: [BusValue]) -> OpaquePointer? {
             var parts = unsafe fields.map { unsafe $0.variant }
             return unsafe g_variant_new_tuple(&parts, gsize(parts.count))
@@ -59,8 +59,8 @@ import CofferBase
             return unsafe g_variant_builder_end(builder)
         }
 
-        /// Calls `body` with the type that `text` names. The type is valid during the call. `text` must be a
-        /// valid type string.
+        /// Calls `body` with the type that `text` describes. The type is valid during the call. `text` must
+        /// be a valid type string.
         private static func withType<Result>(
             _ text: String, _ body: (OpaquePointer?) -> Result?
         ) -> Result? {

@@ -12,7 +12,7 @@
         private let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "coffer.deadline"))
         private let fired = Atomic(false)
 
-        /// Starts the timer; returns `nil` if the GCancellable cannot be created.
+        /// Creates a watchdog and starts its timer; returns `nil` if the GCancellable cannot be created.
         init?(deadline: Duration) {
             guard let created = unsafe g_cancellable_new() else { return nil }
             unsafe cancellable = created

@@ -7,10 +7,10 @@ import SystemPackage
 
     /// This package's connection to a message bus.
     ///
-    /// This is not GLib's shared connection, which ends the process when the bus ends, takes its address only
-    /// from the environment and starts a bus if there is none. Calls block and may be made from any thread:
-    /// GLib's own thread reads the socket, and each call waits on its own context, so that neither a main
-    /// loop nor another call can delay it beyond its deadline.
+    /// This is not GLib's shared connection, which ends the process when the bus ends, obtains its address
+    /// only from the environment and starts a bus if there is none. Calls block and may be made from any
+    /// thread: GLib's own thread reads the socket, and each call waits on its own context, so neither a main
+    /// loop nor another call can delay a call beyond its deadline.
     ///
     /// `@unchecked Sendable` holds because any thread may use a GDBusConnection, and the object is released
     /// with the last owner.
@@ -23,8 +23,12 @@ import SystemPackage
 
         /// Connects to the bus at `address`.
         ///
-        /// Throws `noSessionBus` if no bus listens there, `timedOut` if the bus does not answer in time, and
-        /// `keyringUnavailable` if this process cannot start the threads that a connection needs.
+        /// - Parameters:
+        ///   - address: The bus address.
+        ///   - deadline: The time limit for connecting.
+        /// - Returns: The connection.
+        /// - Throws: `noSessionBus` if no bus listens at `address`; `timedOut` if the bus does not answer in
+        ///   time; `keyringUnavailable` if this process cannot start the threads that a connection needs.
         package static func connect(_ address: String, deadline: Duration) throws(CofferError) -> MessageBus {
             do throws(CofferError) {
                 try StartRoom.requireThreads()
@@ -105,8 +109,8 @@ import SystemPackage
     }
 
     extension Duration {
-        /// The duration for GLib's calls, at least one millisecond: zero and negative values have a special
-        /// meaning there.
+        /// The duration in milliseconds for GLib's calls. The value is at least 1, because zero and negative
+        /// values have a special meaning in GLib.
         fileprivate var milliseconds: CInt {
             let parts = components
             return CInt(clamping: max(1, parts.seconds * 1000 + parts.attoseconds / 1_000_000_000_000_000))
@@ -142,8 +146,8 @@ extension MessageBus {
     /// The name under which the bus itself receives calls.
     package static let ownName = "org.freedesktop.DBus"
 
-    /// The session bus address: the address in the environment, otherwise that of the `bus` socket in the
-    /// runtime directory; `nil` if there is neither.
+    /// The session bus address: the address in the environment or, if there is none, that of the `bus` socket
+    /// in the runtime directory; `nil` if neither exists.
     package static var sessionAddress: String? {
         if let address = Environment.value("DBUS_SESSION_BUS_ADDRESS") { return address }
         guard let runtime = Environment.value("XDG_RUNTIME_DIR"), runtime.utf8.hasPrefix("/"),
@@ -152,7 +156,7 @@ extension MessageBus {
         return "unix:path=\(runtime)/bus"
     }
 
-    /// Calls one of the bus's own methods.
+    /// Calls one of the bus's own methods, and returns the first value of the answer.
     package func callBus(
         _ method: String, _ arguments: [BusValue], deadline: Duration
     ) throws(CofferError) -> BusValue? {

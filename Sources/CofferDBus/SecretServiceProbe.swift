@@ -1,6 +1,6 @@
 import CofferBase
 
-/// Checks whether a Secret Service (the desktop keyring) is running; does not start one.
+/// A check for a running Secret Service (the desktop keyring). The check does not start the service.
 package enum SecretServiceProbe {
     /// The check's result.
     package enum Answer: Sendable {
@@ -19,8 +19,8 @@ package enum SecretServiceProbe {
     /// The name that a Secret Service owns on the bus.
     package static let serviceName = "org.freedesktop.secrets"
 
-    /// Returns whether a Secret Service is on the bus at `address`, by default the session bus. Connecting
-    /// and querying each have the time limit `deadline`.
+    /// Checks for a Secret Service on the bus at `address`, by default the session bus, and returns the
+    /// result. Connecting and querying must each finish within `deadline`.
     package static func check(at address: String? = nil, deadline: Duration = .seconds(2)) -> Answer {
         #if SecretService
             guard let address = address ?? MessageBus.sessionAddress else { return .noBus }

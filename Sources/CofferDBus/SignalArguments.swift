@@ -11,7 +11,7 @@ package struct SignalArguments: Sendable, Equatable {
     /// The string properties, by name.
     package var strings: [String: String] = [:]
 
-    /// Creates arguments for a test.
+    /// Creates arguments, for use in a test.
     package init(
         flag: Bool? = nil, positionalStrings: [String] = [], booleans: [String: Bool] = [:],
         strings: [String: String] = [:]
@@ -40,7 +40,7 @@ package struct BusSignal: Sendable, Equatable {
     }
 }
 
-/// A filter for signals; a `nil` property matches any value.
+/// A filter for signals. A `nil` property matches any value.
 package struct BusRule: Sendable, Equatable {
     let sender: String?
     let path: String?
@@ -79,7 +79,7 @@ package enum BusArgument: Sendable {
     import CGIO
 
     extension SignalArguments {
-        /// Reads the arguments of a message from a tuple, which the caller continues to own.
+        /// Returns a message's arguments from a tuple, which the caller continues to own.
         static func reading(_ arguments: OpaquePointer) -> SignalArguments {
             var content = SignalArguments()
             unsafe forEachChild(arguments) { unsafe content.add($1, isFirst: $0 == 0) }

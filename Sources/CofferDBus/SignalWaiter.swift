@@ -4,8 +4,8 @@
     /// A subscription to the signals that one call waits for, on a context that only the creating thread
     /// runs.
     ///
-    /// GLib delivers a signal to the context that was the thread's default at subscription, so everything
-    /// here happens in ``step()``, on the only thread that uses this value.
+    /// GLib delivers a signal to the context that was the thread's default at the time of subscription, so
+    /// all callbacks run in ``step()``, on the only thread that uses this object.
     @safe final class SignalWaiter {
         private(set) var values: [BusValue]?
         private(set) var isSenderGone = false
@@ -28,7 +28,7 @@
             unsafe g_source_attach(ticks, context)
         }
 
-        /// Subscribes to an object's `signal`, and watches whether the signal's sender leaves the bus.
+        /// Subscribes to an object's `signal`, and detects when the signal's sender leaves the bus.
         func subscribe(path: String, interface: String, signal: String) {
             unsafe subscribe(sender, interface, signal, path, nil) { _, _, _, _, _, values, wait in
                 guard let wait = unsafe wait, let values = unsafe values else { return }

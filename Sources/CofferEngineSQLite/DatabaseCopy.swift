@@ -3,7 +3,7 @@ import CofferEngine
 import CSQLite
 package import SystemPackage
 
-/// Copies a database to change its format, key or page geometry.
+/// An operation that copies a database to change its format, key or page geometry.
 ///
 /// SQLite's backup interface copies pages unchanged, so it cannot reserve the bytes that another format needs
 /// at the end of each page. `VACUUM INTO` builds new pages.
@@ -19,13 +19,14 @@ package struct DatabaseCopy: ~Copyable {
     /// Opens the database to copy from.
     ///
     /// - Parameters:
-    ///   - path: The database.
+    ///   - path: The path of the database.
     ///   - keyHandle: The database's key; `nil` for an unencrypted database.
     ///   - folder: The directory in which to copy an encrypted database if a crash interrupted its last
     ///     transaction and the transaction cannot be rolled back in place. If it is `nil`, opening such a
     ///     database throws `readOnly`.
     /// - Returns: The open database.
-    /// - Throws: `absent`, `notAuthentic` and the other errors of opening a database.
+    /// - Throws: `absent` if the database does not exist; `notAuthentic` if the key is wrong; also the other
+    ///   errors of opening a database.
     package static func open(
         _ path: FilePath, _ keyHandle: DatabaseKeyHandle?, workingIn folder: FilePath? = nil
     ) throws(CofferError) -> DatabaseCopy {
@@ -50,7 +51,7 @@ package struct DatabaseCopy: ~Copyable {
 
     /// Locks out all other connections until this value is destroyed.
     ///
-    /// - Throws: `busy` when another connection reads or writes the database, or has it open with a WAL.
+    /// - Throws: `busy` if another connection is reading or writing the database or has it open in WAL mode.
     package func acquireExclusiveLock() throws(CofferError) {
         try source.run("PRAGMA locking_mode = EXCLUSIVE")
         try source.run("PRAGMA journal_mode = DELETE")
@@ -58,15 +59,15 @@ package struct DatabaseCopy: ~Copyable {
         try source.run("COMMIT")
     }
 
-    /// Copies the whole database into a new file, checks the copy and flushes it to the disk. Without a key
-    /// handle, the copy is unencrypted.
+    /// Copies the whole database into a new file, checks the copy and flushes it to the disk. If `target` is
+    /// `nil`, the copy is unencrypted.
     ///
     /// The file is in a private directory until it is complete. If the process is killed, the unfinished file
     /// cannot be mistaken for a database and does not occupy the name of the new file.
     ///
-    /// - Throws: `absent` for an empty source or a missing directory; `alreadyExists` if the file exists;
-    ///   `invalidInput` for a path that SQLite does not accept; `noSpace`; `cancelled` if a signal interrupts
-    ///   the work.
+    /// - Throws: `absent` if the source is empty or the directory does not exist; `alreadyExists` if the file
+    ///   exists; `invalidInput` if SQLite does not accept the path; `noSpace`; `cancelled` if a signal
+    ///   interrupts the operation.
     package func write(to path: FilePath, _ target: DatabaseKeyHandle?) throws(CofferError) {
         let folder = try Self.openFolder(path.removingLastComponent())
         guard let name = path.lastComponent.map({ FilePath(root: nil, [$0]) }) else {
@@ -133,7 +134,7 @@ package struct DatabaseCopy: ~Copyable {
     }
 }
 
-/// A connection without GRDB, for copying only.
+/// A connection that does not use GRDB and serves only for copying.
 @safe private final class Connection {
     private let handle: OpaquePointer
     private let path: FilePath

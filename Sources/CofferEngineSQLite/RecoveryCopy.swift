@@ -6,8 +6,8 @@ import SystemPackage
 /// A private copy of an encrypted database and of the journal that a crash left beside it. SQLite rolls back
 /// the interrupted transaction in the copy, which is removed when this value is destroyed.
 ///
-/// Use it for a database that cannot be written: one in a read-only format, on a read-only file system, or
-/// owned by another user. The copy is encrypted like its source.
+/// Use a recovery copy for a database that cannot be written: one in a read-only format, on a read-only file
+/// system, or owned by another user. The copy is encrypted like its source.
 struct RecoveryCopy: ~Copyable {
     private static let file: FilePath = "database"
     private static let journal: FilePath = "database-journal"
@@ -19,8 +19,9 @@ struct RecoveryCopy: ~Copyable {
 
     /// Copies a database with its journal into a new directory in `folder`.
     ///
-    /// - Throws: `busy` if another connection is changing the database; `corrupt` if the journal does not
-    ///   name a valid super-journal; `inputOutput`; `noSpace`.
+    /// - Throws: `busy` if another connection is changing the database; `corrupt` if the journal refers to a
+    ///   super-journal that is not a regular file; `inputOutput` if a file cannot be read or written;
+    ///   `noSpace`.
     static func make(
         of source: borrowing CopySource, in folder: FilePath
     ) throws(CofferError) -> RecoveryCopy {
@@ -41,7 +42,7 @@ struct CopySource: ~Copyable {
 
     /// Copies the database and its journal while no other connection can change the database.
     ///
-    /// This function reads the database through SQLite's own file: closing another descriptor for the
+    /// This function reads the database through SQLite's own file, because closing another descriptor for the
     /// database would drop SQLite's locks.
     func copy(
         to output: borrowing Descriptor, journal journalOutput: borrowing Descriptor

@@ -1,7 +1,7 @@
 package import CofferBase
 import CSQLite
 
-/// Converts SQLite's result codes to typed errors.
+/// A namespace for functions that convert SQLite's result codes to typed errors.
 package enum SQLiteFailure {
     /// Returns the error for an extended result code.
     ///
@@ -9,7 +9,7 @@ package enum SQLiteFailure {
     ///   - code: The extended result code.
     ///   - message: SQLite's message. It can quote the statement, so report it only to the caller.
     ///   - handle: The key handle that the database was opened with, if opening it failed.
-    /// - Returns: The error.
+    /// - Returns: The typed error that corresponds to the code.
     package static func error(
         _ code: Int32, _ message: String, opening handle: DatabaseKeyHandle? = nil
     ) -> CofferError {

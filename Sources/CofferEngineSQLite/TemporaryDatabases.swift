@@ -1,7 +1,7 @@
 import CSQLite
 package import GRDB
 
-/// Databases that GRDB opens on its own with one of this package's configurations.
+/// The databases that GRDB opens itself with one of this package's configurations.
 package enum TemporaryDatabases {
     /// The label of the connection on which GRDB's migrator runs its migrations to compare schemas. That
     /// connection's database is an unencrypted file in the temporary directory.

@@ -3,7 +3,8 @@ import CofferEngine
 import Glibc
 package import SystemPackage
 
-/// Determines why SQLite could not open a database file. SQLite itself does not report the reason.
+/// A namespace for functions that determine why SQLite could not open a database file. SQLite itself does not
+/// report the reason.
 package enum UnopenedFile {
     /// Returns the error for a file that SQLite could not open; `nil` if nothing about the file explains the
     /// failure.
@@ -11,8 +12,8 @@ package enum UnopenedFile {
     /// This function opens no descriptor for the database: closing one would drop SQLite's locks on the file.
     ///
     /// - Parameter path: The database's absolute path.
-    /// - Returns: `absent`, `alreadyExists`, `permissionDenied`, `readOnly`, `invalidInput`, `inputOutput` or
-    ///   `nil`.
+    /// - Returns: An error with the code `absent`, `alreadyExists`, `permissionDenied`, `readOnly`,
+    ///   `invalidInput` or `inputOutput`; `nil` if nothing about the file explains the failure.
     package static func error(at path: FilePath) -> CofferError? {
         let folder = path.removingLastComponent()
         guard FileNameBytes.of(path).count <= maxPathLength else {
@@ -50,12 +51,12 @@ package enum UnopenedFile {
         return nil
     }
 
-    /// Checks that there is a database at a path, for callers that would otherwise create one by opening it.
-    /// Also throws for a symbolic link whose target is missing, and for an empty file unless a nonempty
-    /// journal or WAL is beside it.
+    /// Checks that a database exists at a path, for callers that would otherwise create one by opening it. A
+    /// symbolic link whose target is missing does not count as a database, nor does an empty file without a
+    /// nonempty journal or WAL beside it.
     ///
     /// - Parameter path: The database's absolute path.
-    /// - Throws: `absent`; the errors of ``error(at:)``.
+    /// - Throws: `absent` if there is no database at the path; also the errors that ``error(at:)`` returns.
     package static func requireDatabase(at path: FilePath) throws(CofferError) {
         let bytes = FileNameBytes.of(path)
         guard case .vacant = SuperJournal.fileKind(at: bytes) else { return }

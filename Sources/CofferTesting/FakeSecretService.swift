@@ -7,9 +7,10 @@ import SystemPackage
 
 /// A Secret Service that a test controls, on a private message bus, for CI machines without a desktop.
 ///
-/// The service implements the protocol of the real services, so that libsecret and `secret-tool` can use it,
-/// and reproduces rare failures: a prompt that the user dismisses or never answers, a service that hangs or
-/// crashes during a call, an item that suddenly exists twice. It does not protect its items.
+/// The service implements the protocol of the real services, so libsecret and `secret-tool` can use it. The
+/// service also reproduces rare failures: a prompt that the user dismisses or never answers, a service that
+/// hangs or crashes during a call, and an item that suddenly exists twice. The service does not protect its
+/// items.
 ///
 /// ```swift
 /// try await FakeSecretService.with { service in
@@ -18,8 +19,8 @@ import SystemPackage
 /// ```
 ///
 /// The service requires the programs `dbus-daemon` and `python3`, with the Python modules `dbus` and `gi`. On
-/// Debian, these are in the packages dbus, python3-dbus and python3-gi. Both programs end with this process,
-/// however it ends.
+/// Debian, these are in the packages dbus, python3-dbus and python3-gi. Both programs end when this process
+/// ends, even if the process crashes.
 public final class FakeSecretService: Sendable {
     /// The outcome of a prompt to the user.
     public enum PromptAnswer: String, Sendable {
@@ -35,37 +36,37 @@ public final class FakeSecretService: Sendable {
 
     /// The methods in which a fault can be injected.
     public enum Method: String, Sendable, CaseIterable {
-        /// A client opens a session.
+        /// The method that opens a session.
         case openSession = "OpenSession"
-        /// Items are searched by attributes.
+        /// The method that searches for items by their attributes.
         case searchItems = "SearchItems"
-        /// Items or collections are unlocked.
+        /// The method that unlocks items or collections.
         case unlock = "Unlock"
-        /// The collection for new items is looked up.
+        /// The method that looks up the collection for new items.
         case readAlias = "ReadAlias"
-        /// One secret is read.
+        /// The method that reads one secret.
         case getSecret = "GetSecret"
-        /// Several secrets are read.
+        /// The method that reads several secrets.
         case getSecrets = "GetSecrets"
-        /// A secret is replaced.
+        /// The method that replaces a secret.
         case setSecret = "SetSecret"
-        /// An item is created.
+        /// The method that creates an item.
         case createItem = "CreateItem"
-        /// An item is deleted.
+        /// The method that deletes an item.
         case delete = "Delete"
     }
 
-    /// The moment in a call at which the fault occurs.
+    /// The moment in a call at which a fault occurs.
     public enum Moment: String, Sendable, CaseIterable {
-        /// Before the call has any effect.
+        /// The fault occurs before the call has any effect.
         case before
-        /// After the call has taken effect, before the reply.
+        /// The fault occurs after the call has taken effect but before the reply is sent.
         case after
     }
 
     /// A fault to inject.
     public enum Fault: Sendable {
-        /// The service hangs until ``FakeSecretService/resume()``.
+        /// The service hangs until you call ``FakeSecretService/resume()``.
         case hangs
         /// The service is killed; ``FakeSecretService/restart()`` starts a new one.
         case crashes
@@ -74,10 +75,11 @@ public final class FakeSecretService: Sendable {
     }
 
     private static let name = "org.coffer.FakeSecretService"
-    /// How long the programs may take to start and to execute a command.
+    /// The maximum time for the programs to start and to execute a command.
     private static let timeout = Duration.seconds(60)
 
-    /// The address of the bus, for ``VaultLocation``, or for programs as `DBUS_SESSION_BUS_ADDRESS`.
+    /// The address of the bus. Pass the address to a ``VaultLocation``, or to a program in the environment
+    /// variable `DBUS_SESSION_BUS_ADDRESS`.
     public let address: String
     private let python: String
     private let directory: FilePath
@@ -100,11 +102,11 @@ public final class FakeSecretService: Sendable {
         return try BoundChildProcess.start(words.map { Array($0.utf8) })
     }
 
-    /// Reports whether a service can be started: whether this build supports the Secret Service and the
-    /// required programs are installed.
+    /// Returns whether a service can be started, which requires that this build supports the Secret Service
+    /// and that the required programs are installed.
     ///
     /// - Parameter python: The Python interpreter that runs the service.
-    /// - Returns: Whether a service can be started.
+    /// - Returns: `true` if a service can be started; otherwise `false`.
     public static func isPossible(python: String = "/usr/bin/python3") async -> Bool {
         guard BusListener.isBuilt else { return false }
         let check = "import dbus, gi, shutil, sys; sys.exit(shutil.which('dbus-daemon') is None)"
@@ -115,13 +117,15 @@ public final class FakeSecretService: Sendable {
         return code == 0
     }
 
-    /// Starts a bus and a service, passes the service to `body`, and ends both, even if `body` throws.
+    /// Starts a bus and a service, passes the service to `body`, and ends the bus and the service, even if
+    /// `body` throws.
     ///
     /// - Parameters:
     ///   - python: The Python interpreter that runs the service.
-    ///   - body: The test.
+    ///   - body: The test, which receives the running service.
     /// - Returns: The result of `body`.
-    /// - Throws: `unsupported` if a program is missing, `timedOut`, or an error of `body`.
+    /// - Throws: `unsupported` if a required program is missing; `timedOut` if the service does not respond
+    ///   in time; any error that `body` throws.
     public static func with<Result>(
         python: String = "/usr/bin/python3", _ body: (FakeSecretService) async throws -> Result
     ) async throws -> Result {
@@ -146,15 +150,16 @@ public final class FakeSecretService: Sendable {
 
     // MARK: The service process
 
-    /// Suspends the service with a signal.
+    /// Suspends the service with a signal, so calls to the service hang.
     public func stop() { service.withLock { $0?.stop() } }
 
     /// Resumes a suspended service.
     public func resume() { service.withLock { $0?.resume() } }
 
-    /// Kills the service if it still runs, and starts another one with the same items.
+    /// Kills the service if it is still running and starts another one with the same items.
     ///
-    /// - Throws: `timedOut` or `unsupported` if the service fails to start.
+    /// - Throws: `unsupported` if the service fails to start; `timedOut` if the service does not respond in
+    ///   time.
     public func restart() async throws(CofferError) {
         service.withLock { $0?.end() }
         let next = try Self.start("service", directory, python)
@@ -186,44 +191,44 @@ public final class FakeSecretService: Sendable {
 
     // MARK: Control
 
-    /// Locks the collection, as a user would, or unlocks it.
+    /// Locks the collection, as a user would, or unlocks the collection if `isLocked` is `false`.
     ///
-    /// - Throws: `timedOut` while the service hangs.
+    /// - Throws: `timedOut` if the service hangs.
     public func lock(_ isLocked: Bool = true) async throws(CofferError) {
         try await send(isLocked ? "lock" : "unlock")
     }
 
     /// Sets the outcome of prompts to the user from now on.
     ///
-    /// - Throws: `timedOut` while the service hangs.
+    /// - Throws: `timedOut` if the service hangs.
     public func answerPrompts(_ answer: PromptAnswer) async throws(CofferError) {
         try await send("answer \(answer.rawValue)")
     }
 
-    /// Makes the creation and deletion of items prompt the user first, as some services do.
+    /// Sets whether the service prompts the user before it creates or deletes an item, as some services do.
     ///
-    /// - Throws: `timedOut` while the service hangs.
+    /// - Throws: `timedOut` if the service hangs.
     public func askBeforeChanges(_ asks: Bool = true) async throws(CofferError) {
         for method in [Method.createItem, .delete] {
             try await send("asks \(method.rawValue) \(asks ? "yes" : "no")")
         }
     }
 
-    /// Removes the default collection, or restores it.
+    /// Restores the default collection if `exists` is `true`; otherwise removes it.
     ///
-    /// - Throws: `timedOut` while the service hangs.
+    /// - Throws: `timedOut` if the service hangs.
     public func setDefaultCollection(_ exists: Bool) async throws(CofferError) {
         try await send("default \(exists ? "yes" : "no")")
     }
 
-    /// Injects a fault into one call of a method: the next, or a later one.
+    /// Injects a fault into one call of a method: the next call or a later one.
     ///
     /// - Parameters:
-    ///   - method: The method.
-    ///   - moment: The moment in the call.
-    ///   - fault: The fault.
-    ///   - calls: The number of calls to let through first.
-    /// - Throws: `timedOut` while the service hangs.
+    ///   - method: The method in which the fault occurs.
+    ///   - moment: The moment in the call at which the fault occurs.
+    ///   - fault: The fault to inject.
+    ///   - calls: The number of calls to the method without a fault before the fault occurs.
+    /// - Throws: `timedOut` if the service hangs.
     public func injectFault(
         _ method: Method, _ moment: Moment, _ fault: Fault, afterCalls calls: Int = 0
     ) async throws(CofferError) {
@@ -236,24 +241,24 @@ public final class FakeSecretService: Sendable {
         try await send("on \(method.rawValue) \(moment.rawValue) \(word) \(calls)")
     }
 
-    /// Returns the number of items.
+    /// Returns the number of items in the service.
     ///
-    /// - Throws: `timedOut` while the service hangs.
+    /// - Throws: `timedOut` if the service hangs.
     public func itemCount() async throws(CofferError) -> Int { try await send("count") }
 
     /// Returns the number of prompts shown so far.
     ///
-    /// - Throws: `timedOut` while the service hangs.
+    /// - Throws: `timedOut` if the service hangs.
     public func promptCount() async throws(CofferError) -> Int { try await send("prompts") }
 
     /// Adds a duplicate of each item, as another program could.
     ///
-    /// - Throws: `timedOut` while the service hangs.
+    /// - Throws: `timedOut` if the service hangs.
     public func duplicateItems() async throws(CofferError) { try await send("copy") }
 
     /// Removes every item, as another program could.
     ///
-    /// - Throws: `timedOut` while the service hangs.
+    /// - Throws: `timedOut` if the service hangs.
     public func removeItems() async throws(CofferError) { try await send("clear") }
 
     @discardableResult

@@ -1,7 +1,8 @@
 import Coffer
 import CofferBase
 
-/// A storage that throws the errors that a test injects, and otherwise forwards to another storage.
+/// A storage that throws the errors that a test injects, and otherwise forwards each operation to another
+/// storage.
 struct FaultInjectingStorage: ItemStorage {
     let base: any ItemStorage
     let faults: TestFaults
@@ -11,7 +12,7 @@ struct FaultInjectingStorage: ItemStorage {
         return try base.envelope(name)
     }
 
-    /// Returns `nil` while a reading fault is pending, so that the caller reads the storage and receives the
+    /// Returns `nil` while a reading fault is pending, so the caller reads the storage and receives the
     /// error.
     func cachedEnvelope(_ name: [UInt8]) -> [UInt8]? {
         faults.isPending(.reading) ? nil : base.cachedEnvelope(name)

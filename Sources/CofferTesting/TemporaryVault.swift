@@ -15,7 +15,7 @@ import SystemPackage
 /// }
 /// ```
 public struct TemporaryVault: Sendable {
-    /// The open vault, unlocked.
+    /// The open and unlocked vault.
     public let vault: Vault
     /// The clock that the vault uses.
     public let clock: TestClock
@@ -34,11 +34,12 @@ public struct TemporaryVault: Sendable {
     /// Creates a vault, passes it to `body`, and removes it, even if `body` throws.
     ///
     /// - Parameters:
-    ///   - passcode: The passcode, or `nil` for none.
-    ///   - options: The vault's options. The cost is always the minimum; with `service`, the keyring is
-    ///     always the Secret Service.
-    ///   - service: A service that stores the device key and the tokens, instead of the vault directory.
-    ///   - body: The test.
+    ///   - passcode: The passcode; `nil` for none.
+    ///   - options: The vault's options. The cost is always the minimum. If `service` is not `nil`, the
+    ///     keyring is always the Secret Service.
+    ///   - service: The service that stores the device key and the tokens; `nil` to use the keyring that
+    ///     `options` specifies.
+    ///   - body: The test, which receives the vault.
     /// - Returns: The result of `body`.
     /// - Throws: An error from creating the vault, or an error that `body` throws.
     public static func with<Result>(
@@ -69,7 +70,7 @@ public struct TemporaryVault: Sendable {
     /// Opens the same vault again with the same clock, as another process would. The new vault is locked.
     ///
     /// - Parameter interaction: Whether the keyring may prompt the user.
-    /// - Returns: The open vault.
+    /// - Returns: The newly opened vault.
     /// - Throws: The errors that ``Vault/init(at:clock:interaction:)`` throws.
     public func openAnother(
         interaction: PromptPolicy = .never

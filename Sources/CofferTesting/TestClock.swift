@@ -1,7 +1,7 @@
 public import Coffer
 import Synchronization
 
-/// A clock that advances only when a test moves it.
+/// A clock that advances only when a test advances it.
 ///
 /// Pass its ``source`` to a vault, then call ``advance(by:)`` to let the inactivity time elapse,
 /// ``setWallClock(to:)`` to let tokens expire, or ``reboot()``. No test needs to sleep.
@@ -25,7 +25,7 @@ public final class TestClock: Sendable {
             bootIdentifier: { [self] in state.withLock { "boot-\($0.boots)" } })
     }
 
-    /// Advances the time since boot and the wall clock.
+    /// Advances the time since boot and the wall clock by `duration`.
     public func advance(by duration: Duration) {
         state.withLock { state in
             state.sinceBoot += duration
@@ -33,10 +33,11 @@ public final class TestClock: Sendable {
         }
     }
 
-    /// Sets only the wall clock, as a user could.
+    /// Sets the wall clock to a time since 1 January 1970, as a user could. The time since boot does not
+    /// change.
     public func setWallClock(to sinceEpoch: Duration) { state.withLock { $0.wall = sinceEpoch } }
 
-    /// Simulates a reboot. Open vaults do not survive a real reboot, so open new ones afterwards.
+    /// Simulates a reboot. Open vaults do not survive a real reboot, so open the vaults again afterwards.
     public func reboot() {
         state.withLock { state in
             state.sinceBoot = .zero

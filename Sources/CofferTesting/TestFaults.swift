@@ -7,11 +7,11 @@ import Synchronization
 /// temporary.faults.fail(.afterCommit, with: CofferError(.interrupted, "The service went away."))
 /// ```
 public final class TestFaults: Sendable {
-    /// The point at which the fault occurs.
+    /// The point in an operation at which a fault occurs.
     public enum FaultPoint: Sendable, Hashable {
-        /// Reading fails.
+        /// Reading the keyring fails.
         case reading
-        /// Changing fails before it takes effect.
+        /// A change fails before it takes effect.
         case changing
         /// The change took effect, but the reply was lost.
         case afterCommit
@@ -26,12 +26,12 @@ public final class TestFaults: Sendable {
 
     init() {}
 
-    /// Makes the next operations fail at one point.
+    /// Makes the next operations fail at `point`.
     ///
     /// - Parameters:
-    ///   - point: The point at which they fail.
+    ///   - point: The point at which the operations fail.
     ///   - error: The error to throw.
-    ///   - times: The number of operations that fail; later ones succeed.
+    ///   - times: The number of operations that fail. Later operations succeed.
     public func fail(_ point: FaultPoint, with error: CofferError, times: Int = 1) {
         faults.withLock { $0[point] = Fault(error: error, remaining: times) }
     }
@@ -39,7 +39,7 @@ public final class TestFaults: Sendable {
     /// Cancels all remaining faults.
     public func clear() { faults.withLock { $0 = [:] } }
 
-    /// Reports whether the next operation fails at this point.
+    /// Returns whether the next operation fails at this point.
     func isPending(_ point: FaultPoint) -> Bool { faults.withLock { ($0[point]?.remaining ?? 0) > 0 } }
 
     /// Throws the error to inject at this point, if there is one, and counts the failure.

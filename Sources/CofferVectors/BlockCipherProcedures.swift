@@ -56,7 +56,7 @@ extension VectorTest {
         }
     }
 
-    /// Returns the procedure for PBKDF2 followed by AES-CBC, the encryption scheme PBES2 of RFC 8018.
+    /// Returns the procedure for PBKDF2 followed by AES-CBC, the PBES2 encryption scheme of RFC 8018.
     static func passwordBased(_ digest: Digest, keySize: Int) -> VectorTest {
         VectorTest(
             ["PbeTest"], fields: ["password", "salt", "iterationCount", "iv", "msg", "ct"], control: "ct"

@@ -2,7 +2,8 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// The tests for authenticated ciphers: AES-GCM, ChaCha20-Poly1305, XChaCha20-Poly1305, CBC with HMAC.
+/// The tests for authenticated ciphers: AES-GCM, ChaCha20-Poly1305, XChaCha20-Poly1305, XAES-256-GCM and CBC
+/// with HMAC.
 extension VectorTest {
     static let gcm = VectorTest(
         ["AeadTest"], fields: ["key", "iv", "aad", "msg", "ct", "tag"], control: "tag"
@@ -58,7 +59,7 @@ extension VectorTest {
     }
 }
 
-/// One test of an AEAD, in both directions.
+/// One test of an AEAD, which seals and opens a message.
 private struct AEADCase {
     let algorithm: AEAD.Algorithm
     let key: [UInt8]

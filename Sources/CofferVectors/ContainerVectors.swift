@@ -5,11 +5,11 @@ import CofferEngine
 import CofferVault
 import Synchronization
 
-/// The test vectors for the file container: see FileFormat. A valid vector opens to its plaintext, name and
-/// date. An invalid one is rejected, and any bytes returned before the rejection are a prefix of its
-/// plaintext.
+/// The test vectors for the file container, whose format the FileFormat article describes. A valid vector
+/// opens to its plaintext, name and date. An invalid vector is rejected, and any bytes returned before the
+/// rejection are a prefix of its plaintext.
 package enum ContainerVectors {
-    /// The algorithm name in vector files.
+    /// The algorithm's name in vector files.
     package static let algorithm = "FILE-CONTAINER"
 
     /// The procedure that runs one vector.

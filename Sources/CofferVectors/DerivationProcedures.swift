@@ -2,7 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// The tests for algorithms whose result is compared: key derivation, MACs and signatures.
+/// The tests for algorithms whose result is compared with the file's: key derivation, MACs and signatures.
 extension VectorTest {
     static func pbkdf2(_ digest: Digest) -> VectorTest {
         VectorTest(
@@ -138,8 +138,8 @@ extension VectorTest {
         }
     }
 
-    /// Throws if a test requests 1 MiB or more but does not contain as many bytes, so that a file cannot make
-    /// the library derive gigabytes.
+    /// Throws if a test requests 1 MiB or more but does not contain as many bytes, so a file cannot make the
+    /// library derive gigabytes.
     private static func throwIfCostly(_ count: Int, holding held: Int) throws(MalformedVector) {
         if count != held, (1 << 20)...Int(Int32.max) ~= count {
             throw MalformedVector("it requests \(count) bytes but contains \(held)")

@@ -3,11 +3,11 @@ import CofferBase
 import CofferCrypto
 import FoundationEssentials
 
-/// The test vectors for signed commands: see Formats. A valid vector is accepted and has the contents in the
-/// file, and encoding and signing those contents returns its bytes. An invalid one is refused with the error
-/// in the file.
+/// The test vectors for signed commands, whose encoding the Formats article describes. A valid vector is
+/// accepted and has the contents in the file, and encoding and signing those contents reproduces the vector's
+/// bytes. An invalid vector is refused with the error in the file.
 package enum OrderVectors {
-    /// The algorithm that vector files name.
+    /// The algorithm's name in vector files.
     package static let algorithm = "SIGNED-ORDER"
 
     /// The procedure for one vector.

@@ -8,14 +8,14 @@ package struct VectorCase: Sendable {
         case valid
         /// The library must refuse the test.
         case invalid
-        /// Both results are correct.
+        /// The library may accept or refuse the test.
         case acceptable
     }
 
     package let id: Int
     package let comment: String
     package let flags: [String]
-    /// `nil` if the file contains an unknown word.
+    /// The required result; `nil` if the file contains an unknown word.
     package let expectation: Expectation?
     /// The code of the only error allowed for an invalid test in this package's own files.
     let expectedError: String?
@@ -98,7 +98,7 @@ extension VectorCase {
 }
 
 extension JSONValue {
-    /// The value as an `Int`, if it is an integer that fits.
+    /// The value as an `Int`; `nil` if the value is not an integer or does not fit.
     var int: Int? { integer.flatMap { Int(exactly: $0) } }
 }
 

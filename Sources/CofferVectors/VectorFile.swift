@@ -20,7 +20,7 @@ struct VectorFile: Sendable {
         return (algorithm, count)
     }
 
-    /// Reads the complete file, whose algorithm has `procedure`.
+    /// Reads the complete file. The file's algorithm must be the one that `procedure` tests.
     static func read(_ document: JSONValue, _ procedure: VectorTest) throws(MalformedVector) -> VectorFile {
         let (algorithm, count) = try head(of: document)
         let top = document.object ?? [:]
@@ -67,7 +67,7 @@ struct VectorFile: Sendable {
         }
     }
 
-    /// Returns the first source and the number of others.
+    /// Returns the first source and the number of other sources.
     private static func summary(_ sources: [String]) -> String {
         let others = Set(sources).count - 1
         return (sources.first ?? "") + (others > 0 ? " and \(others) more" : "")

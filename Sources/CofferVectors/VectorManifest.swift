@@ -1,7 +1,8 @@
 package import CofferBase
 import CofferCrypto
 
-/// The known vector files: the digest of each, and how many of its tests pass, are refused and are skipped.
+/// The known vector files: the digest of each file and the numbers of its tests that are accepted, refused
+/// and skipped.
 ///
 /// A file with a known digest must have exactly these results. A file with a known name and another digest
 /// fails, because it was changed.

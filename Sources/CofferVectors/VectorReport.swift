@@ -20,9 +20,9 @@ package struct VectorReport: Sendable {
         package let verdict: Verdict
     }
 
-    /// The path as given.
+    /// The file's path, as passed to the runner.
     package let path: String
-    /// The algorithm that the file names; empty if the file cannot be read.
+    /// The algorithm's name in the file; empty if the file cannot be read.
     package var algorithm = ""
     /// The source of the tests.
     package var source = ""
@@ -30,7 +30,7 @@ package struct VectorReport: Sendable {
     package var declared = 0
     /// The results so far.
     package var results: [Result] = []
-    /// The number of tests of an algorithm that is not implemented.
+    /// The number of tests that cannot run because their algorithm is not implemented.
     package var notImplemented = 0
     /// Problems with the file as a whole.
     package var problems: [String] = []
@@ -74,7 +74,7 @@ extension VectorReport {
         return counts
     }
 
-    /// Whether every test that could run passed, and at least one could.
+    /// Whether every test that could run passed and at least one test passed.
     package var succeeded: Bool { failed == 0 && passed > 0 }
 
     /// The skip reason for tests whose algorithm this release does not implement.

@@ -1,8 +1,8 @@
 package import CofferBase
 import CofferCrypto
 
-/// Runs vector files against the library and counts the results, so that a test that is not run cannot count
-/// as passed.
+/// A runner that tests the library against vector files and counts every result, so a test that is not run
+/// cannot count as passed.
 ///
 /// For every file, the runner requires that the accepted, refused, failed and skipped tests add up to the
 /// declared number, that test numbers are unique, that every member, flag and result is known, and that a

@@ -10,12 +10,12 @@ package enum VectorResult: Sendable {
     case unequal
     /// The library refused with this error and returned nothing.
     case refused(CofferError.Code)
-    /// The library correctly refused a size that it does not support; the reason names the size.
+    /// The library correctly refused a size that it does not support; the text states the size.
     case unsupported(String)
     /// The test is slow, and slow tests were not requested.
     case slow
-    /// The library behaved in a way that is wrong whatever the file requires; the text describes the
-    /// behavior.
+    /// The library behaved in a way that is wrong regardless of what the file requires; the text describes
+    /// the behavior.
     case wrong(String)
 }
 
@@ -23,7 +23,8 @@ package enum VectorResult: Sendable {
 package struct VectorTest: Sendable {
     /// The permitted `type` values for a group of such tests.
     let groupTypes: Set<String>
-    /// A field whose every bit matters to a valid test; the negative control flips one of them.
+    /// The name of a field in which every bit matters to a valid test. The negative control flips the field's
+    /// last bit.
     let controlField: String
     /// The names of a test's fields.
     let fields: Set<String>
@@ -40,7 +41,8 @@ package struct VectorTest: Sendable {
         self.run = run
     }
 
-    /// Returns the procedure for the algorithm that a file names, or `nil` if it is not implemented.
+    /// Returns the procedure for the algorithm with this name in vector files; `nil` if the algorithm is not
+    /// implemented.
     static func named(_ algorithm: String) -> VectorTest? { all[algorithm] }
 
     /// The names of all implemented algorithms, sorted.
@@ -98,7 +100,7 @@ extension VectorTest {
         return .refused(error.code)
     }
 
-    /// Reports whether the secret bytes equal those in the file.
+    /// Returns whether the secret bytes equal the bytes in the file.
     static func equal(_ secret: borrowing SecretBytes, _ bytes: [UInt8]) -> Bool {
         secret.exposing { span in span.copied() == bytes }
     }

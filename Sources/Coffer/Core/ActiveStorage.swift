@@ -3,13 +3,13 @@ import CofferEngine
 import CofferVault
 import Synchronization
 
-/// Forwards to the token storage that the vault directory currently records, even after another process has
-/// moved the tokens.
+/// A token storage that forwards to the storage that the vault directory currently records, even after
+/// another process has moved the tokens.
 final class ActiveStorage: ItemStorage {
     private struct Current: Sendable {
         let backend: KeyringBackend
         let storage: any ItemStorage
-        /// The status of the device key file when the backend was read from it.
+        /// The device key file's status at the time when the backend was read from the file.
         let record: FileStatus?
     }
 

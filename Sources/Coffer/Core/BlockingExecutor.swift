@@ -3,7 +3,7 @@ import CofferEngine
 import Dispatch
 import Synchronization
 
-/// Runs blocking work on separate threads instead of the cooperative pool.
+/// An executor that runs blocking work on separate threads instead of the cooperative pool.
 ///
 /// On Linux, `DispatchQueue.global()` uses that pool, which has one thread per processor and serves every
 /// task. Blocking work there can block every task forever. A separate serial queue has its own thread. In a
@@ -17,8 +17,8 @@ package enum BlockingExecutor {
         if !Threads.begin(work) { work() }
     }
 
-    /// Tells work to stop after the task that waits for it was cancelled or a termination signal arrived.
-    /// Long work checks for cancellation between steps.
+    /// A request to stop work because the task that waits for it was cancelled or a termination signal
+    /// arrived. Long-running work checks for cancellation between steps.
     package final class Cancellation: Sendable {
         private let flag = Atomic(false)
 

@@ -1,7 +1,7 @@
 import CofferBase
 import Synchronization
 
-/// Passes an error from a caller's closure through code that throws only `CofferError`.
+/// A carrier that passes an error from a caller's closure through code that throws only `CofferError`.
 final class CallerErrors: Sendable {
     private let first = Mutex<(any Error)?>(nil)
 
@@ -15,7 +15,7 @@ final class CallerErrors: Sendable {
         }
     }
 
-    /// Runs the caller's asynchronous closure in the same way.
+    /// Runs the caller's asynchronous closure, and handles its errors as the synchronous overload does.
     func carrying<Result>(_ body: () async throws -> Result) async throws(CofferError) -> Result {
         do {
             return try await body()

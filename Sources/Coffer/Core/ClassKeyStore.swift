@@ -4,17 +4,20 @@ import CofferEngine
 import CofferVault
 import Synchronization
 
-/// Holds the unwrapped class keys while a vault is unlocked, and is the only type that evicts them.
+/// A store that holds a vault's unwrapped class keys while the vault is unlocked. No other type evicts these
+/// keys.
 ///
-/// Each class has its own inactivity time: using one class's key does not postpone the eviction of another's.
+/// Each class has its own inactivity time: using one class's key does not postpone the eviction of another
+/// class's key.
 final class ClassKeyStore: Sendable {
     private let state = Mutex(State())
     private let clock: VaultClock
     /// The time without use after which a class key is evicted; `nil` for never.
     private let inactivity: Duration?
-    /// Called after a key is used, to restart the timeout of its copy in the kernel keyring.
+    /// A closure that is called after a key is used, to restart the timeout of its copy in the kernel
+    /// keyring.
     private let onUse: @Sendable (ProtectionClass, ClassKey) -> Void
-    /// Notified after every change.
+    /// The broadcaster that is notified after every change.
     private let events: EventBroadcaster
 
     init(
@@ -32,7 +35,7 @@ final class ClassKeyStore: Sendable {
     ///
     /// - Parameters:
     ///   - keys: The keys to insert.
-    ///   - terms: How long keys from the kernel keyring may stay.
+    ///   - terms: The terms for keys from the kernel keyring, which limit how long the keys may stay.
     ///   - lacking: The vault's classes whose keys are not available.
     ///   - locks: The value of ``locks`` when the work that produced these keys began; `nil` to insert the
     ///     keys even after a lock.
@@ -83,7 +86,8 @@ final class ClassKeyStore: Sendable {
         return key
     }
 
-    /// Returns a class's key; `nil` if the store has none. Calling this does not count as use.
+    /// Returns a class's key; `nil` if the store has none. Calling this method does not count as use of the
+    /// key.
     func present(_ protection: ProtectionClass) -> ClassKey? {
         dropIdleKeys(clock.bootTime())
         return state.withLock { $0.held[protection]?.key }
@@ -114,8 +118,9 @@ final class ClassKeyStore: Sendable {
         return state.withLock { $0.held.values.compactMap(\.end).min() }
     }
 
-    /// The longest time for which the keys may be cached without the passcode, other than to an exact end:
-    /// the inactivity time, if a key that a lock evicts was restored from the kernel keyring; `nil` for any.
+    /// The maximum time for which the keys may be cached without the passcode, unless they are cached until
+    /// an exact end. This is the inactivity time if a key that a lock evicts was restored from the kernel
+    /// keyring; otherwise, it is `nil`, and there is no maximum.
     var longestCaching: Duration? {
         let isRestored = state.withLock { state in
             state.held.contains { $0.key.isEvictedOnLock && $0.value.isRestored }
@@ -128,22 +133,22 @@ final class ClassKeyStore: Sendable {
     /// expires in this store does not change the number.
     var locks: Int { state.withLock { $0.locks } }
 
-    /// The current mark. Long work reads the mark before it takes its first key, and later passes it to
-    /// ``hasLost(since:only:)``.
+    /// The current mark. Long-running work reads the mark before it fetches its first key, and later passes
+    /// the mark to ``hasLost(since:only:)``.
     var mark: KeyMark {
         dropIdleKeys(clock.bootTime())
         return state.withLock { $0.mark }
     }
 
     /// Returns whether the key of `protection` has been evicted since `mark` was read or, if `protection` is
-    /// `nil`, whether any key has been both used and evicted since then. Always `true` after a wipe.
+    /// `nil`, whether any key has been both used and evicted since then. Always returns `true` after a wipe.
     func hasLost(since mark: KeyMark, only protection: ProtectionClass? = nil) -> Bool {
         dropIdleKeys(clock.bootTime())
         return state.withLock { $0.isWiped || $0.mark.hasLost(since: mark, only: protection) }
     }
 
-    /// Restarts the inactivity time. From then on, using a key no longer restarts it. Only the first of
-    /// several calls has an effect.
+    /// Restarts the inactivity time because the app is now in the background. From then on, using a key no
+    /// longer restarts the inactivity time. Repeated calls have no further effect.
     func enterBackground() {
         let now = clock.bootTime()
         dropIdleKeys(now)
@@ -166,7 +171,7 @@ final class ClassKeyStore: Sendable {
         }
     }
 
-    /// Evicts the keys that a lock evicts; returns whether there were any.
+    /// Evicts the keys that a lock evicts; returns whether the store had any such keys.
     @discardableResult
     func lock(_ reason: LockReason = .requested) -> Bool {
         let dropped = state.withLock { state in
@@ -186,7 +191,7 @@ final class ClassKeyStore: Sendable {
         post(state.withLock { $0.lapse(classes, reason) })
     }
 
-    /// Evicts all keys and, if `wiped` is set, accepts no more keys. Returns whether anything changed.
+    /// Evicts all keys and, if `wiped` is `true`, accepts no more keys. Returns whether anything changed.
     @discardableResult
     func removeAll(wiped: Bool, _ reason: LockReason = .requested) -> Bool {
         let dropped = state.withLock { state in

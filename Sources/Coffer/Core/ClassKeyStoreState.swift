@@ -2,7 +2,8 @@ import CofferBase
 import CofferCrypto
 import CofferVault
 
-/// Counts how often each class's key was evicted and used, so that long work can detect that it lost a key.
+/// A record of how often each class's key was evicted and used, with which long-running work detects that it
+/// has lost a key.
 struct KeyMark: Sendable {
     /// Indexed by the class's raw value.
     fileprivate var evictions = [Int](repeating: 0, count: Self.size)
@@ -37,11 +38,13 @@ extension ClassKeyStore {
     /// A class key and the times at which it is evicted.
     struct Held {
         let key: ClassKey
-        /// The time at which the key is evicted if it is not used before then; `nil` for never.
+        /// The time at which the key is evicted if it is not used before then; `nil` if the key is never
+        /// evicted for lack of use.
         var idleEnd: Duration?
         /// The exact time at which the key is evicted even if it is used; `nil` for none.
         let end: Duration?
-        /// Whether the key comes from the kernel keyring alone, so that no passcode has been entered here.
+        /// Whether the key comes only from the kernel keyring and was not unlocked in this process with the
+        /// passcode.
         let isRestored: Bool
 
         var nextEnd: Duration? { [idleEnd, end].compactMap(\.self).min() }
@@ -55,7 +58,7 @@ extension ClassKeyStore {
         var isWiped = false
         var locks = 0
         var mark = KeyMark()
-        /// No key expires before this time; `nil` if no key expires.
+        /// The time before which no key expires; `nil` if no key expires.
         var nextEnd: Duration?
         var isWatched = false
         /// The identifier of the boot during which the keys were inserted.

@@ -1,7 +1,8 @@
 import CofferVault
 import Synchronization
 
-/// Delivers a vault's events, first to the vault's own observers, which clear state, and then to streams.
+/// A broadcaster that delivers a vault's events, first to the vault's own observers, which clear state, and
+/// then to streams.
 final class EventBroadcaster: Sendable {
     private struct State {
         var observers: [@Sendable (VaultEvent) -> Void] = []

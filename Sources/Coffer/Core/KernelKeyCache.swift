@@ -4,10 +4,10 @@ import CofferEngine
 import CofferVault
 import Synchronization
 
-/// Caches class keys in the kernel keyring for the same user's later processes.
+/// A cache that keeps class keys in the kernel keyring for the same user's later processes.
 ///
-/// Any of this user's processes can put a key there, so a key is used only if it matches the class's public
-/// key in the keybag.
+/// Any of this user's processes can put a key in the kernel keyring, so a cached key is used only if it
+/// matches the class's public key in the keybag.
 package final class KernelKeyCache: Sendable {
     /// A class whose key this process has stored in the kernel keyring or read from it, and has not removed.
     private struct Entry {
@@ -19,7 +19,7 @@ package final class KernelKeyCache: Sendable {
 
     private let vaultID: VaultID
     private let inactivity: Int?
-    /// Identifies the boot. Keys from another boot are not used.
+    /// The clock, which also identifies the boot. Keys from another boot are not used.
     private let clock: VaultClock
     /// The tracked classes. A lock evicts the keys of all of them.
     private let entries = Mutex<[ProtectionClass: Entry]>([:])
@@ -30,7 +30,8 @@ package final class KernelKeyCache: Sendable {
         self.clock = clock
     }
 
-    /// The length in bytes of the prefix that a vault's key names share: `coffer:` and the vault's id.
+    /// The length in bytes of the prefix that a vault's key names share: `coffer:` and the vault's
+    /// identifier.
     static let prefixSize = 7 + 36
 
     package static func name(_ protection: ProtectionClass, vaultID: VaultID) -> String {
@@ -46,8 +47,8 @@ package final class KernelKeyCache: Sendable {
         Self.name(protection, vaultID: vaultID)
     }
 
-    /// Stores `keys`. Keys that a lock evicts stay for exactly `seconds` or, if that is `nil`, for the
-    /// inactivity time after each use. If one key cannot be stored, removes all keys.
+    /// Stores `keys`. Keys that a lock evicts stay for exactly `seconds` or, if `seconds` is `nil`, for the
+    /// inactivity time after each use. If any key cannot be stored, removes all keys.
     func store(_ keys: [ProtectionClass: ClassKey], seconds: Int?) throws(CofferError) {
         do throws(CofferError) {
             for (protection, key) in keys {
@@ -84,9 +85,9 @@ package final class KernelKeyCache: Sendable {
         }
     }
 
-    /// Reads the cached keys and takes their IDs from `keybag`. Returns no keys if none are cached or there
-    /// is no kernel keyring. Ignores a key that does not match the keybag's public key, because the key does
-    /// not belong to this vault.
+    /// Returns the cached keys, with their identifiers from `keybag`. Returns no keys if none are cached or
+    /// there is no kernel keyring. Ignores a key that does not match the keybag's public key, because such a
+    /// key does not belong to this vault.
     func read(_ keybag: Keybag) throws(CofferError) -> Taken {
         var taken = Taken()
         for (protection, wrapped) in keybag.keys {
@@ -159,7 +160,8 @@ package final class KernelKeyCache: Sendable {
         entries.withLock { entries in entries = entries.filter { !classes.contains($0.key) } }
     }
 
-    /// Removes the keys that a lock evicts or, if `all` is set, all keys. Returns whether there were any.
+    /// Removes the keys that a lock evicts or, if `all` is `true`, all keys. Returns whether any of these
+    /// keys existed.
     @discardableResult
     func remove(all: Bool) -> Bool {
         entries.withLock { $0 = [:] }
@@ -195,10 +197,10 @@ package final class KernelKeyCache: Sendable {
     }
 }
 
-/// How long a key is cached.
+/// The term for which a key is cached.
 struct CachedKeyTerm: Equatable {
     /// The time since boot at which the key expires; `nil` if the key stays until a reboot.
     let end: Duration?
-    /// Whether the end is exact, so that use does not postpone it.
+    /// Whether the end is exact. Use of the key does not postpone an exact end.
     let isExact: Bool
 }

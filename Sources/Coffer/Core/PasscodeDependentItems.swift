@@ -1,5 +1,5 @@
-/// The number of items in the class ``ProtectionClass/whenPasscodeSetThisDeviceOnly``, which exist only while
-/// a passcode is set.
+/// The numbers of items in the class ``ProtectionClass/whenPasscodeSetThisDeviceOnly``, which exist only
+/// while a passcode is set.
 public struct PasscodeDependentItems: Sendable, Equatable {
     /// The number of tokens.
     public let tokens: Int

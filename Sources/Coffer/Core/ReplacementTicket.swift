@@ -3,8 +3,8 @@ import CofferCrypto
 import CofferEngine
 import Synchronization
 
-/// A key that proves the right to replace one version of a token while the token's class is locked. It is
-/// derived from the key under which that version is sealed.
+/// A key that proves the right to replace one version of a token while the token's class is locked. The
+/// ticket is derived from the key under which that version is sealed.
 ///
 /// A process that has read or written that version can derive the ticket. Other processes cannot, because the
 /// version's key is wrapped under the class key. The ticket therefore proves that a value stored while the
@@ -31,7 +31,8 @@ final class ReplacementTicket: Sendable {
 }
 
 /// A vault object's tickets for the token versions that it most recently read or wrote. A lock keeps the
-/// tickets, because they do not allow reading anything; ``VaultCore/close(_:)`` and a wipe remove them.
+/// tickets, because they do not make any value readable. ``VaultCore/close(_:)`` and a wipe remove the
+/// tickets.
 final class ReplacementTickets: Sendable {
     /// The maximum number of tickets; the oldest are removed first.
     static let maxCount = 128

@@ -36,7 +36,8 @@ final class UnlockMark: Sendable {
 
     deinit { try? key.remove() }
 
-    /// Whether the mark still exists: no process has locked the vault since, and the mark has not expired.
+    /// Whether the mark still exists. If so, no process has locked the vault since the mark was placed, and
+    /// the mark has not expired.
     var isThere: Bool { key.isLinked }
 
     /// Returns whether `name`, a name in the kernel keyring that begins with a vault's prefix, belongs to a

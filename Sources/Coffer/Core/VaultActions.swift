@@ -1,8 +1,8 @@
 import CofferBase
 import CofferEngine
 
-/// The operations that the core calls but does not implement. The stores and the wipe depend on the core, so
-/// the core must not depend on them.
+/// The operations that the core calls but does not implement, because the stores and the wipe depend on the
+/// core, and the core must not depend on them.
 struct VaultActions: Sendable {
     /// Removes the items of the class whose key was destroyed with the passcode. The caller holds the vault
     /// directory's lock.

@@ -2,7 +2,7 @@ import CofferBase
 import CofferEngine
 import CofferVault
 
-/// Changing a vault's settings.
+/// Methods that change a vault's settings.
 extension VaultCore {
     /// Changes the settings. Evaluates the passcode only if the change requires it.
     func changeSettings(
@@ -31,13 +31,14 @@ extension VaultCore {
     /// The outcome of a change to the settings.
     private enum SettingsOutcome {
         case changed(from: VaultSettings, to: VaultSettings)
-        /// The caller's closure threw. Its error is no finding about the vault's files.
+        /// The caller's closure threw. The closure's error does not describe the state of the vault's files.
         case refused(CofferError)
-        /// Nothing was changed, for a reason that the owner can read.
+        /// Nothing was changed, because the passcode is required for the reason in the associated text, which
+        /// is shown to the owner.
         case needsPasscode(String)
     }
 
-    /// Applies a change to the settings, unless it requires the passcode and `isVerified` is not set.
+    /// Applies a change to the settings, unless the change requires the passcode and `isVerified` is `false`.
     private func apply(
         _ change: (inout VaultSettings) throws(CofferError) -> Void,
         to stored: AuthenticatedRecord<Keybag>.Contents, in vault: borrowing Descriptor, isVerified: Bool
@@ -62,7 +63,8 @@ extension VaultCore {
         return .changed(from: old, to: new)
     }
 
-    /// Returns whether as many wrong passcodes are counted as erase a vault that erases.
+    /// Returns whether the count of wrong passcodes has reached the limit that erases a vault if erasure is
+    /// turned on.
     private func isCountFull(in vault: borrowing Descriptor) throws(CofferError) -> Bool {
         let record = try AttemptRecord.record.read(device: device, in: vault)
         try rollbackGuard(in: vault)?.verify(record.generation)

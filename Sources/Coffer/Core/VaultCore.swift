@@ -21,13 +21,13 @@ final class VaultCore: Sendable {
     /// The tokens that are never written to the storage.
     let ephemeralTokens: EphemeralTokens
     /// The tickets that prove that a pending value comes from a process that knew the stored value. A lock
-    /// keeps them.
+    /// keeps the tickets.
     let tickets = ReplacementTickets()
     /// The values that this vault object stored while the vault was locked.
     let ownPending = OwnPendingTokens()
     private let actions: VaultActions
     /// The time in seconds without use after which the vault locks, as read when the vault was opened; `nil`
-    /// for never.
+    /// if the vault never locks for lack of use.
     let inactivity: Int?
     /// The mark of an unlock whose keys are to be cached in the kernel keyring.
     let unlockMark = Mutex<UnlockMark?>(nil)
@@ -41,8 +41,9 @@ final class VaultCore: Sendable {
     /// The registered stores that are still alive.
     var stores: [any VaultObserver] { registered.withLock { $0.compactMap(\.store) } }
 
-    /// Creates a vault's core. If `allowingCorruptKeybag` is set, ignores an unreadable keybag, because a
-    /// signed command needs no class key. A test uses `decorate` to wrap its own storage around the vault's.
+    /// Creates a vault's core. If `allowingCorruptKeybag` is `true`, ignores an unreadable keybag, because a
+    /// signed command needs no class key. A test uses `decorate` to wrap a test storage around the vault's
+    /// storage.
     init(
         home: VaultDirectory, device: DeviceKey, clock: VaultClock, actions: VaultActions,
         allowingCorruptKeybag: Bool = false,
@@ -162,13 +163,14 @@ final class VaultCore: Sendable {
         }
     }
 
-    /// Returns the number of wrong passcodes left before everything is erased; `nil` if no passcode is set,
-    /// or if wrong ones never erase. With a passcode, the counter must be readable.
+    /// Returns the number of wrong passcodes that can be entered before everything is erased; returns `nil`
+    /// if no passcode is set, or if wrong passcodes never cause erasure. If a passcode is set, the counter
+    /// must be readable.
     func attemptsLeft(_ keybag: Keybag) throws(CofferError) -> Int? {
         keybag.passcode == nil ? nil : try limiter(keybag).attemptsLeft(readAttempts())
     }
 
-    /// Returns what counts attempts, by the settings in the keybag.
+    /// Returns the limiter that counts attempts according to the settings in the keybag.
     private func limiter(_ keybag: Keybag, _ rollbackGuard: RollbackGuard? = nil) -> AttemptLimiter {
         AttemptLimiter(
             device: device, clock: clock, delays: keybag.delaysAttempts,

@@ -22,13 +22,18 @@ public struct VaultEvent: Sendable, Hashable {
 
     /// The kind of event.
     public let kind: Kind
-    /// Why the keys were evicted, for a ``Kind/locked`` or ``Kind/closed`` event; otherwise `nil`.
+    /// The reason why the keys were evicted, for a ``Kind/locked`` or ``Kind/closed`` event; otherwise `nil`.
     public let reason: LockReason?
 
     /// The result of the revocation, for a ``Kind/revocationProcessed`` event; otherwise `nil`.
     public let revocation: RevocationResult?
 
-    /// Creates an event, for comparison in tests.
+    /// Creates an event, for example to compare with a received event in a test.
+    ///
+    /// - Parameters:
+    ///   - kind: The kind of event.
+    ///   - reason: The reason why the keys were evicted.
+    ///   - revocation: The result of the revocation.
     public init(_ kind: Kind, _ reason: LockReason? = nil, revocation: RevocationResult? = nil) {
         self.kind = kind
         self.reason = reason

@@ -1,8 +1,8 @@
 import CofferVault
 import Synchronization
 
-/// The vaults that this process has open, by ID. Wipes and emergency locks use the registry to evict keys
-/// from memory.
+/// The vaults that this process has open, by identifier. Wipes and emergency locks use the registry to evict
+/// keys from memory.
 enum VaultRegistry {
     private struct Entry {
         weak var core: VaultCore?

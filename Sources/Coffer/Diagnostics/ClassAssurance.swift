@@ -1,8 +1,8 @@
 public import CofferBase
 
-/// A promise that a protection class makes, and how strongly this host backs it.
+/// A promise that a protection class makes, and the strength with which this host backs the promise.
 public struct ClassAssurance: Sendable, Equatable {
-    /// How strongly a promise is backed.
+    /// The strength with which a host backs a promise.
     public enum Strength: String, Sendable {
         /// The keys are not available, so an attacker must break the cryptography or guess the passcode.
         case cryptographic
@@ -13,7 +13,7 @@ public struct ClassAssurance: Sendable, Equatable {
         case absent
     }
 
-    /// The promises that a class can make.
+    /// A promise that a protection class can make.
     public enum Promise: String, Sendable, CaseIterable {
         /// Only the passcode makes the item readable.
         case passcode
@@ -25,13 +25,13 @@ public struct ClassAssurance: Sendable, Equatable {
         case lockSources
     }
 
-    /// The promise.
+    /// The promise that this assurance describes.
     public let promise: Promise
-    /// How strongly this host backs the promise.
+    /// The strength with which this host backs the promise.
     public let strength: Strength
-    /// Why the promise has this strength on this host.
+    /// The reason why the promise has this strength on this host.
     public let reason: String
-    /// A step that would strengthen the assurance, which the application describes to its user; `nil` if
+    /// A step that would strengthen the assurance, for the application to describe to its user; `nil` if
     /// there is none.
     public let remedy: CofferError.Remedy?
 

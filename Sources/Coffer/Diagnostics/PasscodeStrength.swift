@@ -3,25 +3,25 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// The time that an attacker with a copy of the whole vault needs to guess its passcode.
+/// An estimate of how long an attacker with a copy of the whole vault needs to guess its passcode.
 ///
-/// The copy consists of the vault directory and, if the device key is there, the user's desktop keyring. No
-/// counter limits guessing on a copy.
+/// The copy consists of the vault directory and, if the device key is in the user's desktop keyring, also
+/// that keyring. No counter limits guessing on a copy.
 public struct PasscodeStrength: Sendable, Equatable {
-    /// A kind of passcode, and the time it takes to try every passcode of that kind.
+    /// A kind of passcode, and the time that trying every passcode of that kind takes.
     public struct Estimate: Sendable, Equatable {
         /// A description of this kind of passcode.
         public let passcodes: String
         /// The number of passcodes of this kind.
         public let count: Double
-        /// The time in seconds to try them all on one core of this machine; on average, half that time is
-        /// enough.
+        /// The time in seconds that trying all of these passcodes takes on one core of this machine; on
+        /// average, half that time is enough.
         public let seconds: Double
     }
 
-    /// The time in seconds for one guess at this vault's cost, measured on one core of this machine.
+    /// The time in seconds that one guess takes at this vault's cost, measured on one core of this machine.
     public let secondsPerGuess: Double
-    /// The passcode policy's requirement, as text.
+    /// A description of the passcode policy's requirement.
     public let requirement: String
     /// The estimates for the kinds of passcode that the policy accepts, roughly from the weakest to the
     /// strongest.
@@ -77,11 +77,12 @@ public struct PasscodeStrength: Sendable, Equatable {
 }
 
 extension Vault {
-    /// Estimates how long it takes to guess this vault's passcode with a copy of the vault's files, based on
-    /// how long a key derivation takes on this machine; `nil` if no passcode is set. Derives two keys, at a
-    /// limited cost.
+    /// Estimates how long it takes to guess this vault's passcode with a copy of the vault's files. To
+    /// measure how long a key derivation takes on this machine, the method derives two keys, at a limited
+    /// cost.
     ///
-    /// - Throws: `wiped`, `corrupt`, `outOfMemory`.
+    /// - Returns: The estimate; `nil` if no passcode is set.
+    /// - Throws: `outOfMemory` if the memory for a derivation cannot be allocated; `wiped` or `corrupt`.
     public func passcodeStrength() async throws(CofferError) -> PasscodeStrength? {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in

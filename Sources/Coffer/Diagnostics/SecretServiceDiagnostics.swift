@@ -8,8 +8,11 @@ extension Vault {
     private static let timeout = Duration.seconds(2)
 
     /// Returns the storage backend to use if the user does not choose one: the Secret Service if it answers
-    /// and its default collection is unlocked, otherwise the embedded keyring. Starts no service and shows no
-    /// prompt.
+    /// and its default collection is unlocked; otherwise, the embedded keyring. This method starts no service
+    /// and shows no prompt.
+    ///
+    /// - Parameter location: The vault's directory, which may not exist yet.
+    /// - Returns: The storage backend to use.
     public static func preferredStorage(at location: VaultLocation) async -> KeyringBackend {
         let found = try? await BlockingExecutor.run { _ throws(CofferError) in
             secretServiceState(on: location.sessionBus)
@@ -23,8 +26,11 @@ extension Vault {
     /// - Parameters:
     ///   - location: The vault's directory, which may not exist yet.
     ///   - interaction: Whether the desktop keyring may prompt the user to unlock it.
-    /// - Throws: `noSessionBus`, `noSecretService`, `noDefaultCollection`, `keyringLocked`, `noPrompter`,
-    ///   `promptDismissed`, `timedOut`, `interrupted`.
+    /// - Throws: `noSessionBus` if there is no session bus; `noSecretService` if the bus has no Secret
+    ///   Service; `noDefaultCollection` if the Secret Service has no default collection; `keyringLocked` if
+    ///   the user's keyring is locked; `noPrompter` if the keyring would have to prompt the user but cannot;
+    ///   `promptDismissed` if the user closed the prompt; `timedOut` if the Secret Service did not answer in
+    ///   time; `interrupted` if it disappeared during a call.
     public static func checkSecretService(
         at location: VaultLocation, interaction: PromptPolicy = .never
     ) async throws(CofferError) {

@@ -10,17 +10,17 @@ public struct SecurityCheck: Sendable, Equatable {
         case advisory
         /// The protection is missing or damaged.
         case missing
-        /// The check could not be performed; the message states the reason.
+        /// The check could not be performed; ``SecurityCheck/message`` states the reason.
         case unknown
     }
 
-    /// A stable name for the check.
+    /// The check's stable name.
     public let name: String
-    /// The outcome on this host.
+    /// The check's outcome on this host.
     public let status: Status
     /// A message that explains the status.
     public let message: String
-    /// A step that improves the status, which the application describes to its user; `nil` if none is known.
+    /// A step that improves the status, for the application to describe to its user; `nil` if none is known.
     public let remedy: CofferError.Remedy?
 
     package init(

@@ -4,13 +4,14 @@ import CofferEngine
 import CofferVault
 
 extension Vault {
-    /// Returns the assurances that a class provides for this vault on this host. Works while locked.
+    /// Returns the assurances that a class provides for this vault on this host. You can call this method
+    /// while the vault is locked.
     ///
     /// - Parameters:
-    ///   - protection: The class.
+    ///   - protection: The protection class.
     ///   - triggers: The lock triggers to which a long-lived program would listen.
     /// - Returns: One assurance for each promise, in the order of `ClassAssurance.Promise.allCases`.
-    /// - Throws: `wiped`, `corrupt`.
+    /// - Throws: `wiped` or `corrupt`.
     public func assurances(
         of protection: ProtectionClass, triggers: LockTriggers = LockTriggers()
     ) async throws(CofferError) -> [ClassAssurance] {
@@ -20,7 +21,9 @@ extension Vault {
 
     /// Returns every class's assurances, based on trigger statuses that the caller already has.
     ///
-    /// - Throws: `wiped`, `corrupt`.
+    /// - Parameter statuses: The triggers' statuses, which ``lockTriggers(_:)`` returns.
+    /// - Returns: The assurances for each class.
+    /// - Throws: `wiped` or `corrupt`.
     public func assurances(
         triggers statuses: [LockTriggerStatus]
     ) async throws(CofferError) -> [ProtectionClass: [ClassAssurance]] {
@@ -31,9 +34,10 @@ extension Vault {
         return all
     }
 
-    /// Returns the assurances for one token; `nil` if no token with this id is stored. Works while locked.
+    /// Returns the assurances for one token; `nil` if no token with this id is stored. You can call this
+    /// method while the vault is locked.
     ///
-    /// - Throws: `wiped`, `corrupt`, or the storage backend's error.
+    /// - Throws: `wiped` or `corrupt`, or the storage backend's error.
     public func assurances(for id: TokenID) async throws(CofferError) -> [ClassAssurance]? {
         let tokens = tokens
         let core = core
@@ -45,9 +49,9 @@ extension Vault {
         return try await assurances(of: found)
     }
 
-    /// Returns the assurances for one file. Works while locked.
+    /// Returns the assurances for one file. You can call this method while the vault is locked.
     ///
-    /// - Throws: `absent`, `wiped`, `corrupt`.
+    /// - Throws: `absent` if there is no such file; `wiped` or `corrupt`.
     public func assurances(for id: FileID) async throws(CofferError) -> [ClassAssurance] {
         let core = core
         let found = try await BlockingExecutor.run { _ throws(CofferError) in

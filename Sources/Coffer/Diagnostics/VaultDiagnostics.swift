@@ -5,7 +5,7 @@ import CofferVault
 import SystemPackage
 
 extension Vault {
-    /// Checks the protection that this host offers to any vault.
+    /// Checks the protection that this host offers any vault.
     ///
     /// - Parameter sessionBus: The address of the session bus with the user's Secret Service; `nil` for the
     ///   bus that the environment specifies.
@@ -17,10 +17,12 @@ extension Vault {
         ]
     }
 
-    /// Checks how this vault is protected on this host: runs the host's checks and the vault's own. A check
-    /// that cannot be performed is reported as such and does not stop the others.
+    /// Checks how this vault is protected on this host. The method runs both the host's checks and the
+    /// vault's own checks. A check that cannot be performed is reported as such and does not stop the others.
     ///
-    /// - Throws: `wiped`; `corrupt` if the keybag is damaged, because a vault cannot be checked without it.
+    /// - Returns: The results of all checks.
+    /// - Throws: `wiped`; `corrupt` if the keybag is damaged, because a vault cannot be checked without its
+    ///   keybag.
     public func securityChecks() async throws(CofferError) -> [SecurityCheck] {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in
@@ -217,8 +219,8 @@ extension Vault {
         }
     }
 
-    /// Warns about data that is encrypted under the documented schemes elsewhere; the vault's own data does
-    /// not use them.
+    /// A warning about data that is encrypted under the documented schemes elsewhere; the vault's own data
+    /// does not use these schemes.
     private static var documentedSchemes: SecurityCheck {
         SecurityCheck(
             "documented-schemes", .advisory,

@@ -19,7 +19,7 @@ public struct VaultStatus: Sendable, Equatable {
         case wiped
     }
 
-    /// The state.
+    /// The vault's state.
     public let state: State
     /// The vault's identity; `nil` if there is no vault.
     public var vaultID: VaultID?
@@ -27,16 +27,16 @@ public struct VaultStatus: Sendable, Equatable {
     public var keyring: KeyringBackend?
     /// Whether a passcode is set.
     public var hasPasscode = false
-    /// The number of wrong passcodes left before everything is erased; `nil` without a passcode, or if wrong
-    /// ones never erase.
+    /// The number of wrong passcodes left before everything is erased; `nil` if no passcode is set or if
+    /// wrong passcodes never erase the vault.
     public var attemptsLeft: Int?
-    /// Whether the tenth wrong passcode in a row erases the vault; `false` without a passcode.
+    /// Whether the tenth wrong passcode in a row erases the vault; `false` if no passcode is set.
     public var erasesAfterTenFailures = false
     /// The number of minutes of inactivity before the vault locks, rounded up; `nil` if inactivity does not
     /// lock it.
     public var inactivityMinutes: Int?
-    /// The time until the kernel keyring drops the keys, if no program uses them in the meantime; `nil` if it
-    /// has no keys, if they stay until a reboot, or if no passcode is set.
+    /// The time until the kernel keyring drops the keys if no program uses them in the meantime; `nil` if the
+    /// kernel keyring has no keys, if its keys stay until a reboot, or if no passcode is set.
     public var timeLeft: Duration?
     /// The number of tokens.
     public var tokens = 0
@@ -45,12 +45,11 @@ public struct VaultStatus: Sendable, Equatable {
     /// The number of interrupted file additions and removals that left data in the vault.
     public var unfinishedFiles = 0
     /// The number of bytes that interrupted file additions and removals left in the vault. The next command
-    /// that lists or changes files removes them.
+    /// that lists or changes files removes this data.
     public var unfinishedBytes: Int64 = 0
     /// The files whose containers another program deleted.
     public var missingFiles: [FileID] = []
-    /// The files whose containers are in this vault but that the file index does not list, although it is
-    /// undamaged.
+    /// The files whose containers are in this vault but that the undamaged file index does not list.
     public var unlistedFiles: [FileID] = []
     /// Whether the file index is damaged; ``FileStore/reindex()`` rebuilds it.
     public var isFileIndexDamaged = false
@@ -68,9 +67,12 @@ public struct VaultStatus: Sendable, Equatable {
 
 extension Vault {
     /// Returns the status of the vault at `location`, including the keys and tokens that commands left in the
-    /// kernel keyring. Finishes an interrupted wipe.
+    /// kernel keyring. This method also finishes an interrupted wipe.
     ///
-    /// - Throws: `refused`, `corrupt`, `foreign`, `unsupportedVersion` if the vault cannot be inspected.
+    /// - Parameter location: The vault's directory.
+    /// - Returns: The vault's status, even if there is no vault or the vault was wiped.
+    /// - Throws: The errors that ``init(at:clock:interaction:)`` throws, except `notInitialised` and `wiped`,
+    ///   if the vault cannot be inspected.
     public static func status(at location: VaultLocation) async throws(CofferError) -> VaultStatus {
         let vault: Vault
         do throws(CofferError) {
@@ -88,7 +90,7 @@ extension Vault {
 
     /// Returns this vault's status.
     ///
-    /// - Throws: `wiped`, `corrupt`.
+    /// - Throws: `wiped` or `corrupt`.
     public func status() async throws(CofferError) -> VaultStatus {
         let core = core
         var status = try await BlockingExecutor.run { _ throws(CofferError) in
@@ -138,14 +140,15 @@ extension Vault {
     /// Each class has its own inactivity time, which only use of that class restarts. Keys restored from the
     /// kernel keyring with an exact end time are not cached beyond that time.
     ///
-    /// This call does not notice if another process locks the vault between ``unlock(with:)`` and the call;
-    /// ``unlock(with:cachingFor:)`` does.
+    /// If another process locks the vault between ``unlock(with:)`` and this call, the call does not notice
+    /// the lock; ``unlock(with:cachingFor:)`` does.
     ///
-    /// - Parameter duration: The exact time for which the keys are cached; `nil` for the vault's inactivity
-    ///   time after each use.
-    /// - Throws: `locked`, also if a lock comes in the meantime or if `duration` exceeds the time that the
-    ///   keys may still stay in memory; `wiped`; `unsupported` or `permissionDenied` if there is no kernel
-    ///   keyring; `noSpace` if the kernel keyring accepts no more keys from this user.
+    /// - Parameter duration: The exact time for which the keys are cached; `nil` to cache them for the
+    ///   vault's inactivity time after each use.
+    /// - Throws: `locked` if the vault is locked, if a lock occurs in the meantime, or if `duration` exceeds
+    ///   the time that the keys may still stay in memory; `unsupported` or `permissionDenied` if the kernel
+    ///   keyring is not available; `noSpace` if the kernel keyring accepts no more keys from this user;
+    ///   `wiped`.
     public func cacheKeysInKernel(for duration: Duration? = nil) async throws(CofferError) {
         let core = core
         try await BlockingExecutor.run { _ throws(CofferError) in
@@ -153,17 +156,17 @@ extension Vault {
         }
     }
 
-    /// Unlocks as ``unlock(with:)`` does, and caches the keys as ``cacheKeysInKernel(for:)`` does. If any of
-    /// this user's processes locks the vault between the two steps, the lock takes effect and no key is
+    /// Unlocks the vault like ``unlock(with:)`` and caches its keys like ``cacheKeysInKernel(for:)``. If any
+    /// of this user's processes locks the vault between the two steps, the lock takes effect and no key is
     /// cached.
     ///
     /// - Parameters:
-    ///   - passcode: The passcode; `nil` if none is set.
-    ///   - duration: The exact time for which the keys are cached; `nil` for the vault's inactivity time
-    ///     after each use.
-    /// - Throws: As ``unlock(with:)`` and ``cacheKeysInKernel(for:)``; `locked` if a lock came in the
-    ///   meantime, and `noSpace` before the passcode is evaluated if the kernel keyring accepts no more keys
-    ///   from this user.
+    ///   - passcode: The vault's passcode; `nil` if none is set.
+    ///   - duration: The exact time for which the keys are cached; `nil` to cache them for the vault's
+    ///     inactivity time after each use.
+    /// - Throws: The errors that ``unlock(with:)`` and ``cacheKeysInKernel(for:)`` throw. `locked` is also
+    ///   thrown if a lock occurs in the meantime, and `noSpace` is thrown before the passcode is evaluated if
+    ///   the kernel keyring accepts no more keys from this user.
     public func unlock(
         with passcode: Passcode?, cachingFor duration: Duration?
     ) async throws(CofferError) {
@@ -189,8 +192,8 @@ extension Vault {
         }
     }
 
-    /// Withdraws the announcement that ``announceHolding()`` made, so that its mark does not stay in the
-    /// kernel keyring.
+    /// Withdraws the announcement that ``announceHolding()`` made, and removes its mark from the kernel
+    /// keyring.
     package func withdrawHolding() { core.unlockMark.withLock { $0 = nil } }
 
     /// Returns whether ``cacheKeysInKernel(for:)`` can cache every class's key for `duration` from the keys
@@ -199,14 +202,14 @@ extension Vault {
         core.keys.isUnlocked && !core.keys.isPartial && core.mayHold(for: duration)
     }
 
-    /// Restores the class keys that an earlier process cached in the kernel keyring. Returns whether the
-    /// vault now has any keys that a lock would evict.
+    /// Restores the class keys that an earlier process cached in the kernel keyring.
     ///
-    /// Restores only keys that belong to this vault's keybag. A key with an exact end time is also evicted
-    /// from this process at that time. A keybag from an earlier release cannot identify keys until an unlock
-    /// has completed it, so no key is restored before then.
+    /// Only keys that belong to this vault's keybag are restored. A key with an exact end time is also
+    /// evicted from this process at that time. A keybag from an earlier release cannot identify keys until an
+    /// unlock has completed it, so no key is restored before then.
     ///
-    /// - Throws: `wiped`, `corrupt`.
+    /// - Returns: Whether the vault now has any keys that a lock would evict.
+    /// - Throws: `wiped` or `corrupt`.
     public func restoreCachedKeys() async throws(CofferError) -> Bool {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in

@@ -2,15 +2,18 @@ import CofferBase
 import CofferVault
 
 extension FileStore {
-    /// Returns a check that stops long work when its task is cancelled or a class key that it used is
-    /// evicted. Call this method before you take a key, so that the check detects a lock between the two.
+    /// Returns a check that stops long-running work when its task is cancelled or a class key that the work
+    /// used is evicted. Call this method before you fetch a key, so that the check detects a lock that occurs
+    /// between the two steps.
     ///
     /// - Parameters:
-    ///   - cancellation: Reports whether the task was cancelled.
-    ///   - mark: The key mark from the start of the work; `nil` if the work starts now.
-    ///   - protection: The only class that the work uses; `nil` for every class used since its start.
+    ///   - cancellation: The object that reports whether the task was cancelled.
+    ///   - mark: The key mark that was read when the work started; `nil` if the work starts now.
+    ///   - protection: The only class that the work uses; `nil` for every class that was used since the work
+    ///     started.
     /// - Returns: A closure that throws once the work must stop.
-    /// - Throws: Nothing. The returned closure throws `cancelled`, `locked` and `wiped`.
+    /// - Throws: No error. The returned closure throws `cancelled` if the task was cancelled, `locked` if a
+    ///   key was evicted, or `wiped` if the vault was wiped.
     func cancellationCheck(
         _ cancellation: BlockingExecutor.Cancellation, since mark: KeyMark? = nil,
         only protection: ProtectionClass? = nil

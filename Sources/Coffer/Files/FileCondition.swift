@@ -5,10 +5,10 @@ import CofferEngine
 struct FileCondition: Sendable {
     var missing: [FileID] = []
     var unlisted: [FileID] = []
-    /// Why the index is unreliable; `nil` if no damage was found.
+    /// The error that describes the damage to the index; `nil` if no damage was found.
     var indexDamage: CofferError?
-    /// Why the file keyset record, which also states whether there is an index, cannot be read; `nil` if it
-    /// can be read.
+    /// The error that occurred when the file keyset record, which also states whether there is an index, was
+    /// read; `nil` if the record is readable.
     var keysDamage: CofferError?
 }
 
@@ -19,7 +19,8 @@ extension FileStore {
         .corrupt, .foreign, .unsupportedVersion, .refused, .permissionDenied, .absent,
     ]
 
-    /// Examines the directory and the index. Returns errors that indicate damage instead of throwing them.
+    /// Returns the store's condition, after examining the directory and the index. Errors that indicate
+    /// damage are returned instead of thrown.
     func condition() throws(CofferError) -> FileCondition {
         let present = Set(try ids())
         do throws(CofferError) {

@@ -3,14 +3,14 @@ import CofferEngine
 
 /// The differences between the containers in the vault directory and an undamaged index.
 struct FileDifferences: Sendable, Equatable {
-    /// Files in the index whose containers another program deleted.
+    /// The files in the index whose containers were deleted by another program.
     var missing: [FileID] = []
     /// This vault's containers that the index neither lists nor records as removed.
     var unlisted: [FileID] = []
 }
 
 extension FileStore {
-    /// Compares a list of containers with an index that was read after the list. Does not take a lock.
+    /// Compares a list of containers with an index that was read after the list. Does not acquire a lock.
     /// Ignores differences that a change in progress causes.
     func differences(
         _ present: Set<FileID>, _ contents: FileIndexContents
@@ -58,7 +58,7 @@ extension FileStore {
         return false
     }
 
-    /// Returns whether there is a container with the given id and an authentic header.
+    /// Returns whether there is a container with the given identifier and an authentic header.
     private func isOwn(_ id: FileID, _ directory: borrowing Descriptor) throws(CofferError) -> Bool {
         do throws(CofferError) {
             let file = try directory.open(id.fileName, .read)

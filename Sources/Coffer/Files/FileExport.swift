@@ -5,23 +5,26 @@ import Synchronization
 public import SystemPackage
 
 extension FileStore {
-    /// Writes the decrypted content to a new file that only this user can read, completely or not at all.
-    /// Coffer does not protect that file.
+    /// Writes a file's decrypted content to a new file that only this user can read. The new file is written
+    /// completely or not at all, and Coffer does not protect it.
     ///
-    /// If the process is killed, nothing appears at `path`. On file systems without unnamed files, and for a
-    /// moment while an existing file is replaced, the new file has a temporary name that begins with `.tmp-`,
-    /// under which a kill or a power cut at that time leaves it, unencrypted, in the same directory.
+    /// If the process is killed, no incomplete file appears at `path`. However, on file systems without
+    /// unnamed files, and briefly while an existing file is replaced, the new file has a temporary name that
+    /// begins with `.tmp-`. If the process is killed or the power fails at that time, the new file remains
+    /// under the temporary name, unencrypted, in the same directory.
     ///
     /// - Parameters:
     ///   - id: The file's identifier.
-    ///   - path: The destination.
+    ///   - path: The new file's path.
     ///   - replacing: Whether to replace an existing file at `path` atomically. Its previous content may
     ///     remain readable on the medium.
     ///   - context: The context that was bound to the file when it was added.
-    ///   - progress: Called from time to time on worker threads.
-    /// - Throws: `alreadyExists`; `refused` if `path` exists and is not a regular file, or is inside the
-    ///   vault directory or the vault directory that contains it; `absent`, `locked`, `wiped`, `corrupt`,
-    ///   `noSpace`, `cancelled`.
+    ///   - progress: A closure that is called from time to time, on worker threads, with the current
+    ///     progress.
+    /// - Throws: `alreadyExists` if `path` exists and `replacing` is `false`; `refused` if `path` exists and
+    ///   is not a regular file, or is inside the vault directory or the vault directory that contains it;
+    ///   `absent` if there is no such file; `missing` if another program deleted the file's container;
+    ///   `locked`, `wiped`, `corrupt`, `noSpace`; `cancelled` if the task was cancelled.
     public func export(
         _ id: FileID, to path: FilePath, replacing: Bool = false, context: [UInt8] = [],
         progress: (@Sendable (FileProgress) -> Void)? = nil

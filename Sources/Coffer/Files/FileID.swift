@@ -5,14 +5,15 @@ import SystemPackage
 
 /// A stored file's identifier: a random UUID, which is also part of the container's name on disk.
 public struct FileID: Sendable, Hashable, CustomStringConvertible {
-    /// The UUID.
+    /// The identifier's UUID.
     public let uuid: UUID
 
-    /// Creates an id from a UUID.
+    /// Creates an identifier from a UUID.
     public init(uuid: UUID) { self.uuid = uuid }
 
-    /// Parses an id.
+    /// Creates an identifier from the text form of a UUID.
     ///
+    /// - Parameter text: A UUID of 36 characters, such as the value of ``description``.
     /// - Throws: `invalidInput` if `text` is not a UUID.
     public init(_ text: String) throws(CofferError) {
         guard let uuid = UUID(uuidString: text) else {
@@ -21,7 +22,7 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
         self.uuid = uuid
     }
 
-    /// The UUID in lower case with dashes: 36 characters.
+    /// The UUID in lowercase with hyphens: 36 characters.
     public var description: String { uuid.uuidString.foldedASCII }
 
     static func random() throws(CofferError) -> FileID { FileID(uuid: try .secureRandom()) }
@@ -31,7 +32,7 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
     /// The container's name in the store's directory.
     var fileName: FilePath { FilePath(description + Self.suffix) }
 
-    /// Parses the id from a container's name; `nil` for the names of other files.
+    /// Creates an identifier from a container's name; returns `nil` for the name of any other file.
     init?(fileName: FilePath) {
         let bytes = FileNameBytes.of(fileName)
         guard bytes.count == 36 + Self.suffix.utf8.count, bytes[36...].elementsEqual(Self.suffix.utf8),
@@ -45,8 +46,8 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
         FilePath(Descriptor.temporaryPrefix + description.parts(between: "-").joined())
     }
 
-    /// Parses the id from the name of a container that is being added, replaced or removed; `nil` for the
-    /// names of other files.
+    /// Creates an identifier from the name of a container that is being added, replaced or removed; returns
+    /// `nil` for the name of any other file.
     init?(temporaryName: FilePath) {
         let prefix = Array(Descriptor.temporaryPrefix.utf8)
         let bytes = FileNameBytes.of(temporaryName)
@@ -54,7 +55,7 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
         self.init(digits: bytes[prefix.count...])
     }
 
-    /// Parses 32 lower-case hexadecimal digits.
+    /// Creates an identifier from 32 lowercase hexadecimal digits; returns `nil` for any other text.
     private init?(digits: ArraySlice<UInt8>) {
         guard digits.count == 32 else { return nil }
         var bytes = [UInt8](repeating: 0, count: 16)
@@ -73,6 +74,6 @@ public struct FileID: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Sequence where Element == FileID {
-    /// Returns the ids sorted by their descriptions.
+    /// Returns the identifiers sorted by their descriptions.
     func sorted() -> [FileID] { sorted { $0.description < $1.description } }
 }

@@ -2,31 +2,31 @@ import CofferVault
 public import FoundationEssentials
 public import SystemPackage
 
-/// The description of a stored file. The name and the date are sealed in the container, like the content.
+/// A description of a stored file. Like the content, the name and the date are sealed in the container.
 public struct FileInfo: Sendable, Equatable {
     /// The file's identifier.
     public let id: FileID
-    /// The original name: the bytes as they were on disk, which are not always UTF-8.
+    /// The file's name. Its bytes are stored unchanged and are not always valid UTF-8.
     public let name: FilePath.Component
     /// The plaintext's length in bytes.
     public let length: Int64
-    /// The date when the original was last modified.
+    /// The date and time when the content was last modified.
     public let modified: Date
-    /// The protection class, which decides when the file can be read.
+    /// The protection class, which determines when the file can be read.
     public let protection: ProtectionClass
-    /// Whether the file's container exists.
+    /// The state of the file's container, which indicates whether the container exists.
     public let state: FileState
 
-    /// Creates a description, for example for a test double. A ``FileStore`` returns only descriptions that
-    /// it read from the vault.
+    /// Creates a description, for example for use in a test double. A ``FileStore`` returns only descriptions
+    /// that it reads from the vault.
     ///
     /// - Parameters:
     ///   - id: The file's identifier.
-    ///   - name: The original name.
+    ///   - name: The file's name.
     ///   - length: The plaintext's length in bytes.
-    ///   - modified: The date when the original was last modified.
+    ///   - modified: The date and time when the content was last modified.
     ///   - protection: The protection class.
-    ///   - state: Whether the file's container exists.
+    ///   - state: The state of the file's container.
     public init(
         id: FileID, name: FilePath.Component, length: Int64, modified: Date, protection: ProtectionClass,
         state: FileState

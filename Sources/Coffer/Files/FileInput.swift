@@ -4,26 +4,28 @@ import CofferVault
 public import SystemPackage
 
 extension FileStore {
-    /// Seals everything that can be read from an open descriptor until the input ends: from a pipe, a socket,
-    /// standard input, or a file from its current position on. No plaintext is written anywhere, and the
-    /// memory needed does not depend on the length.
+    /// Seals all remaining input from an open descriptor as a new file. The descriptor can refer to a pipe, a
+    /// socket, standard input, or a file, which is read from its current position. No plaintext is written to
+    /// disk, and the amount of memory used does not depend on the input's length.
     ///
-    /// This method cannot distinguish a program that fails while it writes to a pipe from one that has
-    /// written everything.
+    /// If the input is a pipe, this method cannot distinguish between a writing program that has finished and
+    /// one that has failed.
     ///
     /// - Parameters:
-    ///   - descriptor: The number of the descriptor to read. It stays open, and its position advances.
+    ///   - descriptor: The number of the descriptor to read from. The descriptor stays open, and its position
+    ///     advances.
     ///   - name: The name to store.
-    ///   - protection: The protection class, which decides when the file can be read.
+    ///   - protection: The protection class, which determines when the file can be read.
     ///   - outerCipher: The cipher for the outer layer.
-    ///   - context: Up to 1024 bytes that are bound into the inner layer. Reading the file requires the same
-    ///     bytes. They are not stored.
+    ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
+    ///     the file requires the same bytes.
     ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
-    ///     file system, although it was not created for that.
-    /// - Returns: The id of the stored file.
-    /// - Throws: `locked`, `wiped`; `invalidInput` for a descriptor that is not open, or a name or a context
-    ///   that is too long; `refused` for a directory, and for a vault on an external medium; `noSpace`,
-    ///   `readOnly`, `cancelled`.
+    ///     file system but was not created for such a location.
+    /// - Returns: The stored file's identifier.
+    /// - Throws: `locked`, `wiped`; `invalidInput` if the descriptor is not open, or if the name or the
+    ///   context is too long; `refused` if the descriptor refers to a directory, or if the vault is on an
+    ///   external medium that is not allowed; `noSpace`; `readOnly` if the vault's file system is read-only;
+    ///   `cancelled` if the task was cancelled.
     public func add(
         fromDescriptor descriptor: Int32, name: FilePath.Component,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -51,7 +53,7 @@ extension FileStore {
     /// The time in milliseconds to wait for input before checking whether to stop.
     private static let patience: Int32 = 100
 
-    /// Reads until `buffer` is full or the input ends; returns the number of bytes.
+    /// Reads until `buffer` is full or the input ends; returns the number of bytes read.
     private static func fill(
         _ buffer: inout MutableSpan<UInt8>, from input: borrowing Descriptor,
         _ check: () throws(CofferError) -> Void
@@ -77,7 +79,8 @@ extension FileStore {
         let allowsExternalMedia: Bool
     }
 
-    /// Seals content that `next` delivers piece by piece; see ``ContainerWriter``.
+    /// Seals content that `next` delivers piece by piece, in a container that a ``ContainerWriter`` writes,
+    /// and returns the new file's identifier.
     func add(
         _ file: NewFile, modified: Int64, _ check: () throws(CofferError) -> Void,
         _ next: (inout MutableSpan<UInt8>) throws(CofferError) -> Int

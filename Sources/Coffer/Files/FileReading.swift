@@ -2,18 +2,21 @@ public import CofferBase
 import CofferEngine
 
 extension FileStore {
-    /// Calls `body` with the bytes in `range` chunk by chunk, in order. No file is created.
+    /// Calls `body` with the decrypted bytes in `range`, chunk by chunk and in order. No decrypted file is
+    /// created.
     ///
     /// Each chunk is authenticated before `body` receives it. If an error is thrown, discard the earlier
     /// chunks.
     ///
     /// - Parameters:
     ///   - id: The file's identifier.
-    ///   - range: Offsets into the plaintext, clamped to its length; `nil` for all of it.
+    ///   - range: The range of offsets to read, clamped to the content's length; `nil` for the entire
+    ///     content.
     ///   - context: The context that was bound to the file when it was added.
-    ///   - body: Called with about 1 MiB at a time. It may throw errors of any type.
-    /// - Throws: `invalidInput` for a range that begins before 0; `absent`, `locked`, `wiped`, `corrupt`,
-    ///   `cancelled`, and any error that `body` throws.
+    ///   - body: A closure that is called with about 1 MiB at a time. It may throw errors of any type.
+    /// - Throws: `invalidInput` if the range begins before 0; `absent` if there is no such file; `missing` if
+    ///   another program deleted the file's container; `locked`, `wiped`, `corrupt`; `cancelled` if the task
+    ///   was cancelled; and any error that `body` throws.
     public func readChunks<Failure: Error>(
         of id: FileID, range: Range<Int64>? = nil, context: [UInt8] = [],
         _ body: @escaping @Sendable (Span<UInt8>) throws(Failure) -> Void
@@ -35,16 +38,19 @@ extension FileStore {
         }
     }
 
-    /// Calls `body` once with the bytes in `range`, in memory that is cleared afterwards. No file is created.
+    /// Calls `body` once with the decrypted bytes in `range`, which are in memory that is cleared afterwards.
+    /// No decrypted file is created.
     ///
     /// - Parameters:
     ///   - id: The file's identifier.
-    ///   - range: Offsets into the plaintext, clamped to its length; `nil` for all of it.
+    ///   - range: The range of offsets to read, clamped to the content's length; `nil` for the entire
+    ///     content.
     ///   - context: The context that was bound to the file when it was added.
-    ///   - body: Receives the bytes. It may throw errors of any type.
+    ///   - body: A closure that receives the bytes. It may throw errors of any type.
     /// - Returns: The result of `body`.
-    /// - Throws: `invalidInput` for a range that begins before 0; `absent`, `locked`, `wiped`, `corrupt`,
-    ///   `outOfMemory`, `cancelled`, and any error that `body` throws.
+    /// - Throws: `invalidInput` if the range begins before 0; `absent` if there is no such file; `missing` if
+    ///   another program deleted the file's container; `locked`, `wiped`, `corrupt`; `outOfMemory` if the
+    ///   bytes do not fit in memory; `cancelled` if the task was cancelled; and any error that `body` throws.
     public func withDecryptedBytes<Result: Sendable, Failure: Error>(
         of id: FileID, range: Range<Int64>? = nil, context: [UInt8] = [],
         _ body: @escaping @Sendable (Span<UInt8>) throws(Failure) -> Result
@@ -64,9 +70,14 @@ extension FileStore {
         }
     }
 
-    /// Opens a file for random access. Each read opens only the chunks that it needs.
+    /// Returns a reader for random access to a file. Each read decrypts only the chunks that it needs.
     ///
-    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`.
+    /// - Parameters:
+    ///   - id: The file's identifier.
+    ///   - context: The context that was bound to the file when it was added.
+    /// - Returns: A reader that is valid until the file's class key is evicted.
+    /// - Throws: `absent` if there is no such file; `missing` if another program deleted the file's
+    ///   container; `locked`, `wiped`, `corrupt`.
     public func reader(for id: FileID, context: [UInt8] = []) async throws(CofferError) -> StoredFileReader {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let mark = core.keys.mark
@@ -77,9 +88,15 @@ extension FileStore {
         }
     }
 
-    /// Opens every chunk and discards the plaintext.
+    /// Verifies a file by decrypting every chunk and discarding the plaintext.
     ///
-    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`.
+    /// - Parameters:
+    ///   - id: The file's identifier.
+    ///   - context: The context that was bound to the file when it was added.
+    ///   - progress: A closure that is called from time to time, on worker threads, with the current
+    ///     progress.
+    /// - Throws: `absent` if there is no such file; `missing` if another program deleted the file's
+    ///   container; `locked`, `wiped`, `corrupt`; `cancelled` if the task was cancelled.
     public func verify(
         _ id: FileID, context: [UInt8] = [], progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) {

@@ -2,17 +2,17 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// The unfinished files that interrupted operations left in the store's directory and that no process is
-/// working on.
+/// A summary of the unfinished files that interrupted operations left in the store's directory and that no
+/// process is working on.
 struct FileRemains: Equatable {
     var count = 0
     var bytes: Int64 = 0
-    /// Entries that have an unfinished file's name but are something else, which another program put there.
+    /// Entries that have the name of an unfinished file but that another program put there.
     var others: [FilePath] = []
 }
 
 extension FileStore {
-    /// Returns the abandoned unfinished files in the directory. Changes nothing.
+    /// Returns a summary of the abandoned unfinished files in the directory, without changing anything.
     func remains() throws(CofferError) -> FileRemains {
         let directory = try openDirectory()
         var remains = FileRemains()
@@ -59,8 +59,8 @@ extension FileStore {
         return names
     }
 
-    /// Removes the abandoned unfinished files if that is possible now. Does not touch files that other
-    /// processes are adding.
+    /// Removes the abandoned unfinished files, and ignores any failure to do so. Leaves files that other
+    /// processes are writing unchanged.
     func removeRemains() {
         do throws(CofferError) {
             try core.home.withExclusiveVault { (vault) throws(CofferError) in

@@ -3,16 +3,16 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// Replaces the content of an existing file. The new container is written next to the old one and takes its
-/// place when the two names are exchanged in one step. Immediately before the exchange, the index is changed
-/// to list the new content. Finally, the old container's wrapped keys are overwritten, and that container is
-/// removed. If a crash occurs after the index was changed but before the names are exchanged, the new
-/// container is complete and listed, so the next cleanup moves it to the file's name.
+/// Methods that replace the content of an existing file. The new container is written next to the old one,
+/// and the two containers then exchange names in one step. Immediately before the exchange, the index is
+/// updated to list the new content. Finally, the old container's wrapped keys are overwritten, and the old
+/// container is removed. If a crash occurs after the index is updated but before the names are exchanged, the
+/// new container is complete and listed, so the next cleanup moves it to the file's name.
 extension FileStore {
     /// Replaces the content that `old` read with the content of `source`.
     ///
     /// - Throws: `conflict` if the file's content was replaced in the meantime, if the file no longer exists,
-    ///   or if the source changes.
+    ///   or if the source changes while it is being read.
     func replaceContent(
         of old: ContainerReader, by source: borrowing Descriptor, _ context: [UInt8],
         check: @escaping @Sendable () throws(CofferError) -> Void
@@ -71,8 +71,8 @@ extension FileStore {
         _ = try? Self.removeContainer(id.temporaryName, in: directory)
     }
 
-    /// Throws `conflict` unless the container with this header still has the file's name. Call while holding
-    /// the vault directory's lock.
+    /// Throws `conflict` unless the container with this header still has the file's name. Call this method
+    /// while holding the vault directory's lock.
     func requireCurrent(
         _ header: InnerHeader, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
@@ -102,8 +102,8 @@ extension FileStore {
 
     /// Completes or undoes work that a crash or a failure interrupted. If the index already lists the
     /// unfinished file as the new content of an existing file, moves it to its final name. Otherwise removes
-    /// the unfinished file; if no container has the final name, also removes the index entry. Call while
-    /// holding the vault directory's lock, when no process is working on the unfinished file.
+    /// the unfinished file; if no container has the final name, also removes the index entry. Call this
+    /// method while holding the vault directory's lock, when no process is working on the unfinished file.
     func recoverInterrupted(
         _ id: FileID, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {

@@ -3,14 +3,15 @@ import CofferEngine
 import CofferVault
 
 extension FileStore {
-    /// Rewraps one file's keys under the current keys. This takes only a short time, whatever the file's
-    /// size.
+    /// Rewraps one file's keys under the current keys. The operation is fast, regardless of the file's size.
     ///
     /// - Parameters:
     ///   - id: The file's identifier.
-    ///   - context: The context that was bound to the file when it was added. If it is empty although the
-    ///     file is bound to a context, only the outer layer is rewrapped.
-    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`, `noSpace`, `readOnly`.
+    ///   - context: The context that was bound to the file when it was added. If the context is empty but the
+    ///     file is bound to one, only the outer layer is rewrapped.
+    /// - Throws: `absent` if there is no such file; `missing` if another program deleted the file's
+    ///   container; `locked`, `wiped`, `corrupt`, `noSpace`; `readOnly` if the vault's file system is
+    ///   read-only.
     public func rewrap(_ id: FileID, context: [UInt8] = []) async throws(CofferError) {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             guard try rewrap(id, context: context, always: true) != nil else {
@@ -19,24 +20,24 @@ extension FileStore {
         }
     }
 
-    /// Replaces the keys that wrap file keys: creates new ones, rewraps every file's keys and then destroys
-    /// the old ones. Afterwards, none of the remaining keys opens a copy of a container that was made before
-    /// the rotation, including a copy of a removed file.
+    /// Replaces the keys that wrap file keys: creates new keys, rewraps every file's keys and then destroys
+    /// the old keys. Afterwards, no remaining key can open a copy of a container that was made before the
+    /// rotation, not even a copy of a removed file.
     ///
-    /// Each file takes only a short time, whatever its size. Files stay readable throughout, and files can be
-    /// added meanwhile. The work can be interrupted at any point; the next call continues where this one
-    /// stopped.
+    /// Each file takes only a short time, regardless of its size. During the rotation, files remain readable,
+    /// and new files can be added. The rotation can be interrupted at any point, and the next call continues
+    /// where this one stopped.
     ///
-    /// A copy of the vault's own records that was made before the rotation still holds the old keys, as may
-    /// old blocks on flash memory and copy-on-write file systems. Files added by a release without
-    /// replaceable keys are rewrapped under replaceable ones; copies of those files that were made before the
-    /// rotation can still be opened.
+    /// A copy of the vault's own records that was made before the rotation still contains the old keys, and
+    /// so may old blocks on flash memory or a copy-on-write file system. Files that were added by a release
+    /// without replaceable keys are rewrapped under replaceable keys, but copies of those files that were
+    /// made before the rotation can still be opened.
     ///
-    /// - Parameter progress: Called after each file.
+    /// - Parameter progress: A closure that is called after each file with the progress so far.
     /// - Returns: A report on the rotation.
     /// - Throws: `locked` unless every class is unlocked; `busy` if files are still being added after this
-    ///   method has waited, in which case the old keys stay until the next call; `wiped`, `noSpace`,
-    ///   `readOnly`, `cancelled`.
+    ///   method has waited, in which case the old keys stay until the next call; `wiped`, `noSpace`;
+    ///   `readOnly` if the vault's file system is read-only; `cancelled` if the task was cancelled.
     public func rotateKeys(
         progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CofferError) -> KeyRotationReport {
@@ -105,8 +106,8 @@ extension FileStore {
         }
     }
 
-    /// Destroys the keys that no container uses any more; returns their number. Waits for files that are
-    /// being added, because they may use the old keys.
+    /// Destroys the keys that no container uses any longer, and returns the number of destroyed keys. Waits
+    /// for files that are being added, because they may use the old keys.
     private func endRotation(
         _ check: @Sendable () throws(CofferError) -> Void
     ) throws(CofferError) -> Int {
@@ -122,8 +123,8 @@ extension FileStore {
         }
     }
 
-    /// Destroys the keys that no file uses and returns their number; returns `nil` while a file is
-    /// being added.
+    /// Destroys the keys that no file uses, and returns the number of destroyed keys. While a file is being
+    /// added, destroys nothing and returns `nil`.
     private func destroyUnusedKeys() throws(CofferError) -> Int? {
         try core.home.withExclusiveVault { (vault) throws(CofferError) in
             let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])

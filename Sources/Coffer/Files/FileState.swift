@@ -2,7 +2,7 @@
 public enum FileState: String, Sendable {
     /// The container exists.
     case stored
-    /// Another program deleted the container. Reading the file throws an error, and removing it clears its
-    /// index entry.
+    /// Another program deleted the container. Reading the file throws `missing`, and removing the file clears
+    /// its index entry.
     case missing
 }

@@ -6,7 +6,7 @@ import FoundationEssentials
 import SystemPackage
 
 extension FileStore {
-    /// Opens a container by id.
+    /// Opens the container with the given identifier.
     func open(_ id: FileID, context: [UInt8] = []) throws(CofferError) -> ContainerReader {
         do throws(CofferError) {
             return try openWithoutRetry(id, context: context)
@@ -78,10 +78,10 @@ extension FileStore {
         }
     }
 
-    /// Returns the ids of the containers, in no particular order.
+    /// Returns the identifiers of the containers, in no particular order.
     func ids() throws(CofferError) -> [FileID] { try inspectDirectory().ids }
 
-    /// Returns the ids of the containers, and whether the directory also holds unfinished files.
+    /// Returns the identifiers of the containers, and whether the directory also holds unfinished files.
     func inspectDirectory() throws(CofferError) -> (ids: [FileID], hasUnfinished: Bool) {
         let names = try openDirectory().names()
         let ids = names.compactMap { FileID(fileName: $0) }
@@ -90,8 +90,8 @@ extension FileStore {
         return (ids, hasUnfinished)
     }
 
-    /// Creates a container under a temporary name, lets `fill` write it, flushes it and renames it to its
-    /// final name.
+    /// Creates a container under a temporary name, calls `fill` to write the container, flushes it and
+    /// renames it to its final name.
     func addContainer(
         _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey,
         _ check: () throws(CofferError) -> Void,
@@ -124,7 +124,8 @@ extension FileStore {
         }
     }
 
-    /// Creates an empty, locked container under its temporary name, and returns it with the keys for it.
+    /// Creates an empty, locked container under its temporary name, and returns the container with the keys
+    /// that will wrap its file keys.
     func beginWrite(
         _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey,
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
@@ -170,8 +171,8 @@ extension FileStore {
         try directory.remove(name)
     }
 
-    /// Overwrites the header in place with random bytes. This destroys the wrapped keys, so that none of the
-    /// remaining keys can open the container.
+    /// Overwrites the header in place with random bytes. This destroys the wrapped file keys, so no remaining
+    /// key can open the container.
     static func destroyHeader(of file: borrowing Descriptor) throws(CofferError) {
         var header = [UInt8](repeating: 0, count: Int(ContainerLayout.headerSize))
         var span = header.mutableSpan
@@ -208,7 +209,7 @@ extension FilePath.Component {
     /// The name's bytes as stored on disk.
     var bytes: [UInt8] { FileNameBytes.of(self) }
 
-    /// Creates a name from bytes; `nil` for bytes that cannot be the name of a directory entry.
+    /// Creates a name from its bytes; returns `nil` if the bytes cannot be the name of a directory entry.
     init?(bytes: [UInt8]) {
         guard let component = FileNameBytes.component(bytes), component.kind == .regular else { return nil }
         self = component

@@ -5,23 +5,25 @@ public import FoundationEssentials
 public import SystemPackage
 
 extension FileStore {
-    /// Seals bytes from memory. No plaintext is written anywhere.
+    /// Seals bytes from memory as a new file. No plaintext is written to disk.
     ///
-    /// The array is not cleared afterwards. If that matters, pass a `Span` of memory that you clear yourself.
+    /// This method does not clear the array afterwards. If the content must not remain in memory, pass a
+    /// `Span` of memory that you clear yourself.
     ///
     /// - Parameters:
-    ///   - bytes: The content.
+    ///   - bytes: The file's content.
     ///   - name: The name to store.
-    ///   - protection: The protection class, which decides when the file can be read.
+    ///   - protection: The protection class, which determines when the file can be read.
     ///   - outerCipher: The cipher for the outer layer.
-    ///   - context: Up to 1024 bytes that are bound into the inner layer. Reading the file requires the same
-    ///     bytes. They are not stored.
-    ///   - modified: The date to store; `nil` for now.
+    ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
+    ///     the file requires the same bytes.
+    ///   - modified: The modification date to store; `nil` for the current time.
     ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
-    ///     file system, although it was not created for that.
-    /// - Returns: The id of the stored file.
-    /// - Throws: `locked`, `wiped`; `invalidInput` for a name or a context that is too long; `refused` for a
-    ///   vault on an external medium; `noSpace`, `readOnly`, `cancelled`.
+    ///     file system but was not created for such a location.
+    /// - Returns: The stored file's identifier.
+    /// - Throws: `locked`, `wiped`; `invalidInput` if the name or the context is too long; `refused` if the
+    ///   vault is on an external medium that is not allowed; `noSpace`; `readOnly` if the vault's file system
+    ///   is read-only; `cancelled` if the task was cancelled.
     public func add(
         _ bytes: [UInt8], name: FilePath.Component,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -34,21 +36,22 @@ extension FileStore {
         return try await add(file, .array(bytes), modified)
     }
 
-    /// Seals data from memory. No plaintext is written anywhere.
+    /// Seals data from memory as a new file. No plaintext is written to disk.
     ///
     /// - Parameters:
-    ///   - data: The content.
+    ///   - data: The file's content.
     ///   - name: The name to store.
-    ///   - protection: The protection class, which decides when the file can be read.
+    ///   - protection: The protection class, which determines when the file can be read.
     ///   - outerCipher: The cipher for the outer layer.
-    ///   - context: Up to 1024 bytes that are bound into the inner layer. Reading the file requires the same
-    ///     bytes. They are not stored.
-    ///   - modified: The date to store; `nil` for now.
+    ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
+    ///     the file requires the same bytes.
+    ///   - modified: The modification date to store; `nil` for the current time.
     ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
-    ///     file system, although it was not created for that.
-    /// - Returns: The id of the stored file.
-    /// - Throws: `locked`, `wiped`; `invalidInput` for a name or a context that is too long; `refused` for a
-    ///   vault on an external medium; `noSpace`, `readOnly`, `cancelled`.
+    ///     file system but was not created for such a location.
+    /// - Returns: The stored file's identifier.
+    /// - Throws: `locked`, `wiped`; `invalidInput` if the name or the context is too long; `refused` if the
+    ///   vault is on an external medium that is not allowed; `noSpace`; `readOnly` if the vault's file system
+    ///   is read-only; `cancelled` if the task was cancelled.
     public func add(
         _ data: Data, name: FilePath.Component,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -61,22 +64,24 @@ extension FileStore {
         return try await add(file, .array([UInt8](data)), modified)
     }
 
-    /// Seals bytes from memory of any kind, such as guarded memory. No plaintext is written anywhere. The
-    /// bytes are copied to memory that is cleared afterwards.
+    /// Seals bytes from any kind of memory, such as guarded memory, as a new file. No plaintext is written to
+    /// disk. The bytes are copied to memory that is cleared afterwards.
     ///
     /// - Parameters:
-    ///   - bytes: The content.
+    ///   - bytes: The file's content.
     ///   - name: The name to store.
-    ///   - protection: The protection class, which decides when the file can be read.
+    ///   - protection: The protection class, which determines when the file can be read.
     ///   - outerCipher: The cipher for the outer layer.
-    ///   - context: Up to 1024 bytes that are bound into the inner layer. Reading the file requires the same
-    ///     bytes. They are not stored.
-    ///   - modified: The date to store; `nil` for now.
+    ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
+    ///     the file requires the same bytes.
+    ///   - modified: The modification date to store; `nil` for the current time.
     ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
-    ///     file system, although it was not created for that.
-    /// - Returns: The id of the stored file.
-    /// - Throws: `locked`, `wiped`; `invalidInput` for a name or a context that is too long; `refused` for a
-    ///   vault on an external medium; `outOfMemory`, `noSpace`, `readOnly`, `cancelled`.
+    ///     file system but was not created for such a location.
+    /// - Returns: The stored file's identifier.
+    /// - Throws: `locked`, `wiped`; `invalidInput` if the name or the context is too long; `refused` if the
+    ///   vault is on an external medium that is not allowed; `outOfMemory` if there is not enough memory for
+    ///   the copy; `noSpace`; `readOnly` if the vault's file system is read-only; `cancelled` if the task was
+    ///   cancelled.
     public func add(
         _ bytes: Span<UInt8>, name: FilePath.Component,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -124,7 +129,8 @@ private enum BytesInMemory: Sendable {
         }
     }
 
-    /// Copies as many bytes from `offset` on as exist and fit into `target`; returns their number.
+    /// Copies bytes, beginning at `offset`, until `target` is full or the content ends; returns the number of
+    /// copied bytes.
     func copy(from offset: Int, into target: inout MutableSpan<UInt8>) -> Int {
         let range = offset..<min(count, offset + target.count)
         switch self {

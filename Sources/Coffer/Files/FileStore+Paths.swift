@@ -3,23 +3,25 @@ public import CofferVault
 public import FoundationEssentials
 public import SystemPackage
 
-/// Methods that take paths as text or as file URLs.
+/// Methods that accept paths as strings or file URLs.
 extension FileStore {
-    /// Seals a copy of the file at a path given as text.
+    /// Seals a copy of the file at the given path string.
     ///
     /// - Parameters:
-    ///   - path: A regular file. Its name and date are sealed with its content.
+    ///   - path: The path of a regular file. The file's name and date are sealed with its content.
     ///   - name: The name to store; `nil` for the path's last component.
-    ///   - protection: The protection class, which decides when the file can be read.
+    ///   - protection: The protection class, which determines when the file can be read.
     ///   - outerCipher: The cipher for the outer layer.
-    ///   - context: Up to 1024 bytes that are bound into the inner layer.
+    ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
+    ///     the file requires the same bytes.
     ///   - removingOriginal: Whether to remove the file at `path` once the sealed copy is safely on disk.
     ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
     ///     file system.
-    ///   - progress: Called from time to time on worker threads.
-    /// - Returns: The id of the stored file.
-    /// - Throws: `invalidInput` for a path that contains a NUL; otherwise the errors of the method that takes
-    ///   a `FilePath`.
+    ///   - progress: A closure that is called from time to time, on worker threads, with the current
+    ///     progress.
+    /// - Returns: The stored file's identifier.
+    /// - Throws: `invalidInput` if the path contains a NUL character; otherwise, the errors that the method
+    ///   with a `FilePath` parameter throws.
     public func add(
         contentsOf path: String, name: FilePath.Component? = nil,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -33,21 +35,23 @@ extension FileStore {
             allowingExternalMedia: allowingExternalMedia, progress: progress)
     }
 
-    /// Seals a copy of the file at a file URL.
+    /// Seals a copy of the file at the given file URL.
     ///
     /// - Parameters:
-    ///   - url: A regular file. Its name and date are sealed with its content.
+    ///   - url: The URL of a regular file. The file's name and date are sealed with its content.
     ///   - name: The name to store; `nil` for the path's last component.
-    ///   - protection: The protection class, which decides when the file can be read.
+    ///   - protection: The protection class, which determines when the file can be read.
     ///   - outerCipher: The cipher for the outer layer.
-    ///   - context: Up to 1024 bytes that are bound into the inner layer.
+    ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
+    ///     the file requires the same bytes.
     ///   - removingOriginal: Whether to remove the file at `url` once the sealed copy is safely on disk.
     ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
     ///     file system.
-    ///   - progress: Called from time to time on worker threads.
-    /// - Returns: The id of the stored file.
-    /// - Throws: `invalidInput` for a URL that is not a file URL on this machine; otherwise the errors of the
-    ///   method that takes a `FilePath`.
+    ///   - progress: A closure that is called from time to time, on worker threads, with the current
+    ///     progress.
+    /// - Returns: The stored file's identifier.
+    /// - Throws: `invalidInput` if the URL is not a file URL on this machine; otherwise, the errors that the
+    ///   method with a `FilePath` parameter throws.
     public func add(
         contentsOf url: URL, name: FilePath.Component? = nil,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -61,16 +65,18 @@ extension FileStore {
             allowingExternalMedia: allowingExternalMedia, progress: progress)
     }
 
-    /// Writes the decrypted content to a new file at a path given as text. Coffer does not protect that file.
+    /// Writes a file's decrypted content to a new file at the given path string. Coffer does not protect the
+    /// new file.
     ///
     /// - Parameters:
     ///   - id: The file's identifier.
-    ///   - path: The destination.
-    ///   - replacing: Whether to replace an existing file.
+    ///   - path: The new file's path.
+    ///   - replacing: Whether to replace an existing file at the destination.
     ///   - context: The context that was bound to the file when it was added.
-    ///   - progress: Called from time to time on worker threads.
-    /// - Throws: `invalidInput` for a path that contains a NUL; otherwise the errors of the method that takes
-    ///   a `FilePath`.
+    ///   - progress: A closure that is called from time to time, on worker threads, with the current
+    ///     progress.
+    /// - Throws: `invalidInput` if the path contains a NUL character; otherwise, the errors that the method
+    ///   with a `FilePath` parameter throws.
     public func export(
         _ id: FileID, to path: String, replacing: Bool = false, context: [UInt8] = [],
         progress: (@Sendable (FileProgress) -> Void)? = nil
@@ -79,16 +85,18 @@ extension FileStore {
             id, to: FilePath(text: path), replacing: replacing, context: context, progress: progress)
     }
 
-    /// Writes the decrypted content to a new file at a file URL. Coffer does not protect that file.
+    /// Writes a file's decrypted content to a new file at the given file URL. Coffer does not protect the new
+    /// file.
     ///
     /// - Parameters:
     ///   - id: The file's identifier.
-    ///   - url: The destination.
-    ///   - replacing: Whether to replace an existing file.
+    ///   - url: The new file's URL.
+    ///   - replacing: Whether to replace an existing file at the destination.
     ///   - context: The context that was bound to the file when it was added.
-    ///   - progress: Called from time to time on worker threads.
-    /// - Throws: `invalidInput` for a URL that is not a file URL on this machine; otherwise the errors of the
-    ///   method that takes a `FilePath`.
+    ///   - progress: A closure that is called from time to time, on worker threads, with the current
+    ///     progress.
+    /// - Throws: `invalidInput` if the URL is not a file URL on this machine; otherwise, the errors that the
+    ///   method with a `FilePath` parameter throws.
     public func export(
         _ id: FileID, to url: URL, replacing: Bool = false, context: [UInt8] = [],
         progress: (@Sendable (FileProgress) -> Void)? = nil

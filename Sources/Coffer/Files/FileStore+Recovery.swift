@@ -4,12 +4,13 @@ import CofferVault
 import Synchronization
 
 extension FileStore {
-    /// Rebuilds the index from the existing containers, either because it is damaged or to add containers
-    /// that it does not list. From then on, each of this vault's containers in the store's directory counts
-    /// as a valid file, including a copy that another program put back.
+    /// Rebuilds the index from the existing containers. Call this method if the index is damaged or does not
+    /// list all containers. Afterwards, each of this vault's containers in the store's directory counts as a
+    /// valid file, including a copy that another program put back.
     ///
-    /// - Returns: The containers that cannot be read and are not in the index.
-    /// - Throws: `locked` unless every class is unlocked; `wiped`, `noSpace`, `readOnly`.
+    /// - Returns: The containers that cannot be read and are therefore not in the new index.
+    /// - Throws: `locked` unless every class is unlocked; `wiped`, `noSpace`; `readOnly` if the vault's file
+    ///   system is read-only.
     public func reindex() async throws(CofferError) -> [FileID] {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
@@ -72,7 +73,7 @@ extension FileStore {
         }
     }
 
-    /// Throws unless the container with this header is the one that the index lists under its id.
+    /// Throws unless the container with this header is the one that the index lists for the file.
     func checkEntry(of header: InnerHeader, _ protection: ProtectionClass) throws(CofferError) {
         let vault = try core.home.openVault()
         let contents = try index.salvage(in: vault)
@@ -111,8 +112,8 @@ extension FileStore {
         cleanedUp.withLock { $0 = now }
     }
 
-    /// Completes or undoes work that a crash interrupted: see ``recoverInterrupted(_:_:in:)``. Call while
-    /// holding the vault directory's lock.
+    /// Completes or undoes work that a crash interrupted, as ``recoverInterrupted(_:_:in:)`` does, for every
+    /// unfinished file. Call this method while holding the vault directory's lock.
     func cleanUp(
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {

@@ -3,19 +3,22 @@ import CofferEngine
 import CofferVault
 public import SystemPackage
 
-/// A file's name is stored in the index and in the container. The index is authoritative, so a name changes
-/// at one moment: when the new index entry is added, after the new name was written to the container. The
-/// name in the container is used only if there is no index, or when the index is rebuilt.
+/// Methods that rename files. A file's name is stored both in the index and in the container. The index is
+/// authoritative, so the name changes when the new index entry is added, after the new name has been written
+/// to the container. The name in the container is used only if there is no index or when the index is
+/// rebuilt.
 extension FileStore {
-    /// Renames a file. This takes only a short time, whatever the file's size. After a crash, the file has
+    /// Renames a file. The operation is fast, regardless of the file's size. After a crash, the file has
     /// either the old name or the new one. Other files may have the same name.
     ///
     /// - Parameters:
     ///   - id: The file's identifier.
     ///   - name: The new name.
     ///   - context: The context that was bound to the file when it was added.
-    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `invalidInput` for a name that is too long;
-    ///   `conflict` if the file was changed or removed at the same time; `noSpace`, `readOnly`, `busy`.
+    /// - Throws: `absent` if there is no such file; `missing` if another program deleted the file's
+    ///   container; `locked`, `wiped`, `corrupt`; `invalidInput` if the name is too long; `conflict` if the
+    ///   file was changed or removed at the same time; `noSpace`; `readOnly` if the vault's file system is
+    ///   read-only; `busy` if another process holds the vault directory's lock for too long.
     public func rename(
         _ id: FileID, to name: FilePath.Component, context: [UInt8] = []
     ) async throws(CofferError) {
@@ -49,8 +52,8 @@ extension FileStore {
         }
     }
 
-    /// Returns a value that renames containers of the given class. Call while holding the vault directory's
-    /// lock.
+    /// Returns a value that renames containers of the given class. Call this method while holding the vault
+    /// directory's lock.
     func containerRename(
         _ protection: ProtectionClass, _ context: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) -> ContainerRename {

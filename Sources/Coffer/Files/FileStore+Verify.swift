@@ -3,13 +3,13 @@ import CofferEngine
 import CofferVault
 
 extension FileStore {
-    /// Opens every chunk of every file and compares the containers with the index. For a file that is bound
-    /// to a context, checks only the header. Does not change any stored file.
+    /// Verifies every chunk of every file, and compares the containers with the index. For a file that is
+    /// bound to a context, checks only the header. Does not change any stored file.
     ///
-    /// - Parameter progress: Called after each file.
-    /// - Returns: A report of the findings.
-    /// - Throws: `locked` unless every class is unlocked; `wiped`, `cancelled`; `corrupt` if the index itself
-    ///   is damaged: see ``reindex()``.
+    /// - Parameter progress: A closure that is called after each file with the progress so far.
+    /// - Returns: A report on the stored files.
+    /// - Throws: `locked` unless every class is unlocked; `wiped`; `cancelled` if the task was cancelled;
+    ///   `corrupt` if the index itself is damaged, in which case ``reindex()`` rebuilds it.
     public func verifyAll(
         progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CofferError) -> IntegrityReport {

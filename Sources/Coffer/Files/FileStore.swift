@@ -6,16 +6,18 @@ import FoundationEssentials
 import Synchronization
 public import SystemPackage
 
-/// The files of one vault, each doubly encrypted in its own container: see <doc:FileFormat>.
+/// The files in one vault, each of which is encrypted twice, in a separate container. <doc:FileFormat>
+/// describes the containers' format.
 ///
-/// Sealing, verifying and exporting a file use bounded memory, whatever the file's size, and up to eight
-/// threads. Cancelling the task stops the work after the chunks in progress and leaves nothing behind.
+/// Sealing, verifying and exporting a file use a bounded amount of memory, regardless of the file's size, and
+/// up to eight threads. If the task is cancelled, the work stops after the chunks in progress and leaves
+/// nothing behind.
 public final class FileStore: Sendable {
     let core: VaultCore
     let index: FileIndex
-    /// The view copies that a lock removes.
+    /// The view copies that are removed when the vault locks.
     let activeViews: ActiveViewCopies
-    /// The time since boot at which this store last removed the unfinished files that a crash left.
+    /// The time since boot at which this store last removed the unfinished files that a crash left behind.
     let cleanedUp = Mutex<Duration?>(nil)
 
     static let maxContextLength = 1024
@@ -26,27 +28,32 @@ public final class FileStore: Sendable {
         activeViews = ActiveViewCopies(core.events)
     }
 
-    /// Seals a copy of the file at `path`. The original stays unless the caller asks to remove it.
+    /// Seals a copy of the file at `path`. The original remains unless `removingOriginal` is `true`.
     ///
     /// - Parameters:
-    ///   - path: A regular file. Its name and date are sealed with its content.
-    ///   - name: The name to store instead of the file's own.
-    ///   - protection: The protection class, which decides when the file can be read.
+    ///   - path: The path of a regular file. The file's name and date are sealed with its content.
+    ///   - name: The name to store; `nil` for the path's last component.
+    ///   - protection: The protection class, which determines when the file can be read.
     ///   - outerCipher: The cipher for the outer layer.
-    ///   - context: Up to 1024 bytes that are bound into the inner layer, such as a tenant or the id of the
-    ///     record that the file belongs to. Reading the file requires the same bytes. They are not stored.
+    ///   - context: Up to 1024 bytes to bind to the file's inner layer, such as a tenant's name or the
+    ///     identifier of the record that the file belongs to. The bytes are not stored, and reading the file
+    ///     requires the same bytes.
     ///   - removingOriginal: Whether to remove the file at `path` once the sealed copy is safely on disk. The
-    ///     file is kept if it has changed since it was sealed or is open for writing; a file in the vault's
-    ///     own directory is refused. The blocks of the removed file may stay readable on the medium.
+    ///     file is kept if it has changed since it was sealed or is open for writing. A file in the vault's
+    ///     own directory is refused. The removed file's blocks may remain readable on the medium.
     ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
-    ///     file system, although it was not created for that.
-    ///   - progress: Called from time to time on worker threads.
-    /// - Returns: The id of the stored file.
-    /// - Throws: `locked`, `wiped`; `invalidInput` for a path that does not name a file, or a name or a
-    ///   context that is too long; `refused` for anything other than a regular file, and for a vault on an
-    ///   external medium; `conflict` if the file changes while it is read, or if the original was to be
-    ///   removed but has changed since it was sealed or is open for writing. In the latter case, the original
-    ///   is kept, and the message contains the sealed copy's id. `noSpace`, `readOnly`, `cancelled`.
+    ///     file system but was not created for such a location.
+    ///   - progress: A closure that is called from time to time, on worker threads, with the current
+    ///     progress.
+    /// - Returns: The stored file's identifier.
+    /// - Throws: `locked`, `wiped`, `noSpace`; `readOnly` if the vault's file system is read-only;
+    ///   `cancelled` if the task was cancelled; `invalidInput` if `path` does not refer to a file, or if the
+    ///   name or the context is too long; `refused` if `path` refers to anything other than a regular file,
+    ///   if the original is to be removed but is a link or is in the vault's own directory, or if the vault
+    ///   is on an external medium that is not allowed; `conflict` if the file changes while it is being read,
+    ///   or if the original was to be removed but has changed since it was sealed or is open for writing. If
+    ///   only the removal failed, the original is kept, and the error message contains the sealed copy's
+    ///   identifier.
     public func add(
         contentsOf path: FilePath, name: FilePath.Component? = nil,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -87,13 +94,13 @@ public final class FileStore: Sendable {
         }
     }
 
-    /// Returns the description of every file, sorted by the bytes of the names. The descriptions come from
-    /// the index, so no container is opened unless the store has no index yet. A file whose container another
-    /// program deleted is listed as ``FileState/missing``.
+    /// Returns the descriptions of all files, sorted by the bytes of their names. The descriptions come from
+    /// the index, so no container is opened unless the store has no index yet. If another program deleted a
+    /// file's container, the file's state is ``FileState/missing``.
     ///
-    /// - Throws: `locked` if a description cannot be read now; `wiped`; `corrupt` if the index is damaged or
-    ///   does not list all containers: ``listing()`` returns the files that it lists, and ``reindex()``
-    ///   repairs it.
+    /// - Throws: `locked` if a description belongs to a locked class; `wiped`; `corrupt` if the index is
+    ///   damaged or does not list all containers. In that case, ``listing()`` returns the files that the
+    ///   index lists, and ``reindex()`` repairs the index.
     public func list() async throws(CofferError) -> [FileInfo] {
         let listing = try await listing()
         guard !listing.isIndexDamaged else { throw FileIndex.corruptError }
@@ -101,10 +108,11 @@ public final class FileStore: Sendable {
         return listing.files
     }
 
-    /// Returns the files that the index lists, as ``list()`` does, and reports whether the index is intact
-    /// and lists every container.
+    /// Returns the files that the index lists, with information about whether the index is intact and lists
+    /// every container. Unlike ``list()``, this method does not throw an error if part of the index is
+    /// damaged or if containers are unlisted.
     ///
-    /// - Throws: `locked` if a description cannot be read now; `wiped`, `corrupt`.
+    /// - Throws: `locked` if a description belongs to a locked class; `wiped`, `corrupt`.
     public func listing() async throws(CofferError) -> FileListing {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             guard try fileKeys().hasIndex else {
@@ -170,15 +178,20 @@ public final class FileStore: Sendable {
 
     /// Returns the description of one file.
     ///
-    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`.
+    /// - Parameters:
+    ///   - id: The file's identifier.
+    ///   - context: The context that was bound to the file when it was added.
+    /// - Returns: The file's description.
+    /// - Throws: `absent` if there is no such file; `missing` if another program deleted the file's
+    ///   container; `locked`, `wiped`, `corrupt`.
     public func info(for id: FileID, context: [UInt8] = []) async throws(CofferError) -> FileInfo {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try info(of: open(id, context: context))
         }
     }
 
-    /// Returns whether the underlying disk is encrypted (by dm-crypt, fscrypt, or a file system that
-    /// encrypts); `nil` if that is unknown.
+    /// Returns whether the underlying disk is encrypted by dm-crypt, fscrypt or an encrypting file system;
+    /// returns `nil` if the encryption status is unknown.
     ///
     /// - Throws: `wiped`.
     public func isDiskEncrypted() async throws(CofferError) -> Bool? {
@@ -187,26 +200,30 @@ public final class FileStore: Sendable {
         }
     }
 
-    /// Returns the number of files. Works while locked.
+    /// Returns the number of files. You can call this method while the vault is locked.
     ///
     /// - Throws: `wiped`.
     public func count() async throws(CofferError) -> Int {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in try ids().count }
     }
 
-    /// Returns whether there is a container with that id, even if the index does not list it. Works while
-    /// locked.
+    /// Returns whether there is a container with the given identifier, even if the index does not list it.
+    /// You can call this method while the vault is locked.
     package func hasContainer(_ id: FileID) async throws(CofferError) -> Bool {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try openDirectory().status(of: id.fileName) != nil
         }
     }
 
-    /// Removes a file; returns whether it existed. The file's key is destroyed with it, so data that remains
-    /// on the medium cannot be decrypted as long as the vault's keys stay secret. If the container is
-    /// missing, this clears the index entry.
+    /// Removes a file. The file's key is destroyed with it, so data that remains on the medium cannot be
+    /// decrypted as long as the vault's keys stay secret. If the file's container is missing, this method
+    /// removes the index entry.
     ///
-    /// - Throws: `wiped`, `busy`, `readOnly`; `corrupt` if the container is missing and the index is damaged.
+    /// - Parameter id: The file's identifier.
+    /// - Returns: Whether the file existed.
+    /// - Throws: `wiped`; `busy` if another process holds the vault directory's lock for too long; `readOnly`
+    ///   if the vault's file system is read-only; `corrupt` if the container is missing and the index is
+    ///   damaged.
     @discardableResult
     public func remove(_ id: FileID) async throws(CofferError) -> Bool {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
@@ -233,7 +250,7 @@ public final class FileStore: Sendable {
         return true
     }
 
-    /// Removes a container and its index entry. Call while holding the vault directory's lock.
+    /// Removes a container and its index entry. Call this method while holding the vault directory's lock.
     static func destroy(
         _ id: FileID, of device: DeviceKey, _ index: FileIndex, _ directory: borrowing Descriptor,
         in vault: borrowing Descriptor

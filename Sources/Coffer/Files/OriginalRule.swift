@@ -3,9 +3,9 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Prevents a file in a vault directory from being sealed in its own vault and then removed.
+/// A rule that prevents a file in a vault directory from being sealed in that vault and then removed.
 enum OriginalRule {
-    /// Identifies a file or directory, whatever names it has.
+    /// The identity of a file or directory, regardless of its names.
     private struct Identity: Hashable {
         let device: UInt64
         let inode: UInt64
@@ -14,7 +14,7 @@ enum OriginalRule {
     }
 
     /// Throws `refused` if `source`, opened by `path`, is in the vault directory `home` or in the vault
-    /// directory that contains it, whatever names, links or mounts the path goes through.
+    /// directory that contains it, regardless of the names, links or mounts along the path.
     static func check(
         _ path: FilePath, _ source: borrowing Descriptor, outside home: VaultDirectory
     ) throws(CofferError) {
@@ -29,7 +29,7 @@ enum OriginalRule {
         }
     }
 
-    /// Adds `directory` and all directories in it to `found`; if `withFiles` is set, also adds the files.
+    /// Adds `directory` and all directories in it to `found`; if `withFiles` is `true`, also adds the files.
     private static func collect(
         _ directory: consuming Descriptor, withFiles: Bool, into found: inout Set<Identity>
     ) throws(CofferError) {

@@ -2,8 +2,8 @@ import CofferBase
 import CofferEngine
 package import SystemPackage
 
-/// An original file that is removed after a copy of it was sealed, but only if the file has not changed since
-/// then and is not open for writing.
+/// An original file that is removed after a copy of it has been sealed, but only if the file has not changed
+/// since then and is not open for writing.
 package struct SourceFile: ~Copyable {
     private let path: FilePath
     private let directory: Descriptor
@@ -11,8 +11,8 @@ package struct SourceFile: ~Copyable {
     /// The file's status before any of it was read.
     private let status: FileStatus
 
-    /// Examines the file at `path`, which is open as `source`, before it is read. Throws for a file that
-    /// could not be removed later, so that it is not sealed either.
+    /// Creates a source file and examines the file at `path`, which is open as `source`, before it is read.
+    /// Throws an error for a file that could not be removed later, so such a file is not sealed either.
     init(_ path: FilePath, _ source: borrowing Descriptor) throws(CofferError) {
         guard let component = path.lastComponent else {
             throw CofferError(.invalidInput, "\(path) does not name a file.")
@@ -40,9 +40,10 @@ package struct SourceFile: ~Copyable {
     /// Removes the file unless it has been changed or replaced since it was sealed, or another process may
     /// still write to it.
     ///
-    /// If the kernel grants leases, processes that open the file for writing are blocked from before the
-    /// comparison until the file is removed; processes that try later no longer find the name. The file is
-    /// renamed first and examined again, so that a file that took its name in between is not removed instead.
+    /// If the kernel grants leases, a process that opens the file for writing is blocked from before the
+    /// comparison until the file is removed, and a process that tries later no longer finds the name. The
+    /// file is first renamed and then examined again, so that a different file that took its name in the
+    /// meantime is not removed instead.
     consuming func remove(_ source: borrowing Descriptor) throws(CofferError) {
         let lease = source.leaseAgainstWriters()
         defer { source.releaseLease() }
@@ -85,7 +86,8 @@ package struct SourceFile: ~Copyable {
     private static let mark = Array(".removing-".utf8)
     private static let randomSize = 16
 
-    /// Returns originals that an interrupted removal left next to `path`, unencrypted and under other names.
+    /// Returns the originals that interrupted removals left next to `path`, unencrypted and under other
+    /// names.
     package static func remains(beside path: FilePath) -> [FilePath] {
         let parent = path.removingLastComponent()
         guard let directory = try? Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory]),

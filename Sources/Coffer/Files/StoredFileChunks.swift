@@ -7,7 +7,7 @@ public import CofferBase
 public struct StoredFileChunks: AsyncSequence, Sendable {
     /// The bytes of one chunk, which is never empty.
     public typealias Element = [UInt8]
-    /// The error that reading throws.
+    /// The type of error that reading throws.
     public typealias Failure = CofferError
 
     private static let chunkSize: Int64 = 1 << 20
@@ -18,21 +18,23 @@ public struct StoredFileChunks: AsyncSequence, Sendable {
     /// Creates an iterator that starts at the beginning of the range.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(reader: reader, remaining: range) }
 
-    /// An iterator over the chunks.
+    /// An iterator over a stored file's chunks.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let reader: StoredFileReader
         var remaining: Range<Int64>
 
-        /// Returns the next chunk; `nil` at the end.
+        /// Returns the next chunk; returns `nil` at the end of the range.
         ///
-        /// - Throws: `locked`, `wiped`, `corrupt`, `cancelled`.
+        /// - Throws: `locked`, `wiped`, `corrupt`; `cancelled` if the task was cancelled.
         public mutating func next() async throws(CofferError) -> [UInt8]? {
             try await next(isolation: nil)
         }
 
-        /// Returns the next chunk; `nil` at the end.
+        /// Returns the next chunk of at most 1 MiB.
         ///
-        /// - Throws: `locked`, `wiped`, `corrupt`, `cancelled`.
+        /// - Parameter actor: The actor to which the call is isolated.
+        /// - Returns: The chunk's bytes; `nil` at the end of the range.
+        /// - Throws: `locked`, `wiped`, `corrupt`; `cancelled` if the task was cancelled.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(CofferError) -> [UInt8]? {

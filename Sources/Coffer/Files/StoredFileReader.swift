@@ -2,8 +2,8 @@ public import CofferBase
 import CofferEngine
 import Synchronization
 
-/// A stored file, open for random access. Each read opens only the chunks that hold the requested bytes, and
-/// reuses the ciphers and buffers of earlier reads.
+/// A stored file that is open for random access. Each read decrypts only the chunks that contain the
+/// requested bytes, and reuses the ciphers and buffers of earlier reads.
 ///
 /// The reader works until the file's class key is evicted, for example by a lock; after that, every read
 /// throws `locked` or, if the vault was wiped, `wiped`.
@@ -27,24 +27,26 @@ public final class StoredFileReader: Sendable {
     /// The file's length in bytes.
     public var length: Int64 { reader.layout.length }
 
-    /// The content from beginning to end, chunk by chunk.
+    /// The file's entire content as a sequence of chunks.
     public var chunks: StoredFileChunks { StoredFileChunks(reader: self, range: 0..<length) }
 
-    /// Returns the bytes in `range`, clamped to the file's length, chunk by chunk.
+    /// Returns the bytes in a range as a sequence of chunks.
     ///
-    /// - Throws: `invalidInput` for a range that begins before 0.
+    /// - Parameter range: The range of offsets to read, clamped to the file's length.
+    /// - Returns: The chunks, which are read on demand.
+    /// - Throws: `invalidInput` if the range begins before 0.
     public func chunks(in range: Range<Int64>) throws(CofferError) -> StoredFileChunks {
         StoredFileChunks(reader: self, range: try FileStore.clamp(range, to: length))
     }
 
-    /// Fills `buffer` from `offset` on. Returns the number of bytes read, which is smaller than requested at
-    /// the end of the file. Blocks the calling thread.
+    /// Reads bytes into `buffer`, beginning at `offset`. If the file ends before the buffer is full, fewer
+    /// bytes are read. This method blocks the calling thread.
     ///
     /// - Parameters:
-    ///   - offset: The offset of the first byte. At or past the end of the file, nothing is read.
-    ///   - buffer: The destination. It is cleared if an error is thrown.
+    ///   - offset: The offset of the first byte. If it is at or past the end of the file, no bytes are read.
+    ///   - buffer: The destination. If an error occurs during reading, the buffer is cleared.
     /// - Returns: The number of bytes read.
-    /// - Throws: `invalidInput` for a negative offset; `locked`, `wiped`, `corrupt`.
+    /// - Throws: `invalidInput` if the offset is negative; `locked`, `wiped`, `corrupt`.
     public func read(
         at offset: Int64, into buffer: inout MutableSpan<UInt8>
     ) throws(CofferError) -> Int {
@@ -76,9 +78,13 @@ public final class StoredFileReader: Sendable {
         idle.withLock { if let kept = worker.take() { $0 = consume kept } }
     }
 
-    /// Reads up to `count` bytes at `offset`, or fewer at the end of the file. Blocks the calling thread.
+    /// Returns up to `count` bytes, beginning at `offset`. This method blocks the calling thread.
     ///
-    /// - Throws: `invalidInput` for a negative offset or count; `locked`, `wiped`, `corrupt`.
+    /// - Parameters:
+    ///   - offset: The offset of the first byte.
+    ///   - count: The maximum number of bytes to read.
+    /// - Returns: The bytes, which are fewer than `count` if the file ends before then.
+    /// - Throws: `invalidInput` if the offset or the count is negative; `locked`, `wiped`, `corrupt`.
     public func read(at offset: Int64, count: Int) throws(CofferError) -> [UInt8] {
         guard offset >= 0, count >= 0 else {
             throw CofferError(.invalidInput, "An offset and a count must be 0 or more.")

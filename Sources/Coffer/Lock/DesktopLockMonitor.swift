@@ -3,8 +3,8 @@ import CofferDBus
 import CofferEngine
 import Synchronization
 
-/// Locks the vault when the user's desktop reports that the screen saver is active or that the default Secret
-/// Service collection is locked.
+/// A monitor that locks the vault when the user's desktop reports that the screen saver is active or that the
+/// default Secret Service collection is locked.
 final class DesktopLockMonitor: Sendable {
     private let listener = Mutex<BusListener?>(nil)
     private let deadline: Duration
@@ -15,7 +15,7 @@ final class DesktopLockMonitor: Sendable {
         self.act = act
     }
 
-    /// Starts listening; returns the status of each trigger.
+    /// Starts listening, and returns the status of each trigger.
     func start(_ sources: LockTriggers) -> [LockTriggerStatus] {
         guard BusListener.isBuilt else { return Self.none("This build does not support D-Bus.") }
         guard let address = sources.sessionBus else {
@@ -71,8 +71,8 @@ final class DesktopLockMonitor: Sendable {
             [.text(LockSignal.collection), .text("Locked")], deadline: deadline)?.flag == true
     }
 
-    /// Returns whether the collection at `path` has the alias `default`. Also `true` if the service does not
-    /// answer.
+    /// Returns whether the collection at `path` has the alias `default`. Also returns `true` if the service
+    /// does not answer.
     private func isDefault(_ path: String) -> Bool {
         let listener = listener.withLock { $0 }
         let named = listener?.call(

@@ -3,8 +3,8 @@ import CofferEngine
 import CofferVault
 import Synchronization
 
-/// Monitors the lock triggers outside this process: signals on buses, and the expiry of keys in the kernel
-/// keyring.
+/// A monitor for the lock triggers outside this process: signals on buses, and the expiration of keys in the
+/// kernel keyring.
 final class LockMonitor: Sendable {
     private let system: LogindLockMonitor
     private let session: DesktopLockMonitor
@@ -14,14 +14,15 @@ final class LockMonitor: Sendable {
     /// The interval for polling the kernel keyring, which sends no signals.
     private static let kernelPause = Duration.milliseconds(200)
 
-    /// Starts listening. Blocks for at most a few times ``LockTriggers/deadline``.
+    /// Creates a monitor and starts listening. Blocks for at most a few times ``LockTriggers/deadline``.
     ///
     /// - Parameters:
     ///   - sources: The buses to listen to.
-    ///   - inactivity: The time in seconds without use after which the vault locks; `nil` for never.
-    ///   - act: Called for each signal.
-    ///   - checkKernelKeys: Called at short intervals; returns `false` once the vault object no longer
-    ///     exists.
+    ///   - inactivity: The time in seconds without use after which the vault locks; `nil` if the vault never
+    ///     locks for lack of use.
+    ///   - act: A closure that is called for each signal.
+    ///   - checkKernelKeys: A closure that is called at short intervals and returns `false` once the vault
+    ///     object no longer exists.
     init(
         _ sources: LockTriggers, inactivity: Int?, act: @escaping @Sendable (LockSignal) -> Void,
         checkKernelKeys: @escaping @Sendable () -> Bool

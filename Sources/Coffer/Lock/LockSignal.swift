@@ -2,10 +2,10 @@ import CofferBase
 import CofferDBus
 import CofferEngine
 
-/// What a bus signal means for a vault.
+/// The meaning of a bus signal for a vault.
 enum LockSignal: Equatable {
     case lock(LockReason)
-    /// Evict every key, as a logout does.
+    /// Every key must be evicted, as for a logout.
     case close(LockReason)
     case awake
     /// A Secret Service collection reports that it is locked.
@@ -42,8 +42,8 @@ enum LockSignal: Equatable {
             BusRule(sender: secrets, interface: secretService, name: "CollectionChanged"),
         ]
 
-    /// Interprets `signal` for a process in the desktop session with the logind object path `session`; `nil`
-    /// if the signal has no meaning for a vault.
+    /// Creates the meaning of `signal` for a process in the desktop session with the logind object path
+    /// `session`; returns `nil` if the signal has no meaning for a vault.
     init?(_ signal: BusSignal, session: String?) {
         let content = signal.content
         func isOwn(_ path: String?) -> Bool { path.flatMap { session?.hasSameBytes(as: $0) } ?? false }

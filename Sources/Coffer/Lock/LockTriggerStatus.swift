@@ -2,9 +2,9 @@
 public struct LockTriggerStatus: Sendable, Equatable {
     /// A lock trigger.
     public enum Source: String, Sendable, CaseIterable {
-        /// The inactivity time.
+        /// The vault's inactivity time.
         case idleTimer
-        /// The timeout of keys in the kernel keyring.
+        /// The expiration of keys in the kernel keyring.
         case kernelKeyring
         /// logind's Lock signal and LockedHint property, and the end of the desktop session.
         case desktopSession
@@ -16,7 +16,7 @@ public struct LockTriggerStatus: Sendable, Equatable {
         case collection
     }
 
-    /// The trigger.
+    /// The trigger that has this status.
     public let source: Source
     /// Whether the trigger is active.
     public let isListening: Bool

@@ -7,14 +7,15 @@ public struct LockTriggers: Sendable {
     public var sessionBus: String?
     /// The address of the system bus, for logind; `nil` for none.
     public var systemBus: String?
-    /// logind's identifier for the desktop session, such as `c2`; `nil` for this process's session or, if it
-    /// has none, the session that logind reports as the user's display.
+    /// logind's identifier for the desktop session, such as `c2`. If this property is `nil`, the session is
+    /// that of this process or, if the process has none, the session that logind reports as the user's
+    /// display.
     public var desktopSession: String?
     /// The maximum time to wait for each reply from a bus.
     public var deadline = Duration.seconds(2)
 
-    /// Creates the triggers for the buses and the session that the environment names. For a bus that the
-    /// environment does not name, uses the default socket if it exists.
+    /// Creates the triggers for the buses and the session that the environment specifies. For a bus that the
+    /// environment does not specify, the default socket is used if it exists.
     public init() {
         sessionBus = Environment.value("DBUS_SESSION_BUS_ADDRESS")
         if sessionBus == nil, let runtime = Environment.path("XDG_RUNTIME_DIR"), runtime.isAbsolute {

@@ -3,8 +3,8 @@ import CofferDBus
 import CofferEngine
 import Synchronization
 
-/// Locks the vault when logind reports that the desktop session is locked or ends, or that the machine is
-/// about to sleep or shut down.
+/// A monitor that locks the vault when logind reports that the desktop session is locked or ends, or that the
+/// machine is about to sleep or shut down.
 final class LogindLockMonitor: Sendable {
     /// A logind inhibitor, which delays the machine's sleep while this object is alive.
     private final class Inhibitor: Sendable {
@@ -27,7 +27,7 @@ final class LogindLockMonitor: Sendable {
         self.act = act
     }
 
-    /// Starts listening; returns the status of each trigger.
+    /// Starts listening, and returns the status of each trigger.
     func start(_ sources: LockTriggers, inhibiting: Bool) -> [LockTriggerStatus] {
         guard BusListener.isBuilt else { return Self.none("This build does not support D-Bus.") }
         guard let address = sources.systemBus else {
@@ -72,8 +72,8 @@ final class LogindLockMonitor: Sendable {
         [LockTriggerStatus(.desktopSession, false, message), LockTriggerStatus(.sleep, false, message)]
     }
 
-    /// Returns a desktop session's object path: the session with this identifier, otherwise this process's
-    /// session, otherwise the session that logind reports as the user's display.
+    /// Returns a desktop session's object path: the session with the given identifier; otherwise, this
+    /// process's session; otherwise, the session that logind reports as the user's display.
     private func desktopSession(_ identifier: String?, _ listener: BusListener) -> String? {
         func manager(_ method: String, _ argument: BusArgument) -> String? {
             listener.call(

@@ -6,7 +6,7 @@ import SystemPackage
 /// The exclusive right to refresh one token: a lock on an empty file whose name is the keyed hash of the
 /// token's name. The kernel releases the lock when the process that holds it dies.
 ///
-/// Each lease opens the file separately, so that the lock excludes other tasks and threads as well as other
+/// Each lease opens the file separately, so the lock excludes other tasks and threads as well as other
 /// processes.
 final class RefreshLease: Sendable {
     private let file: Descriptor
@@ -19,7 +19,8 @@ final class RefreshLease: Sendable {
         self.name = name
     }
 
-    /// Waits for the lease without blocking a thread; throws `timedOut` if `deadline` passes first.
+    /// Waits for the lease without blocking a thread; throws `timedOut` if `deadline` passes first, or
+    /// `cancelled` if the task is cancelled first.
     static func acquire(
         _ token: [UInt8], home: VaultDirectory, deadline: Duration
     ) async throws(CofferError) -> RefreshLease {

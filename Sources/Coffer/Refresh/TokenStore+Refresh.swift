@@ -7,10 +7,11 @@ extension TokenStore {
     /// the token at the same time, in any task, thread or process, only one of them runs `exchange`, and the
     /// others wait for its result.
     ///
-    /// Servers that rotate refresh tokens treat a second use of the same token as theft. The right to refresh
-    /// is a lease that the kernel releases when the process that holds it dies; the next caller then runs
-    /// `exchange`. The old token stays until the new one is stored and read back, and an error from
-    /// `exchange` changes nothing. The token's class does not change.
+    /// Concurrent exchanges must be avoided because servers that rotate refresh tokens treat a second use of
+    /// the same token as theft. The right to refresh is therefore a lease. If the process that holds the
+    /// lease dies, the kernel releases it, and the next caller runs `exchange`. The old token stays until the
+    /// new one is stored and read back, and an error from `exchange` other than `tokenRevoked` changes
+    /// nothing. The token's class does not change.
     ///
     /// ```swift
     /// let fresh = try await vault.tokens.refresh(id) { current, _ in
@@ -22,19 +23,23 @@ extension TokenStore {
     /// `exchange` and waits for it to end. If `exchange` still returns a token, that token is stored. If the
     /// process dies after the server has issued a token but before the token is stored, that token is lost.
     ///
-    /// If the closure receives `invalid_grant` from the server, it should throw `tokenRevoked`: the issuer
-    /// revoked the token, and `policy` decides what happens next. By default, everything that belongs to the
-    /// token's account is erased, but nothing that belongs to other accounts: ``RevocationScope/account``.
+    /// If the server answers `invalid_grant`, the issuer has revoked the token, and the closure should throw
+    /// `tokenRevoked`. The `policy` determines what happens next. By default, its scope is
+    /// ``RevocationScope/account``: everything that belongs to the token's account is erased, but nothing
+    /// that belongs to other accounts.
     ///
     /// - Parameters:
     ///   - id: The token's name.
     ///   - deadline: How long to wait for another caller's refresh, and then how long `exchange` may take.
-    ///   - policy: How to respond if the token was revoked.
-    ///   - exchange: Obtains the new token from the current one.
-    /// - Returns: The token that is now stored; `nil` if there is no token with that name.
-    /// - Throws: `timedOut`, `cancelled`; `conflict` if the token was replaced or removed by other means in
-    ///   the meantime, in which case that change is kept; `locked`, `wiped`, `busy`, `noSpace`; any error
-    ///   that `exchange` throws; `tokenRevoked` is thrown after the policy has been applied.
+    ///   - policy: The response if the token was revoked.
+    ///   - exchange: A closure that obtains the new token from the current one.
+    /// - Returns: The refresh result, with the token that is now stored; `nil` if there is no token with that
+    ///   name.
+    /// - Throws: `timedOut` if another caller's refresh or `exchange` does not finish before the deadline;
+    ///   `cancelled` if the task was cancelled; `conflict` if the token was replaced or removed by other
+    ///   means in the meantime, in which case that change is kept; `locked`, `wiped`, `noSpace`; `busy` if
+    ///   another process holds the vault directory's lock for too long; and any error that `exchange` throws.
+    ///   If that error is `tokenRevoked`, it is thrown after the policy has been applied.
     public func refresh<Failure: Error>(
         _ id: TokenID, deadline: Duration = .seconds(60),
         onRevocation policy: RevocationPolicy = .wipe(.account),
@@ -69,8 +74,8 @@ extension TokenStore {
         }
     }
 
-    /// Throws `conflict` if the token was replaced in the meantime: the issuer then refused only the old
-    /// token, which is not a revocation.
+    /// Throws `conflict` if the token was replaced in the meantime. In that case, the issuer refused only the
+    /// old token, and the refusal is not a revocation.
     private func checkStillStored(_ info: TokenInfo) async throws(CofferError) {
         let now = try await self.info(for: info.id)?.version
         guard now == info.version else {

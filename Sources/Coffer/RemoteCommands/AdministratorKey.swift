@@ -2,7 +2,7 @@ public import CofferBase
 import CofferCrypto
 
 /// An administrator's public Ed25519 key, with which a vault verifies the administrator's signed commands,
-/// such as a command to wipe it.
+/// such as a command to wipe the vault.
 public struct AdministratorKey: Sendable, Hashable, CustomStringConvertible {
     /// The public key's 32 bytes.
     public let bytes: [UInt8]
@@ -20,7 +20,7 @@ public struct AdministratorKey: Sendable, Hashable, CustomStringConvertible {
 
     /// Creates a key from 64 hexadecimal digits.
     ///
-    /// - Throws: `invalidInput` for any other text.
+    /// - Throws: `invalidInput` if the text does not consist of exactly 64 hexadecimal digits.
     public init(hex text: String) throws(CofferError) {
         guard let bytes = HexText.decode(text), bytes.count == Ed25519.keySize else {
             throw CofferError(
@@ -29,9 +29,9 @@ public struct AdministratorKey: Sendable, Hashable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    /// Derives the public key from a private key, which is a 32-byte seed.
+    /// Creates the public key that belongs to a private key, which is a 32-byte seed.
     ///
-    /// - Throws: `invalidInput` for a seed of another size.
+    /// - Throws: `invalidInput` if the seed has another size.
     public init(of seed: borrowing SymmetricKey) throws(CofferError) {
         bytes = try Ed25519.publicKey(seed: seed)
     }

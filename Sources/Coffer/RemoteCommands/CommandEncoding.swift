@@ -3,12 +3,12 @@ import CofferCrypto
 import CofferVault
 import FoundationEssentials
 
-/// Encodes and decodes a command without its signature. Numbers are big-endian, and every command has exactly
-/// one encoding.
+/// The encoding of a command without its signature. Numbers are big-endian, and every command has exactly one
+/// encoding.
 ///
-/// Magic (8), version (2), action (1), scope (1), target kind (1), 3 zero bytes, target (16), counter (8),
-/// issued (8), expires (8), signer (32), length (2) and subject, length (2) and reason. The signature (64)
-/// follows.
+/// Layout, with sizes in bytes: magic (8), version (2), action (1), scope (1), target kind (1), 3 zero bytes,
+/// target (16), counter (8), issued (8), expires (8), signer (32), length (2) and subject, and length (2) and
+/// reason. The signature (64) follows.
 enum CommandEncoding {
     static let version: UInt16 = 1
     static let maxNameLength = 256

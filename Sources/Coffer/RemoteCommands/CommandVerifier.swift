@@ -1,12 +1,12 @@
 package import CofferBase
 package import FoundationEssentials
 
-/// Checks whether a vault accepts a command, based on the vault's pinned keys, its identity, the counters it
-/// has seen and the time.
+/// A verifier that checks whether a vault accepts a command, based on the vault's pinned keys, its identity,
+/// the counters it has seen, and the time.
 package struct CommandVerifier {
     let keys: [AdministratorKey]
     let vaultID: UUID
-    /// The machine's identity; `nil` if it has none.
+    /// The machine's identity; `nil` if the machine has none.
     let deviceID: DeviceID?
     /// The counter of the last accepted command, heartbeats excluded; 0 if there is none.
     let lastCommand: UInt64

@@ -3,14 +3,15 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// A machine's identity, for commands to every vault on the machine: 16 bytes of an application-specific HMAC
-/// of the machine id, as machine-id(5) recommends.
+/// A machine's identity, to which an administrator can address commands for every vault on the machine. The
+/// identity consists of 16 bytes of an application-specific HMAC of the machine id, as machine-id(5)
+/// recommends.
 ///
-/// Machines that were cloned without a new machine id have the same identity.
+/// Machines that were cloned without receiving a new machine id have the same identity.
 public struct DeviceID: Sendable, Hashable, CustomStringConvertible {
     static let size = 16
 
-    /// The identity's 16 bytes.
+    /// The 16 bytes of the identity.
     public let bytes: [UInt8]
 
     /// Creates an identity from its bytes.
@@ -26,7 +27,7 @@ public struct DeviceID: Sendable, Hashable, CustomStringConvertible {
 
     /// Creates an identity from 32 hexadecimal digits.
     ///
-    /// - Throws: `invalidInput` for any other text.
+    /// - Throws: `invalidInput` if the text does not consist of exactly 32 hexadecimal digits.
     public init(hex text: String) throws(CofferError) {
         guard let bytes = HexText.decode(text), bytes.count == Self.size else {
             throw CofferError(

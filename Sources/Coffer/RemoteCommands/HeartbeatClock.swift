@@ -1,22 +1,22 @@
 import CofferBase
 import CofferVault
 
-/// Counts the time since the last heartbeat that passed while a machine with the vault was running, as far as
-/// it was observed. The counted time is never more than the time that has really passed, regardless of how
-/// many machines the vault was on and in what sequence.
+/// A clock that counts the time since the last heartbeat during which a machine with the vault was running,
+/// as far as that time was observed. The counted time is never more than the time that has really passed,
+/// regardless of how many machines the vault was on and in what sequence.
 ///
-/// Each boot is compared only with its own last check, so no time is counted twice when two machines check in
-/// turn. A boot without an earlier check may have begun long before the last check on another machine, so its
-/// time is limited to the time since that check according to the wall clock. The same applies to a boot whose
-/// clock went back, for example if a machine resumes from a snapshot while its clone runs: its checks may
-/// come from either. The wall clock has no other use here.
+/// Each boot is compared only with its own last check, so no time is counted twice when two machines check
+/// the vault in turn. A boot without an earlier check may have begun long before the last check on another
+/// machine, so its time is limited to the time since that check according to the wall clock. The same limit
+/// applies to a boot whose clock went back, for example if a machine resumes from a snapshot while its clone
+/// runs: its checks may come from either machine. The wall clock has no other use here.
 struct HeartbeatClock: Equatable {
     /// A boot's state at its last check.
     private struct Boot: Equatable {
         let identifier: [UInt8]
         /// The time since boot.
         let lastTick: Duration
-        /// The time since the heartbeat at that check.
+        /// The time since the last heartbeat, as counted at that check.
         let elapsed: Duration
 
         /// Whether the boot's identifier could be read; if not, the check may have been in any boot.
@@ -52,8 +52,9 @@ struct HeartbeatClock: Equatable {
             lastTick: clock.bootTime(), elapsed: elapsed)
     }
 
-    /// Returns the time since the heartbeat, including the time since the last check. A clock set back in the
-    /// same boot neither adds nor subtracts time; the end of an earlier boot does not count.
+    /// Returns the time since the heartbeat, including the time since the last check. A clock that was set
+    /// back in the same boot neither adds nor subtracts time; an earlier boot's time after its last check
+    /// does not count.
     func passed(_ clock: VaultClock) -> Duration {
         let now = Self.boot(clock, elapsed: elapsed)
         let own = boots.filter { $0.identifier == now.identifier }

@@ -1,11 +1,11 @@
 public import FoundationEssentials
 
-/// A key whose commands a vault accepts.
+/// An administrator's key that is pinned in a vault, which accepts commands signed with that key.
 public struct PinnedKey: Sendable, Hashable {
-    /// The key.
+    /// The administrator's public key.
     public let key: AdministratorKey
     /// The time at which the key was pinned.
     public let pinned: Date
-    /// The owner's name for the key; empty for a key that a command pinned.
+    /// The label that the owner chose for the key; empty if a command pinned the key.
     public let label: String
 }

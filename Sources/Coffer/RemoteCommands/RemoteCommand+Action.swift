@@ -1,9 +1,10 @@
 extension RemoteCommand {
-    /// The action of a signed command.
+    /// The action that a command requests.
     public enum Action: Sendable, Hashable {
-        /// Erase the scope.
+        /// Erase the given part of the vault.
         case wipe(WipeScope)
-        /// Record a heartbeat from the administrator, and nothing else: see ``DeadManSwitch``.
+        /// Record a heartbeat from the administrator, which restarts the ``DeadManSwitch``, and do nothing
+        /// else.
         case heartbeat
         /// Trust another key from now on.
         case pin(AdministratorKey)

@@ -2,7 +2,7 @@ public import CofferBase
 public import CofferCrypto
 public import FoundationEssentials
 
-/// An unsigned command from an administrator: its recipient, validity period, action and reason.
+/// An unsigned command from an administrator, with its recipient, validity period, action and reason.
 ///
 /// ```swift
 /// let command = RemoteCommand(
@@ -13,9 +13,9 @@ public import FoundationEssentials
 ///
 /// The recipient reads the bytes as a ``SignedCommand``.
 public struct RemoteCommand: Sendable, Hashable {
-    /// The action.
+    /// The action to carry out.
     public let action: RemoteCommand.Action
-    /// The recipient.
+    /// The command's recipient: either one vault or every vault on a machine.
     public let target: RemoteCommand.Target
     /// The command's counter, which must be greater than the counter of any command that the vault has
     /// accepted. Heartbeats have a separate counter.
@@ -30,10 +30,10 @@ public struct RemoteCommand: Sendable, Hashable {
     /// Creates a command from its parts.
     ///
     /// - Parameters:
-    ///   - action: The action.
-    ///   - target: The recipient.
-    ///   - counter: The counter: 1 to 2^64 - 2, and greater than in every earlier command, such as the
-    ///     current time in milliseconds.
+    ///   - action: The action to carry out.
+    ///   - target: The command's recipient.
+    ///   - counter: The counter: 1 to 2^64 - 2, and greater than in every earlier command. The current time
+    ///     in milliseconds is suitable.
     ///   - issued: The time at which the command is issued.
     ///   - expires: The time at which the command expires.
     ///   - reason: The reason to state in the receipt.
@@ -50,11 +50,12 @@ public struct RemoteCommand: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// Encodes and signs the command: see the format documentation.
+    /// Encodes and signs the command.
     ///
     /// - Parameter seed: The 32-byte private key.
     /// - Returns: The signed command, at most ``SignedCommand/maxByteCount`` bytes.
-    /// - Throws: `invalidInput` for an invalid counter, time, user name or reason, or a seed of another size.
+    /// - Throws: `invalidInput` if the counter, a time, the user name or the reason is invalid, or if the
+    ///   seed has another size.
     public func signed(by seed: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
         try check()
         let body = try CommandEncoding.encode(self, signer: AdministratorKey(of: seed))
@@ -85,7 +86,7 @@ public struct RemoteCommand: Sendable, Hashable {
         }
     }
 
-    /// The valid counters. 0 means that no command has been accepted yet; no command could follow the
-    /// greatest value.
+    /// The valid counters. 0 is not valid, because it means that no command has been accepted yet. The
+    /// greatest `UInt64` value is not valid, because no command could follow it.
     static let counters: ClosedRange<UInt64> = 1...UInt64.max - 1
 }

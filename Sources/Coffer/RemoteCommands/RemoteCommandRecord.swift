@@ -5,21 +5,23 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// A vault's command record: pinned keys, counters seen, pending commands, and the dead-man's switch. The
-/// record has two slots that are updated in place and authenticated under the device key.
+/// A vault's command record: the pinned keys, the counters that the vault has seen, the pending commands, and
+/// the dead-man's switch. The record has two slots that are updated in place and authenticated under the
+/// device key.
 ///
 /// The first change, usually pinning a key, creates the record. Counters belong to the vault, not to a key,
 /// so removing a key and pinning it again does not make an old command valid.
 ///
-/// Payload: counter of the last command (8) and heartbeat (8), newest issue time seen (8, seconds), switch
-/// action (1: 0 off, 1 lock, 2 wipe), 7 zero bytes, its limit (8, seconds), running time since the last
-/// heartbeat (8, nanoseconds), time since boot at the last check (8, nanoseconds), length (4) and boot
-/// identifier, number of keys (2), each: key (32), pinning time (8, seconds), length (4) and label; length
-/// (4) and the command that an earlier release was carrying out, or nothing. The following fields are absent
-/// in earlier releases: whether there is a wall time (1), the latest wall time of any check (8, nanoseconds
-/// since 1970), number of other boots (1), each: running time since the last heartbeat (8) and time since
-/// boot (8) at its last check, length (4) and boot identifier; number of pending commands (1), and each: see
-/// ``PendingCommand``.
+/// Payload: counter of the last command (8), counter of the last heartbeat (8), newest issue time seen (8,
+/// seconds), switch action (1: 0 off, 1 lock, 2 wipe), 7 zero bytes, switch limit (8, seconds), running time
+/// since the last heartbeat (8, nanoseconds), time since boot at the last check (8, nanoseconds), length (4)
+/// and boot identifier, and number of keys (2); for each key: key (32), pinning time (8, seconds), length (4)
+/// and label; then length (4) and the command that an earlier release was carrying out, or nothing.
+///
+/// The following fields are absent in earlier releases: whether there is a wall time (1), the latest wall
+/// time of any check (8, nanoseconds since 1970), and number of other boots (1); for each boot: running time
+/// since the last heartbeat (8) and time since boot (8) at its last check, length (4) and boot identifier;
+/// then number of pending commands (1), and each ``PendingCommand``.
 struct RemoteCommandRecord: Equatable, RecordPayload {
     static let record = AuthenticatedRecord<RemoteCommandRecord>(
         name: "orders", magic: FileMagic.orderBook, keyLabel: KDFLabel.ordersMAC, slotSize: 4096,
@@ -43,7 +45,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
     var keys: [PinnedKey] = []
     /// The accepted commands to erase that have not been carried out yet, oldest first.
     var pending: [PendingCommand] = []
-    /// `nil` if the switch is off.
+    /// The dead-man's switch; `nil` if it is off.
     var deadManSwitch: DeadManSwitch?
     var heartbeat: HeartbeatClock
 

@@ -10,8 +10,9 @@ extension SignedCommand {
     /// - Parameters:
     ///   - keys: The keys that may have signed the command.
     ///   - date: The time at which the command must be valid.
-    /// - Throws: `orderUnknownKey`, `orderBadSignature`, `orderCounterOutOfRange`, `orderNotYetValid`,
-    ///   `orderExpired`.
+    /// - Throws: `orderUnknownKey` if the signer's key is not in `keys`; `orderBadSignature` if the signature
+    ///   is invalid; `orderCounterOutOfRange` if the counter is outside the allowed range; `orderNotYetValid`
+    ///   if `date` is before the issue time; `orderExpired` if the command has expired at `date`.
     public func check(signedBy keys: [AdministratorKey], at date: Date = Date()) throws(CofferError) {
         let device: DeviceID? =
             switch content.target {

@@ -2,28 +2,31 @@ public import CofferBase
 import CofferCrypto
 import CofferVault
 
-/// An unverified signed command.
+/// A signed command that has not been verified.
 ///
-/// ``Vault/verify(_:)`` returns a ``VerifiedCommand``, or throws a refusal. The contents may be shown to a
-/// user, but must not be acted on.
+/// The contents may be shown to a user, but must not be acted on. To verify the command, call
+/// ``Vault/verify(_:)``, which returns a ``VerifiedCommand`` or throws a refusal.
 public struct SignedCommand: Sendable, Hashable {
     /// The maximum size of a command in bytes.
     public static let maxByteCount = CommandEncoding.maxByteCount
 
-    /// The decoded contents.
+    /// The command's decoded contents.
     public let content: RemoteCommand
-    /// The key that the command names as its signer.
+    /// The key with which the command claims to be signed.
     public let claimedSigner: AdministratorKey
-    /// The SHA-256 digest of all bytes, in hexadecimal, by which a receipt identifies the command.
+    /// The SHA-256 digest of all the command's bytes, in hexadecimal, by which a receipt identifies the
+    /// command.
     public let digest: String
     /// All of the command's bytes.
     let bytes: [UInt8]
 
-    /// Reads a command.
+    /// Reads a signed command without verifying it.
     ///
     /// - Parameter bytes: All of the command's bytes, including the signature.
-    /// - Returns: The command, unverified.
-    /// - Throws: `orderTooLong`, `orderUnsupportedVersion`, `orderMalformed`.
+    /// - Returns: The unverified command.
+    /// - Throws: `orderTooLong` if there are more than ``maxByteCount`` bytes; `orderUnsupportedVersion` if a
+    ///   newer release created the command; `orderMalformed` if the bytes are not a signed command or are
+    ///   damaged.
     public static func read(_ bytes: [UInt8]) throws(CofferError) -> SignedCommand {
         guard bytes.count <= maxByteCount else {
             throw CofferError(

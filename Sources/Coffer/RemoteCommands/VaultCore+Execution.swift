@@ -5,7 +5,7 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// Carries out accepted commands, and does the work with which every opening of a vault begins.
+/// Functions that carry out accepted commands and do the work with which every opening of a vault begins.
 extension VaultCore {
     /// Verifies a command again, under the lock, accepts its counter and carries it out.
     func execute(_ order: VerifiedCommand) throws(CofferError) -> RemoteCommand.Outcome {
@@ -13,7 +13,7 @@ extension VaultCore {
     }
 
     /// Carries out a command like ``execute(_:)``, but distinguishes a refusal from a failure. If several
-    /// processes have the same command, one carries it out and the others get `orderReplayed`.
+    /// processes have the same command, one of them carries it out, and the others receive `orderReplayed`.
     func obey(_ order: VerifiedCommand) throws(CofferError) -> Result<RemoteCommand.Outcome, CommandRefusal> {
         let pending: PendingCommand?
         switch try accept(order) {
@@ -96,8 +96,8 @@ extension VaultCore {
 
     // MARK: At each check
 
-    /// Carries out a command that was accepted before a crash. If the namespace that it was for is gone, the
-    /// command counts as carried out.
+    /// Carries out a command that was accepted before a crash. If the namespace for which it was accepted is
+    /// gone, the command counts as carried out.
     private func resumeInterrupted(_ order: PendingCommand, now: UInt64) throws(CofferError) {
         guard order.scope == .all || order.vaultID != nil || isStillMeant(order, now: now) else {
             return try markCompleted(order)
@@ -106,9 +106,9 @@ extension VaultCore {
         if order.scope == .all { throw CofferError.wiped }
     }
 
-    /// Returns whether a command may still be carried out although the vault for which it was accepted is not
-    /// recorded. Another vault may have taken that vault's place, so the command must be unexpired and have
-    /// no receipt there.
+    /// Returns whether a command may still be carried out even though the vault for which it was accepted is
+    /// not recorded. Another vault may have taken that vault's place, so the command must be unexpired and
+    /// must have no receipt there.
     private func isStillMeant(_ order: PendingCommand, now: UInt64) -> Bool {
         guard now < order.expires else { return false }
         guard case .user(let name) = order.scope else { return true }
@@ -122,7 +122,7 @@ extension VaultCore {
     ///
     /// A damaged record does not keep the vault from opening, because an attacker who can damage the record
     /// could also remove it, and the commands with it. Until the record is repaired, the vault accepts no
-    /// command; see ``Vault/securityChecks()``.
+    /// command; ``Vault/securityChecks()`` reports the damage.
     ///
     /// - Throws: `wiped` if the vault was erased; if a command to erase everything fails, that command's
     ///   error.

@@ -3,10 +3,10 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Verifies and records commands as they arrive.
+/// Functions that verify and record commands as they arrive.
 ///
-/// A command's counter, together with the part of the vault to erase, is on the disk before anything is
-/// erased. After a crash between the two, the next opening of the vault carries the command out.
+/// A command's counter, together with the part of the vault to erase, is stored on the disk before anything
+/// is erased. After a crash between these two steps, the next opening of the vault carries out the command.
 extension VaultCore {
     /// Returns the command record; `nil` if the vault has none. Reads without the vault directory's lock,
     /// because one slot is always intact.

@@ -1,5 +1,6 @@
-/// A command that a vault verified: genuine, for this vault, new and valid now. Only verification creates a
-/// value of this type, and a vault carries out only verified commands.
+/// A command that a vault has verified: the command is genuine, is for this vault, has not been carried out
+/// before, and is currently valid. Only verification creates a value of this type, and a vault carries out
+/// only verified commands.
 public struct VerifiedCommand: Sendable, Hashable {
     let signed: SignedCommand
 

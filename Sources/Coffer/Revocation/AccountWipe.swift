@@ -3,10 +3,10 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Erases one account's data.
+/// Support for erasing one account's data.
 extension VaultCore {
     /// Erases all of an account's tokens, and the namespace with the account's name, even if this vault is
-    /// that namespace. Works while locked, and may be repeated.
+    /// that namespace. This function can be called while the vault is locked, and may be repeated.
     func wipe(_ account: TokenAccount, reason: String) throws(CofferError) -> WipedAccount {
         let tokens = try removeTokens(of: account)
         return WipedAccount(

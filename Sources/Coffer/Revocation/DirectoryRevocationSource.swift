@@ -8,14 +8,14 @@ public import SystemPackage
 ///
 /// The source only reads the directory, so the directory may belong to the administrator. Every matching file
 /// is read, however many there are. A command is reported until its outcome is final, so a command that
-/// arrives early is accepted when its time has come, unless its file was removed. A file that changes is read
+/// arrives early is accepted once it becomes valid, unless its file was removed. A file that changes is read
 /// again. Links and pipes are skipped; a file that is too long is reported and refused.
 ///
 /// The source remembers handled commands by their digests: at least the newest 65 536, at most 131 072. A
-/// command that it forgot is verified again. One poll reports about 16 MiB of commands: first those never
-/// reported before, the newest first. The next poll reports the rest.
+/// command that the source has forgotten is verified again. One poll reports about 16 MiB of commands,
+/// starting with those that were never reported before, the newest first. The next poll reports the rest.
 public final class DirectoryRevocationSource: RevocationSource {
-    /// The directory.
+    /// The directory that the source reads.
     public let directory: FilePath
 
     private let memory = Mutex(Memory())
@@ -55,7 +55,7 @@ public final class DirectoryRevocationSource: RevocationSource {
     /// Always `true`: the file of an unhandled command stays in the directory until someone removes it.
     public var repeatsUnhandled: Bool { true }
 
-    /// Returns the unhandled commands sorted by file name, except that well-formed commands are in the order
+    /// Returns the unhandled commands, sorted by file name, except that well-formed commands are in the order
     /// of their counters.
     ///
     /// - Throws: The error that prevents reading the directory, such as `absent` if it does not exist.
@@ -69,7 +69,7 @@ public final class DirectoryRevocationSource: RevocationSource {
         }
     }
 
-    /// Remembers a command, so that later polls do not report it again.
+    /// Remembers a handled command, so later polls do not report it again.
     public func didHandle(_ revocation: Revocation) async {
         guard case .order(let bytes) = revocation, let digest = try? Digest.sha256.hash(bytes.span) else {
             return
@@ -123,7 +123,8 @@ public final class DirectoryRevocationSource: RevocationSource {
         return ReceivedCommand.inSequence(orders.map(\.order)).map { .order($0.bytes) }
     }
 
-    /// Reads at most one byte more than a command may have; `nil` if this is not a readable regular file.
+    /// Reads at most one byte more than a command may have; returns `nil` if this is not a readable regular
+    /// file.
     private static func contents(_ name: FilePath, in box: borrowing Descriptor) -> [UInt8]? {
         guard let file = try? box.open(name, .read), let status = try? file.status(),
             status.kind == .regular

@@ -1,15 +1,16 @@
 public import CofferBase
 
-/// A source that calls a closure, such as a request to a server or a queue that receives pushes.
+/// A source that calls a closure, which may, for example, send a request to a server or read a queue that
+/// receives pushes.
 public struct PollingRevocationSource: RevocationSource {
     private let body: @Sendable () async throws(CofferError) -> [Revocation]
 
     /// Creates a source that calls `body` at each poll.
     ///
-    /// - Parameter body: Returns the revocations since the last call. It may throw errors of any type:
-    ///   ``poll()`` rethrows a `CofferError`, and throws `cancelled` for a `CancellationError`. For any other
-    ///   error it throws `inputOutput` with the name of the error's type only, because the error's text may
-    ///   contain secrets.
+    /// - Parameter body: A closure that returns the revocations since the last call. It may throw errors of
+    ///   any type: ``poll()`` rethrows a `CofferError`, and throws `cancelled` for a `CancellationError`. For
+    ///   any other error, it throws `inputOutput` with only the name of the error's type, because the error's
+    ///   text may contain secrets.
     public init<Failure: Error>(_ body: @escaping @Sendable () async throws(Failure) -> [Revocation]) {
         self.body = { () async throws(CofferError) in
             do {
@@ -30,7 +31,7 @@ public struct PollingRevocationSource: RevocationSource {
         }
     }
 
-    /// Returns the closure's result.
+    /// Calls the closure and returns its result.
     ///
     /// - Throws: The closure's error, converted to a `CofferError`.
     public func poll() async throws(CofferError) -> [Revocation] { try await body() }

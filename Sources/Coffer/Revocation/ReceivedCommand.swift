@@ -9,7 +9,7 @@ struct ReceivedCommand {
         read = try? SignedCommand.read(bytes)
     }
 
-    /// Sorts the commands by their counters. Of two valid commands the one with the lower counter must come
+    /// Sorts the commands by their counters. Of two valid commands, the one with the lower counter must come
     /// first, because the other would make it a replay. Bytes that are not a command keep their place.
     static func inSequence(_ received: [ReceivedCommand]) -> [ReceivedCommand] {
         var orders = received.enumerated().compactMap { place, order in

@@ -34,9 +34,9 @@ public enum RevocationOutcome: Sendable {
         }
     }
 
-    /// Whether the outcome is final, so that processing the same revocation again cannot change it. A refusal
-    /// is not final if time, a corrected clock, another pinned key or a new namespace can change it:
-    /// `orderNotYetValid`, `orderExpired`, `orderUnknownKey`, `orderForeign` and `absent`.
+    /// Whether the outcome is final: processing the same revocation again cannot change it. A refusal is not
+    /// final if the passage of time, a corrected clock, another pinned key or a new namespace can change it.
+    /// This applies to `orderNotYetValid`, `orderExpired`, `orderUnknownKey`, `orderForeign` and `absent`.
     public var isFinal: Bool {
         guard case .refused(let error) = self else { return true }
         return ![.orderNotYetValid, .orderExpired, .orderUnknownKey, .orderForeign, .absent].contains(

@@ -1,7 +1,7 @@
 import CofferBase
 
-/// Processes the commands and grants that arrived together, in a sequence in which none is lost: first the
-/// commands, in the order of their counters, then the grants.
+/// A round that processes the commands and grants that arrived together. To lose none of them, it processes
+/// the commands first, in the order of their counters, and then the grants.
 struct RevocationRound {
     typealias Result = (revocation: Revocation, result: Swift.Result<RevocationOutcome, CofferError>)
 
@@ -19,7 +19,7 @@ struct RevocationRound {
         self.policy = policy
     }
 
-    /// Processes everything, until the vault is wiped.
+    /// Processes all of the revocations; stops once the vault is wiped.
     mutating func handle(_ revocations: [Revocation], isCancelled: () -> Bool) -> [Result] {
         var seen: Set<[UInt8]> = []
         var orders: [ReceivedCommand] = []

@@ -4,8 +4,8 @@ package import CofferEngine
 import CofferVault
 package import SystemPackage
 
-/// Names the keys of a vault's databases. The keys are stored among the vault's tokens, so the same lock and
-/// the same classes apply to both. A wipe of the tokens alone keeps the keys.
+/// The naming scheme for the keys of a vault's databases. The keys are stored among the vault's tokens, so
+/// the same lock and the same protection classes apply to them. A wipe of the tokens alone keeps the keys.
 package enum DatabaseKeyNaming {
     /// The service under which the keys are stored.
     package static let service = "coffer.soups"

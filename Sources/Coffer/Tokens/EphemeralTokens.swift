@@ -2,8 +2,8 @@ import CofferBase
 import CofferVault
 import Synchronization
 
-/// Stores ephemeral tokens in this process's memory or in the kernel keyring, where later commands find them.
-/// The tokens are sealed like stored tokens, and every lock drops them.
+/// A storage for ephemeral tokens, either in this process's memory or in the kernel keyring, where later
+/// commands find them. The tokens are sealed like stored tokens, and every lock drops them.
 final class EphemeralTokens: ItemStorage {
     private let memory = InMemoryStorage()
     private let kernel: KernelKeyringStorage
@@ -21,7 +21,7 @@ final class EphemeralTokens: ItemStorage {
     /// Keeps ephemeral tokens in the kernel keyring from now on.
     func share() { isShared.store(true, ordering: .sequentiallyConsistent) }
 
-    /// Whether ephemeral tokens are kept in this process's memory and there are none.
+    /// Whether ephemeral tokens are kept in this process's memory and none exist.
     var isEmptyInMemory: Bool {
         !isShared.load(ordering: .sequentiallyConsistent) && memory.isEmpty
     }

@@ -3,14 +3,14 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// Stores ephemeral tokens in the kernel keyring, where the same user's later commands find them. The tokens
-/// are sealed like stored ones, are never written to a disk, and disappear at the vault's timeout, a lock or
-/// a reboot.
+/// A storage for ephemeral tokens in the kernel keyring, where the same user's later commands find them. The
+/// tokens are sealed like stored tokens, are never written to a disk, and disappear when the vault's timeout
+/// ends, the vault is locked, or the machine reboots.
 ///
 /// Any of this user's processes can add entries, such as a stored token's older envelope. Each entry
 /// therefore ends with an authentication tag under its class key, and an entry without a valid tag is
-/// ignored. The tag cannot be checked while the class is locked: see
-/// ``TokenStore/findEnvelope(_:orLocked:)``.
+/// ignored. The tag cannot be checked while the class is locked; ``TokenStore/findEnvelope(_:orLocked:)``
+/// explains how such an entry is treated.
 struct KernelKeyringStorage: ItemStorage {
     private static let tagSize = 32
 

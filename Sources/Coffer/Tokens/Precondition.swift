@@ -1,13 +1,14 @@
-/// A condition on the value that is stored under a name, checked in the same step as the change.
+/// A condition that a name's stored value must meet before it is changed. The condition is checked in the
+/// same step as the change.
 public enum Precondition: Sendable, Hashable {
-    /// Any value, or none.
+    /// The name may have any value, or none.
     case any
     /// The name has no value.
     case absent
     /// The stored value has this version.
     case version(UInt64)
 
-    /// Whether a value with this version meets the condition; `nil` stands for no value.
+    /// Returns whether a value with this version meets the condition; a `nil` version stands for no value.
     func isMet(by version: UInt64?) -> Bool {
         switch self {
         case .any: true

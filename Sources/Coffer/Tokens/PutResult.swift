@@ -1,12 +1,12 @@
 /// The result of storing a token.
 public enum PutResult: Sendable, Hashable {
-    /// The value is stored as this version.
+    /// The value was stored with the given version.
     case stored(version: UInt64)
     /// The token's class is locked, so the value is sealed and remains pending until an unlock. It has no
     /// version yet.
     case queued
 
-    /// The version; `nil` while the value is pending.
+    /// The version under which the value was stored; `nil` if the value is pending.
     public var version: UInt64? {
         switch self {
         case .stored(let version): version

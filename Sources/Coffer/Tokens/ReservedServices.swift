@@ -1,9 +1,9 @@
 package import CofferBase
 
 /// The services that are reserved for the library's own secrets, such as database keys. Callers cannot store
-/// tokens there, because the library would mistake such a token for one of its own.
+/// tokens under these services, because the library would mistake such a token for one of its own.
 package enum ReservedServices {
-    /// The prefix that reserved services have, compared byte by byte.
+    /// The prefix of every reserved service, compared byte by byte.
     static let prefix = "coffer."
 
     static func contains(_ service: String) -> Bool { service.utf8.starts(with: prefix.utf8) }

@@ -4,15 +4,16 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Moves a vault's device key and tokens to another backend: copies and verifies them, commits with a single
-/// write to the device key file, and then deletes the originals. A crash before the commit leaves the vault
-/// on the old backend; a crash after the commit leaves it on the new one. The next command removes whatever
-/// is left in the other backend: see ``OrphanedSecretItems``.
+/// A migrator that moves a vault's device key and tokens to another backend. It copies and verifies them,
+/// commits the move with a single write to the device key file, and then deletes the originals. A crash
+/// before the commit leaves the vault on the old backend; a crash after the commit leaves it on the new one.
+/// In either case, the next command removes whatever is left in the other backend, as ``OrphanedSecretItems``
+/// describes.
 struct StorageMigrator {
     let home: VaultDirectory
     let device: DeviceKey
 
-    /// Moves everything to `target`. Call under the vault directory's lock.
+    /// Moves the device key and the tokens to `target`. The caller must hold the vault directory's lock.
     func move(to target: KeyringBackend, in vault: borrowing Descriptor) throws(CofferError)
         -> StorageMigration
     {

@@ -1,8 +1,8 @@
 public import CofferBase
 public import FoundationEssentials
 
-/// The token's value as ordinary Swift types. Every result is a copy that is neither guarded nor cleared;
-/// ``Token/exposing(_:)`` provides the bytes without copying them.
+/// Access to the token's value as ordinary Swift types. Every result is a copy that is neither guarded nor
+/// cleared; ``Token/exposing(_:)`` provides the bytes without copying them.
 extension StoredToken {
     /// A copy of the value as text, neither guarded nor cleared; `nil` if the bytes are not UTF-8.
     public var string: String? { token.exposingString { $0 } }
@@ -14,7 +14,7 @@ extension StoredToken {
     /// ``TokenStore/put(encoding:for:class:expires:scopes:attributes:isEphemeral:precondition:)``. The value
     /// and its JSON are neither guarded nor cleared.
     ///
-    /// - Parameter type: The type to decode the token as.
+    /// - Parameter type: The type of the value to decode.
     /// - Returns: The decoded value.
     /// - Throws: `invalidInput` if the token is not valid JSON for this type.
     public func decoded<Value: Decodable>(as type: Value.Type = Value.self) throws(CofferError) -> Value {

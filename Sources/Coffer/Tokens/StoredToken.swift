@@ -1,8 +1,8 @@
-/// A stored token with its description.
+/// A stored token's value and description.
 public struct StoredToken: Sendable {
-    /// The value, which is cleared when its last reference is released.
+    /// The token's value, which is cleared when its last reference is released.
     public let token: Token
-    /// The description.
+    /// The token's description, which does not include the value.
     public let info: TokenInfo
 
     /// Creates a stored token for use in an app's test doubles.

@@ -5,10 +5,10 @@ import FoundationEssentials
 
 /// A token in its stored form. Only the format version and the class are readable without the class key.
 ///
-/// Layout, with sizes in bytes: version 1 (1), zero (1), class (2), wrapped token key (96), then length (4)
-/// and sealed metadata, length (4) and sealed value. Each token has its own random key, wrapped under the
-/// class key. XChaCha20-Poly1305 seals metadata and value under the token key and binds them to the vault,
-/// the class and the token's keyed name.
+/// Layout, with sizes in bytes: version 1 (1), zero (1), class (2) and wrapped token key (96); then length
+/// (4) and sealed metadata, followed by length (4) and sealed value. Each token has its own random key,
+/// wrapped under the class key. XChaCha20-Poly1305 seals the metadata and the value under the token key and
+/// binds them to the vault, the class and the token's keyed name.
 struct TokenEnvelope {
     static let version: UInt8 = 1
 
@@ -52,8 +52,8 @@ struct TokenEnvelope {
             })
     }
 
-    /// Opens the metadata, and the value if `withValue` is set. Throws `corrupt` if the data cannot be
-    /// opened, because the class key is known to be the right one.
+    /// Opens the metadata, and also the value if `withValue` is set. The class key is known to be the right
+    /// one, so data that cannot be opened is damaged, and this function throws `corrupt`.
     func open(
         name: [UInt8], under classKey: ClassKey, vaultID: VaultID, withValue: Bool
     ) throws(CofferError) -> (info: TokenInfo, token: Token?) {

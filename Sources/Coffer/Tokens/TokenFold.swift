@@ -3,9 +3,10 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// Stores the pending tokens in order of arrival, under the vault directory's lock.
+/// A merge of the pending tokens into the stored tokens, in order of arrival and under the vault directory's
+/// lock.
 ///
-/// A pending value was sealed to a public key, so it proves nothing about its sender. If the name has no
+/// A pending value is sealed to a public key, so it proves nothing about its sender. If the name has no
 /// stored value, the pending value is stored and marked. It replaces a stored value only with proof that its
 /// sender had read or written that value. A pending value without that proof is set aside until the caller
 /// accepts or rejects it.
@@ -24,7 +25,7 @@ struct TokenFold {
     private let keys: [ProtectionClass: ClassKey]
     private var changes: [[UInt8]: StorageChange] = [:]
     private var known: [[UInt8]: Current] = [:]
-    /// The names that have an older entry that has to wait. Newer entries for such a name wait with it.
+    /// The names with an older entry that has to wait. Newer entries for such a name have to wait, too.
     private var held: Set<[UInt8]> = []
     private var stored: [PendingTokenQueue.Entry] = []
 

@@ -14,7 +14,8 @@ public struct TokenID: Sendable, Hashable {
 
     /// Creates a token ID.
     ///
-    /// - Throws: `invalidInput` if the service is empty, or if the service or the account is too long.
+    /// - Throws: `invalidInput` if the service is empty, or if the service or the account is longer than 1024
+    ///   bytes.
     public init(service: String, account: String, kind: TokenKind = .access) throws(CofferError) {
         guard (1...1024).contains(service.utf8.count), account.utf8.count <= 1024 else {
             throw CofferError(
@@ -26,7 +27,7 @@ public struct TokenID: Sendable, Hashable {
         self.kind = kind
     }
 
-    /// Whether both IDs have the same bytes. Swift itself compares strings by canonical equivalence.
+    /// Returns whether two IDs have the same bytes. Swift itself compares strings by canonical equivalence.
     public static func == (left: TokenID, right: TokenID) -> Bool {
         left.kind == right.kind && left.service.hasSameBytes(as: right.service)
             && left.account.hasSameBytes(as: right.account)
@@ -40,7 +41,8 @@ public struct TokenID: Sendable, Hashable {
         for byte in account.utf8 { hasher.combine(byte) }
     }
 
-    /// Whether this ID sorts before another: by the bytes of the service and the account, then by the kind.
+    /// Returns whether this ID sorts before another. IDs are sorted by the bytes of the service, then by the
+    /// bytes of the account, and then by the kind.
     func precedes(_ other: TokenID) -> Bool {
         guard service.hasSameBytes(as: other.service) else {
             return service.utf8.lexicographicallyPrecedes(other.service.utf8)

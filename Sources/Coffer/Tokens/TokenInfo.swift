@@ -9,20 +9,21 @@ public struct TokenInfo: Sendable, Equatable {
     public let id: TokenID
     /// The version, which starts at 1 and increases with each new value; `nil` while the value is pending.
     public let version: UInt64?
-    /// The protection class, which decides when the token can be read.
+    /// The protection class, which determines when the token can be read.
     public let protection: ProtectionClass
-    /// When this version was stored.
+    /// The time at which this version was stored.
     public let stored: Date
-    /// When the token expires, according to its issuer; `nil` if it never expires. Expired tokens are kept.
+    /// The time at which the token expires, according to its issuer; `nil` if it never expires. Expired
+    /// tokens are kept.
     public let expires: Date?
-    /// The OAuth scopes.
+    /// The token's OAuth scopes.
     public let scopes: [String]
     /// The caller's own attributes.
     public let attributes: [String: String]
-    /// Whether the token is ephemeral: kept only in memory and dropped by the next lock.
+    /// Whether the token is ephemeral: it is kept only in memory, and the next lock drops it.
     public internal(set) var isEphemeral: Bool
-    /// Whether the value was stored while its class was locked and its name had no stored value, so its
-    /// sender is unknown. Storing a value while unlocked clears this mark.
+    /// Whether the value was stored while its class was locked and its name had no stored value. The sender
+    /// of such a value is unknown. Storing a value while the class is unlocked clears this mark.
     public internal(set) var isStoredWhileLocked: Bool
 
     /// Creates a description for use in an app's test doubles.
@@ -31,9 +32,9 @@ public struct TokenInfo: Sendable, Equatable {
     ///   - id: The token's name.
     ///   - version: The version; `nil` while the value is pending.
     ///   - protection: The protection class.
-    ///   - stored: When this version was stored.
-    ///   - expires: When the token expires; `nil` if it never expires.
-    ///   - scopes: The OAuth scopes.
+    ///   - stored: The time at which this version was stored.
+    ///   - expires: The time at which the token expires; `nil` if it never expires.
+    ///   - scopes: The token's OAuth scopes.
     ///   - attributes: The caller's own attributes.
     ///   - isEphemeral: Whether the token is kept only in memory.
     ///   - isStoredWhileLocked: Whether the value was stored while its class was locked.
@@ -53,14 +54,14 @@ public struct TokenInfo: Sendable, Equatable {
         self.isStoredWhileLocked = isStoredWhileLocked
     }
 
-    /// Whether both descriptions are equal, byte by byte. Swift itself compares strings by canonical
-    /// equivalence.
+    /// Returns whether two descriptions are equal. Text is compared byte by byte; Swift itself compares
+    /// strings by canonical equivalence.
     public static func == (left: TokenInfo, right: TokenInfo) -> Bool {
         left.version == right.version && left.stored == right.stored && left.isEphemeral == right.isEphemeral
             && left.isStoredWhileLocked == right.isStoredWhileLocked && left.describesTheSame(as: right)
     }
 
-    /// Whether both descriptions are equal except for the version, the storage date and the marks.
+    /// Returns whether both descriptions are equal except for the version, the storage date and the marks.
     func describesTheSame(as other: TokenInfo) -> Bool {
         id == other.id && protection == other.protection && expires == other.expires
             && bytes(scopes) == bytes(other.scopes) && bytes(attributes) == bytes(other.attributes)
@@ -77,8 +78,8 @@ public struct TokenInfo: Sendable, Equatable {
     /// The maximum total size of the scopes and attributes, in bytes of UTF-8.
     package static let maxTextLength = 1 << 16
 
-    /// Throws `invalidInput` for values that the envelope cannot hold: too many scopes or attributes, or an
-    /// expiry date that a 64-bit count of nanoseconds since 1970 cannot represent.
+    /// Throws `invalidInput` for values that an envelope cannot hold: too many scopes or attributes, too much
+    /// text in them, or an expiry date that a 64-bit count of nanoseconds since 1970 cannot represent.
     func checkLimits() throws(CofferError) {
         var bytes = scopes.reduce(0) { $0 + $1.utf8.count }
         for (name, value) in attributes { bytes += name.utf8.count + value.utf8.count }

@@ -9,7 +9,7 @@ public enum TokenKind: UInt8, Sendable, CaseIterable {
     /// Anything else.
     case other = 4
 
-    /// The name that the command line uses.
+    /// The kind's name on the command line.
     public var name: String {
         switch self {
         case .access: "access"

@@ -1,16 +1,17 @@
 import CofferBase
 import CofferEngine
 
-/// All readable tokens, and the tokens that cannot be read.
+/// The descriptions of all readable tokens, and a list of the tokens that cannot be read.
 public struct TokenListing: Sendable, Equatable {
     /// The descriptions of the readable tokens, in the same order as in ``TokenStore/list()``.
     public let tokens: [TokenInfo]
-    /// The tokens that cannot be read. They stay stored until the caller removes the token with that name.
+    /// The tokens that cannot be read. Each stays stored until the caller removes the token with its name.
     public let corrupt: [UnreadableToken]
 }
 
 extension TokenStore {
-    /// Returns every token's description, without its value. A damaged token does not hide the others.
+    /// Returns the descriptions of all readable tokens, without their values, and a list of the damaged
+    /// tokens.
     ///
     /// - Throws: `locked` if any token cannot be read now; `wiped`; `corrupt` if the storage itself is
     ///   damaged.

@@ -4,22 +4,24 @@ import CofferVault
 import FoundationEssentials
 
 extension TokenStore {
-    /// Gives a token another name, without replacing any token. No other change to the vault's tokens can
-    /// come in between.
+    /// Renames a token without replacing any other token. No other change to the vault's tokens can occur in
+    /// the meantime.
     ///
     /// The value, class, expiry date, scopes, attributes and marks stay the same, and an ephemeral token
-    /// stays ephemeral. Version numbers start again. The token is stored under the new name before it is
-    /// removed under the old one: after a crash or an error, it has the old name or both, never neither.
+    /// stays ephemeral. Version numbers start again at 1. The token is stored under the new name before it is
+    /// removed under the old one, so after a crash or an error, it has either the old name or both names, but
+    /// is never lost.
     ///
     /// - Parameters:
-    ///   - id: The token's name.
+    ///   - id: The token's current name.
     ///   - newID: The new name.
     /// - Returns: The version under the new name.
-    /// - Throws: `absent` if there is no token with the old name; `alreadyExists` if there is one with the
-    ///   new name; `conflict` if values under either name are waiting to be accepted or rejected: see
-    ///   ``pending()``; `invalidInput` if the names are equal; `refused` for a service that is reserved for
-    ///   the library; `locked` if the token's class is locked or values under either name are pending until
-    ///   an unlock; `wiped`, `busy`, `noSpace`, `corrupt`.
+    /// - Throws: `absent` if there is no token with the old name; `alreadyExists` if there is already a token
+    ///   with the new name; `conflict` if values under either name must first be accepted or rejected
+    ///   (``pending()`` returns them); `invalidInput` if the names are equal; `refused` if either service is
+    ///   reserved for the library; `locked` if the token's class is locked or if values under either name are
+    ///   pending until an unlock; `busy` if another process holds the vault's lock for too long; `wiped`,
+    ///   `noSpace` or `corrupt`.
     @discardableResult
     public func rename(_ id: TokenID, to newID: TokenID) async throws(CofferError) -> UInt64 {
         guard id != newID else {
@@ -41,8 +43,8 @@ extension TokenStore {
         }
     }
 
-    /// Renames a token under the vault directory's lock. Returns its version under the new name; `nil` if
-    /// there is no token with the old name.
+    /// Renames a token under the vault directory's lock. Returns the token's version under the new name;
+    /// `nil` if there is no token with the old name.
     private func move(
         _ old: [UInt8], to newID: TokenID, in vault: borrowing Descriptor
     ) throws(CofferError) -> UInt64? {
@@ -71,7 +73,7 @@ extension TokenStore {
         return version
     }
 
-    /// Throws if a token has this name, readable or not.
+    /// Throws an error if a token, readable or not, has this name.
     private func throwIfTaken(_ name: [UInt8]) throws(CofferError) {
         guard let found = try findEnvelope(name) else { return }
         // Another process can put an envelope of a locked class into the kernel keyring.
@@ -81,8 +83,8 @@ extension TokenStore {
             "A token with the new name already exists, so nothing was changed: remove that token first.")
     }
 
-    /// Throws if values that were stored while locked are pending under this name: an unlock, or accepting
-    /// them, would store them beside the renamed token or over it.
+    /// Throws an error if values that were stored while locked are pending under this name. Otherwise, an
+    /// unlock or an acceptance could later store such a value beside the renamed token or in its place.
     private func throwIfWaiting(
         _ name: [UInt8], _ which: String, in vault: borrowing Descriptor
     ) throws(CofferError) {

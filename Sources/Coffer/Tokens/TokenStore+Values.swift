@@ -2,7 +2,8 @@ public import CofferBase
 public import CofferVault
 public import FoundationEssentials
 
-/// Stores and reads tokens as ordinary Swift values, for programs that already have a secret in such a value.
+/// Functions that store and read tokens as ordinary Swift values, for programs that already have a secret in
+/// such a value.
 ///
 /// Such values are in memory that is neither guarded nor cleared, and so is every copy that a program makes
 /// of them. A ``Token`` that was read from a descriptor or a terminal is never in such memory.
@@ -14,7 +15,7 @@ extension TokenStore {
     /// ```
     ///
     /// - Parameter id: The token's name.
-    /// - Throws: `locked`, `wiped`, `corrupt`.
+    /// - Throws: `locked`, `wiped` or `corrupt`.
     public subscript(id: TokenID) -> StoredToken? {
         get async throws(CofferError) { try await get(id) }
     }
@@ -23,32 +24,32 @@ extension TokenStore {
     /// keeps. To set a class, an expiry date or other properties, use `put`.
     ///
     /// - Parameters:
-    ///   - text: The value, as UTF-8. The string itself is neither guarded nor cleared.
+    ///   - text: The value, which is stored as UTF-8. The string itself is neither guarded nor cleared.
     ///   - id: The token's name.
     /// - Returns: The new version, or ``PutResult/queued`` if the value is pending until an unlock.
-    /// - Throws: `invalidInput` for more than ``Token/maxByteCount`` bytes; otherwise the errors that `put`
-    ///   throws.
+    /// - Throws: `invalidInput` if there are more than ``Token/maxByteCount`` bytes; otherwise the errors
+    ///   that `put` throws.
     @discardableResult
     public func set(_ text: String, for id: TokenID) async throws(CofferError) -> PutResult {
         try await put(text, for: id)
     }
 
-    /// Stores text, as
+    /// Stores text in the same way that
     /// ``put(_:for:class:expires:scopes:attributes:isEphemeral:precondition:)-(Token,_,_,_,_,_,_,_)`` stores
     /// a guarded token.
     ///
     /// - Parameters:
-    ///   - text: The value, as UTF-8. The string itself is neither guarded nor cleared.
+    ///   - text: The value, which is stored as UTF-8. The string itself is neither guarded nor cleared.
     ///   - id: The token's name.
     ///   - protection: When the token can be read; `nil` for the class of the stored value.
     ///   - expires: When the token expires; `nil` if it never expires.
     ///   - scopes: The token's OAuth scopes; `nil` for those of the stored value.
     ///   - attributes: The caller's own attributes; `nil` for those of the stored value.
     ///   - isEphemeral: Whether to keep the token only in memory.
-    ///   - precondition: The condition that the stored value must meet.
+    ///   - precondition: The condition that the currently stored value must meet.
     /// - Returns: The new version, or ``PutResult/queued`` if the value is pending until an unlock.
-    /// - Throws: `invalidInput` for more than ``Token/maxByteCount`` bytes; otherwise the same errors as for
-    ///   a ``Token``.
+    /// - Throws: `invalidInput` if there are more than ``Token/maxByteCount`` bytes; otherwise the same
+    ///   errors as for a ``Token``.
     @discardableResult
     public func put(
         _ text: String, for id: TokenID, class protection: ProtectionClass? = nil, expires: Date? = nil,
@@ -60,22 +61,22 @@ extension TokenStore {
             attributes: attributes, isEphemeral: isEphemeral, precondition: precondition)
     }
 
-    /// Stores data, as
+    /// Stores data in the same way that
     /// ``put(_:for:class:expires:scopes:attributes:isEphemeral:precondition:)-(Token,_,_,_,_,_,_,_)`` stores
     /// a guarded token.
     ///
     /// - Parameters:
-    ///   - data: The value. The data itself is neither guarded nor cleared.
+    ///   - data: The value, which is neither guarded nor cleared.
     ///   - id: The token's name.
     ///   - protection: When the token can be read; `nil` for the class of the stored value.
     ///   - expires: When the token expires; `nil` if it never expires.
     ///   - scopes: The token's OAuth scopes; `nil` for those of the stored value.
     ///   - attributes: The caller's own attributes; `nil` for those of the stored value.
     ///   - isEphemeral: Whether to keep the token only in memory.
-    ///   - precondition: The condition that the stored value must meet.
+    ///   - precondition: The condition that the currently stored value must meet.
     /// - Returns: The new version, or ``PutResult/queued`` if the value is pending until an unlock.
-    /// - Throws: `invalidInput` for more than ``Token/maxByteCount`` bytes; otherwise the same errors as for
-    ///   a ``Token``.
+    /// - Throws: `invalidInput` if there are more than ``Token/maxByteCount`` bytes; otherwise the same
+    ///   errors as for a ``Token``.
     @discardableResult
     public func put(
         _ data: Data, for id: TokenID, class protection: ProtectionClass? = nil, expires: Date? = nil,
@@ -87,20 +88,20 @@ extension TokenStore {
             attributes: attributes, isEphemeral: isEphemeral, precondition: precondition)
     }
 
-    /// Stores an `Encodable` value as JSON, which ``StoredToken/decoded(as:)`` reads.
+    /// Stores an `Encodable` value as JSON, which ``StoredToken/decoded(as:)`` can decode.
     ///
     /// - Parameters:
-    ///   - value: The value. It and its JSON are neither guarded nor cleared.
+    ///   - value: The value to encode. Neither the value nor its JSON is guarded or cleared.
     ///   - id: The token's name.
     ///   - protection: When the token can be read; `nil` for the class of the stored value.
     ///   - expires: When the token expires; `nil` if it never expires.
     ///   - scopes: The token's OAuth scopes; `nil` for those of the stored value.
     ///   - attributes: The caller's own attributes; `nil` for those of the stored value.
     ///   - isEphemeral: Whether to keep the token only in memory.
-    ///   - precondition: The condition that the stored value must meet.
+    ///   - precondition: The condition that the currently stored value must meet.
     /// - Returns: The new version, or ``PutResult/queued`` if the value is pending until an unlock.
-    /// - Throws: `invalidInput` for a value that cannot be encoded as JSON, such as one that contains NaN,
-    ///   and for more than ``Token/maxByteCount`` bytes of JSON; otherwise the same errors as for a
+    /// - Throws: `invalidInput` if the value cannot be encoded as JSON, for example because it contains NaN,
+    ///   or if its JSON has more than ``Token/maxByteCount`` bytes; otherwise the same errors as for a
     ///   ``Token``.
     @discardableResult
     public func put(

@@ -7,8 +7,8 @@ public import FoundationEssentials
 /// A vault's tokens.
 ///
 /// Every token is sealed under its own key, and that key is sealed under its protection class's key. Names,
-/// accounts and expiry dates are sealed too. Several processes may use the same vault: their changes are
-/// serialized, and none is lost.
+/// accounts and expiry dates are sealed, too. Several processes may use the same vault: their changes are
+/// serialized, and none of them is lost.
 public final class TokenStore: Sendable {
     let core: VaultCore
 
@@ -152,8 +152,9 @@ public final class TokenStore: Sendable {
         return version
     }
 
-    /// Caches the ticket for replacing this version, which is used after a lock. Failing to derive the ticket
-    /// is not an error, but without it, the caller has to accept a value that is stored while locked.
+    /// Caches the ticket for replacing this version, for use after a lock. A failure to derive the ticket is
+    /// not an error, but without the ticket, a value that is stored while locked has to be accepted
+    /// explicitly.
     func noteTicket(of envelope: TokenEnvelope, _ name: [UInt8]) {
         guard !core.tickets.has(envelope.wrappedKey, for: name) else { return }
         guard let key = core.keys.all[envelope.protection],
@@ -164,10 +165,13 @@ public final class TokenStore: Sendable {
 
     /// Returns a token and its description; `nil` if there is no token with that name.
     ///
-    /// If this vault object stored a value while locked and that value is still pending, returns that value,
-    /// without a version. Do not keep a reference to the token longer than needed: see ``withToken(for:_:)``.
+    /// If this vault object stored a value while its class was locked and that value is still pending, the
+    /// method returns that value, which has no version yet. Do not keep a reference to the token longer than
+    /// needed; ``withToken(for:_:)`` keeps none.
     ///
-    /// - Throws: `locked`, `wiped`, `corrupt`.
+    /// - Parameter id: The token's name.
+    /// - Returns: The token and its description; `nil` if there is no such token.
+    /// - Throws: `locked`, `wiped` or `corrupt`.
     public func get(_ id: TokenID) async throws(CofferError) -> StoredToken? {
         if let cached = try? cachedToken(id) { return cached }
         return try await BlockingExecutor.run { [self] _ throws(CofferError) -> StoredToken? in
@@ -185,14 +189,14 @@ public final class TokenStore: Sendable {
         }
     }
 
-    /// Calls `body` with the token and its description, and keeps no reference to the token afterwards;
-    /// otherwise behaves like ``get(_:)``.
+    /// Calls `body` with a token and its description, and keeps no reference to the token afterwards. In all
+    /// other respects, this method behaves like ``get(_:)``.
     ///
     /// - Parameters:
     ///   - id: The token's name.
-    ///   - body: Receives the token. It may throw errors of any type.
+    ///   - body: A closure that receives the token and its description. It may throw errors of any type.
     /// - Returns: The value that `body` returns; `nil` if there is no such token.
-    /// - Throws: `locked`, `wiped`, `corrupt`, or the error that `body` throws.
+    /// - Throws: `locked`, `wiped` or `corrupt`; or the error that `body` throws.
     public func withToken<Result, Failure: Error>(
         for id: TokenID, _ body: (_ token: Token, _ info: TokenInfo) throws(Failure) -> Result
     ) async throws -> Result? {
@@ -202,7 +206,9 @@ public final class TokenStore: Sendable {
 
     /// Returns one token's description, without its value; `nil` if there is no token with that name.
     ///
-    /// - Throws: `locked`, `wiped`, `corrupt`.
+    /// - Parameter id: The token's name.
+    /// - Returns: The token's description; `nil` if there is no such token.
+    /// - Throws: `locked`, `wiped` or `corrupt`.
     public func info(for id: TokenID) async throws(CofferError) -> TokenInfo? {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
@@ -225,11 +231,11 @@ public final class TokenStore: Sendable {
         }
     }
 
-    /// Returns every token's description, without its value, sorted by the bytes of the service and the
-    /// account, then by the kind.
+    /// Returns the descriptions of all tokens, without their values, sorted by the bytes of the service, then
+    /// by the bytes of the account, and then by the kind.
     ///
-    /// - Throws: `locked` if any token cannot be read now; `corrupt` or `unsupportedVersion` if any is
-    ///   unreadable, which ``listing()`` reports separately; `wiped`.
+    /// - Throws: `locked` if any token cannot be read now; `corrupt` or `unsupportedVersion` if any token is
+    ///   unreadable, in which case ``listing()`` still returns the others; `wiped`.
     public func list() async throws(CofferError) -> [TokenInfo] {
         let listing = try await listing()
         if let corrupt = listing.corrupt.first {
@@ -240,15 +246,16 @@ public final class TokenStore: Sendable {
         return listing.tokens
     }
 
-    /// Removes a token, including its pending values. If it throws because of `ifVersion`, it has removed
-    /// neither.
+    /// Removes a token, including its pending values. If a version other than `ifVersion` is stored, nothing
+    /// is removed.
     ///
     /// - Parameters:
     ///   - id: The token's name.
-    ///   - ifVersion: The version that must currently be stored; `nil` for any version.
+    ///   - ifVersion: The version that must currently be stored; `nil` if any version may be removed.
     /// - Returns: Whether a stored token or a pending value was removed.
-    /// - Throws: `conflict` if another version is stored, or none but a pending value; `locked` (the version
-    ///   can be compared only while unlocked); `wiped`, `busy`.
+    /// - Throws: `conflict` if `ifVersion` is set but there is only a pending value or another version is
+    ///   stored; `locked` if the versions cannot be compared until an unlock; `busy` if another process holds
+    ///   the vault's lock for too long; `wiped`.
     @discardableResult
     public func remove(_ id: TokenID, ifVersion: UInt64? = nil) async throws(CofferError) -> Bool {
         try await removeCounting(id, ifVersion: ifVersion) != nil
@@ -286,18 +293,18 @@ public final class TokenStore: Sendable {
         }
     }
 
-    /// Returns the number of tokens. Works while locked.
+    /// Returns the number of tokens. You can call this method while the vault is locked.
     ///
-    /// - Throws: `wiped`, `corrupt`.
+    /// - Throws: `wiped` or `corrupt`.
     public func count() async throws(CofferError) -> Int {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try storage.count() + core.ephemeralTokens.count()
         }
     }
 
-    /// Returns the token if it is completely cached and no file has changed since. Checks only the status of
-    /// a few files, so it may run on the calling thread. If it returns `nil` or throws, read the token on a
-    /// thread that may block.
+    /// Returns the token if it is completely cached and no file has changed since it was cached. The function
+    /// checks only the status of a few files, so it may run on the calling thread. If it returns `nil` or
+    /// throws an error, read the token on a thread that may block.
     private func cachedToken(_ id: TokenID) throws(CofferError) -> StoredToken? {
         guard core.ephemeralTokens.isEmptyInMemory, try !core.pendingTokens.exists() else { return nil }
         let name = try name(of: id)
@@ -312,7 +319,7 @@ public final class TokenStore: Sendable {
         return try id.keyedHash(key.key)
     }
 
-    /// An envelope, and whether it is ephemeral.
+    /// A stored envelope, with a flag that shows whether it is ephemeral.
     struct StoredEnvelope {
         let bytes: [UInt8]
         let isEphemeral: Bool
@@ -329,13 +336,14 @@ public final class TokenStore: Sendable {
         return locked ? ephemeral : nil
     }
 
-    /// Whether the key for the envelope's class is available.
+    /// Returns whether the key for the envelope's class is available.
     func isOpen(_ found: StoredEnvelope) -> Bool {
         (try? TokenEnvelope.decode(found.bytes)).map { core.keys.all[$0.protection] != nil } ?? false
     }
 
     /// Returns the key for a stored token's class. If the keybag has no key for that class, no token can have
-    /// been stored in that class; the class field is then damaged, and this throws `corrupt`.
+    /// been stored in it; in that case, the token's class field is damaged, and the function throws
+    /// `corrupt`.
     private func key(of protection: ProtectionClass) throws(CofferError) -> ClassKey {
         do throws(CofferError) {
             return try core.keys.key(protection)
@@ -360,7 +368,8 @@ public final class TokenStore: Sendable {
 }
 
 extension CofferError {
-    /// Returns the error for a precondition that the stored version does not meet; `nil` stands for no value.
+    /// Returns the error for a precondition that the stored version does not meet; a `nil` version stands for
+    /// no value.
     fileprivate static func conflict(with version: UInt64?) -> CofferError {
         let stored = version.map { "The token has version \($0)" } ?? "There is no token with that name"
         return CofferError(.conflict, stored + ", so nothing was changed.", currentVersion: version)

@@ -3,7 +3,7 @@ public import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// Stores the secrets for the documented schemes: a documented key's UUID, and a device key's random string
+/// A store of the secrets for the documented schemes: documented keys' UUIDs, and device keys' random strings
 /// and parameters.
 ///
 /// The vault stores each secret as a token, so the vault's lock and the protection class apply to it. No
@@ -12,7 +12,7 @@ import CofferVault
 /// The vault never replaces an unreadable secret with a new one. Creating a secret is a separate call, which
 /// fails if a secret with that name exists.
 ///
-/// With `import CofferCrypto`:
+/// The following example requires `import CofferCrypto`:
 ///
 /// ```swift
 /// try await vault.documentedSecrets.createUUID("app")
@@ -62,8 +62,11 @@ public struct DocumentedSecrets: Sendable {
     ///
     /// - Parameters:
     ///   - name: The secret's name, 1 to 512 bytes.
-    ///   - protection: When the secret can be read. Exportable classes are refused.
-    /// - Throws: `alreadyExists` if a secret with that name exists; `locked`, `wiped`, `corrupt`, `refused`.
+    ///   - protection: The protection class, which determines when the secret can be read. Exportable classes
+    ///     are refused.
+    /// - Throws: `alreadyExists` if a secret with that name exists; `refused` if the class is exportable, or
+    ///   if it requires a passcode and none is set; `invalidInput` if the name is empty or too long; `busy`
+    ///   if another process holds the vault's lock for too long; `locked`, `wiped`, `corrupt` or `noSpace`.
     public func createUUID(
         _ name: String, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
     ) async throws(CofferError) {
@@ -74,9 +77,10 @@ public struct DocumentedSecrets: Sendable {
     ///
     /// - Parameters:
     ///   - name: The secret's name.
-    ///   - body: Receives the UUID. It may throw errors of any type.
+    ///   - body: A closure that receives the UUID. It may throw errors of any type.
     /// - Returns: The value that `body` returns; `nil` if no UUID with that name exists.
-    /// - Throws: `locked`, `wiped`, `corrupt`, or the error that `body` throws.
+    /// - Throws: `invalidInput` if the name is empty or too long; `locked`, `wiped` or `corrupt`; or the
+    ///   error that `body` throws.
     public func withUUID<Result: ~Copyable, Failure: Error>(
         _ name: String, _ body: (_ uuid: borrowing SecretBytes) throws(Failure) -> Result
     ) async throws -> Result? {
@@ -92,11 +96,14 @@ public struct DocumentedSecrets: Sendable {
     ///   - digest: The hash function of PBKDF2's HMAC: SHA-1, SHA-256 or SHA-512.
     ///   - rounds: The number of PBKDF2 rounds.
     ///   - keySize: The AES key's size in bytes, 16 or 32.
-    ///   - deviceID: The device identifier to store with the secret, 1 to 1024 bytes. With `nil`, each use
-    ///     takes the identifier of the machine that the vault is on at that time.
-    ///   - protection: When the secret can be read. Exportable classes are refused.
-    /// - Throws: `alreadyExists` if a secret with that name exists; `invalidInput` for invalid parameters;
-    ///   `unsupported` if the machine has no identifier; `locked`, `wiped`, `corrupt`, `refused`.
+    ///   - deviceID: The device identifier to store with the secret, 1 to 1024 bytes. If it is `nil`, each
+    ///     use reads the identifier of the machine on which the vault is at that time.
+    ///   - protection: The protection class, which determines when the secret can be read. Exportable classes
+    ///     are refused.
+    /// - Throws: `alreadyExists` if a secret with that name exists; `invalidInput` if a parameter is invalid;
+    ///   `refused` if the class is exportable, or if it requires a passcode and none is set; `unsupported` if
+    ///   `deviceID` is `nil` and the machine has no identifier; `busy` if another process holds the vault's
+    ///   lock for too long; `locked`, `wiped`, `corrupt` or `noSpace`.
     public func createDeviceKey(
         _ name: String, digest: Digest = .sha256, rounds: Int = 600_000, keySize: Int = 32,
         deviceID: String? = nil, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
@@ -119,14 +126,14 @@ public struct DocumentedSecrets: Sendable {
     }
 
     /// Calls `body` with the device scheme's secret, which is device identifier ‖ random string, and with the
-    /// parameters for deriving the key: see `Insecure.PBKDF2CBC.key(secret:_:)`.
+    /// parameters from which `Insecure.PBKDF2CBC.key(secret:_:)` derives the key.
     ///
     /// - Parameters:
     ///   - name: The secret's name.
-    ///   - body: Receives the secret and the parameters. It may throw errors of any type.
+    ///   - body: A closure that receives the secret and the parameters. It may throw errors of any type.
     /// - Returns: The value that `body` returns; `nil` if no device key with that name exists.
-    /// - Throws: `unsupported` if the machine has no identifier; `locked`, `wiped`, `corrupt`, or the error
-    ///   that `body` throws.
+    /// - Throws: `invalidInput` if the name is empty or too long; `unsupported` if the machine's identifier
+    ///   is needed but the machine has none; `locked`, `wiped` or `corrupt`; or the error that `body` throws.
     public func withDeviceSecret<Result: ~Copyable, Failure: Error>(
         _ name: String,
         _ body: (_ secret: borrowing SecretBytes, _ parameters: Insecure.PBKDF2CBC.Parameters)
@@ -181,6 +188,6 @@ public struct DocumentedSecrets: Sendable {
 }
 
 extension Vault {
-    /// The secrets for the documented schemes that this vault stores.
+    /// This vault's secrets for the documented schemes.
     public var documentedSecrets: DocumentedSecrets { DocumentedSecrets(tokens: tokens) }
 }

@@ -1,7 +1,8 @@
 public import CofferBase
 import CofferVault
 
-/// The result of locking a vault without opening it: see ``Vault/lock(at:)``.
+/// The result of locking a vault without opening it, which ``Vault/lock(at:)`` and ``Vault/lockAll()``
+/// return.
 public struct LockReport: Sendable {
     /// The vault that was locked; `nil` if all of this user's vaults were locked.
     public let vaultID: VaultID?

@@ -3,7 +3,8 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Locks a vault by removing its keys from the kernel keyring by name alone, without needing a readable file.
+/// An emergency lock, which removes a vault's keys from the kernel keyring by name alone and needs no
+/// readable file.
 struct EmergencyLock {
     private var removed = 0
     private var failures: [CofferError] = []
@@ -125,12 +126,12 @@ struct EmergencyLock {
 }
 
 /// The vaults that a directory may contain, according to every file in it that contains a vault's id. Use
-/// them only to remove keys: an attacker who can write to the directory can make it name any vault.
+/// them only to remove keys: an attacker who can write to the directory can put any vault's id in it.
 private struct VaultHints {
     /// Every vault whose id is in the directory, the most reliable first.
     private(set) var candidates: [VaultID] = []
     /// The error that makes it uncertain whether the candidates include the directory's vault; `nil` if they
-    /// do.
+    /// certainly do.
     private(set) var doubt: CofferError?
     private(set) var isWiped = false
     /// Whether a wipe of everything or of the tokens was interrupted.
@@ -181,7 +182,7 @@ extension Vault {
     /// exist, perhaps because its path is wrong. Locking too many vaults loses no data.
     ///
     /// - Parameter location: The vault's directory.
-    /// - Returns: The number of removed keys, and the errors that occurred.
+    /// - Returns: A report with the number of removed keys and the errors that occurred.
     /// - Throws: `permissionDenied` if the kernel keyring still has a key, with the names of the remaining
     ///   keys in `entries`.
     @discardableResult
@@ -189,12 +190,13 @@ extension Vault {
         try await BlockingExecutor.run { _ throws(CofferError) in try EmergencyLock.run(at: location) }
     }
 
-    /// Locks all of this user's vaults, as ``lock(at:)`` locks one. Needs no vault directory.
+    /// Locks all of this user's vaults in the same way that ``lock(at:)`` locks one. No vault directory is
+    /// needed.
     ///
-    /// Removes everything in the user keyring whose name begins with `coffer:`, except the keys for the two
-    /// `afterFirstUnlock` classes.
+    /// This method removes everything in the user keyring whose name begins with `coffer:`, except the keys
+    /// for the two `afterFirstUnlock` classes.
     ///
-    /// - Returns: The number of removed keys, and the errors that occurred.
+    /// - Returns: A report with the number of removed keys and the errors that occurred.
     /// - Throws: `permissionDenied` if the kernel keyring still has a key, with the names of the remaining
     ///   keys in `entries`.
     @discardableResult

@@ -5,15 +5,17 @@ import Synchronization
 
 extension Vault {
     /// Starts listening to this host's lock triggers: logind, screen savers, the Secret Service and the
-    /// kernel keyring. From then on each trigger locks this vault, and ``events`` reports which one did.
+    /// kernel keyring. From then on, each trigger locks this vault, and ``events`` reports which trigger it
+    /// was.
     ///
-    /// Call this in long-lived programs. A missing trigger is reported, and the call does not wait for it.
-    /// Without buses, as on a server, only the inactivity time and ``lock()`` remain. If the connection to a
-    /// bus ends, the vault locks as well, because the bus's signals can no longer be received. Listening ends
-    /// when this object is deallocated; another call replaces the earlier triggers.
+    /// Call this method in long-lived programs. The result reports missing triggers, and the call does not
+    /// wait for them. On a host without buses, such as a server, only the inactivity time and ``lock()``
+    /// remain. If the connection to a bus ends, the vault locks as well, because that bus's signals can no
+    /// longer be received. Listening ends when this object is deallocated; another call replaces the earlier
+    /// triggers.
     ///
     /// - Parameter sources: The sources to listen to.
-    /// - Returns: Each trigger's status, with the reason.
+    /// - Returns: Each trigger's status and the reason for it.
     @discardableResult
     public func observeLockTriggers(_ sources: LockTriggers = LockTriggers()) async -> [LockTriggerStatus] {
         let core = core
@@ -33,7 +35,9 @@ extension Vault {
     /// Returns the status of every trigger that ``observeLockTriggers(_:)`` would listen to on this host for
     /// this vault.
     ///
-    /// - Throws: `wiped`, `corrupt`.
+    /// - Parameter sources: The sources to check.
+    /// - Returns: Each trigger's status and the reason for it.
+    /// - Throws: `wiped` or `corrupt`.
     public func lockTriggers(_ sources: LockTriggers = LockTriggers()) async throws(CofferError)
         -> [LockTriggerStatus]
     {

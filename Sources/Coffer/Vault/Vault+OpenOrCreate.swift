@@ -2,11 +2,11 @@ public import CofferBase
 public import CofferVault
 
 extension Vault {
-    /// Opens the vault at `location` and unlocks it, or creates one if there is none. If several processes
-    /// call this simultaneously, one creates the vault, and all of them open it.
+    /// Opens the vault at `location` and unlocks it, or creates a vault if there is none. If several
+    /// processes call this method at the same time, one of them creates the vault, and all of them open it.
     ///
-    /// Creates a vault only if opening throws `notInitialised`. After any other error there may be a vault
-    /// that cannot be read now, and nothing is changed.
+    /// A vault is created only if opening throws `notInitialised` or, with `replacingWiped`, `wiped`. After
+    /// any other error, there may be a vault that cannot be read now, so nothing is changed.
     ///
     /// To ask a person for the passcode, use
     /// ``openOrCreate(at:options:clock:interaction:replacingWiped:asking:)``, which says whether it is new.
@@ -14,16 +14,16 @@ extension Vault {
     /// - Parameters:
     ///   - location: The vault's directory; it is created if it does not exist.
     ///   - options: The settings for a new vault. An existing vault keeps its own settings.
-    ///   - clock: The clock to use.
+    ///   - clock: The clock that the vault uses.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
     ///   - replacingWiped: Whether to create a new vault in place of one that was wiped. A wipe during this
-    ///     call, such as by the tenth wrong passcode, still throws `wiped`.
+    ///     call, such as one that the tenth wrong passcode causes, still throws `wiped`.
     ///   - passcode: The passcode for the existing or new vault; `nil` for none. An existing vault without a
     ///     passcode ignores it.
     /// - Returns: The open vault, unlocked.
-    /// - Throws: `wiped`, unless `replacingWiped` is set; otherwise as ``init(at:clock:interaction:)`` and
-    ///   ``unlock(with:)`` for an existing vault, and as ``create(at:options:passcode:clock:interaction:)``
-    ///   for a new one.
+    /// - Throws: `wiped` if the vault was wiped and `replacingWiped` is not set; otherwise, the errors that
+    ///   ``init(at:clock:interaction:)`` and ``unlock(with:)`` throw for an existing vault, or that
+    ///   ``create(at:options:passcode:clock:interaction:)`` throws for a new one.
     public static func openOrCreate(
         at location: VaultLocation, options: VaultOptions = VaultOptions(), clock: VaultClock = .system,
         interaction: PromptPolicy = .never, replacingWiped: Bool = false, passcode: Passcode?

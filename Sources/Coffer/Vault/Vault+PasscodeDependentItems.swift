@@ -5,9 +5,11 @@ import CofferVault
 import SystemPackage
 
 extension Vault {
-    /// Counts the items that removing the passcode would destroy. Works while locked.
+    /// Counts the items that removing the passcode would destroy. You can call this method while the vault is
+    /// locked.
     ///
-    /// - Throws: `wiped`, `corrupt`, `busy`.
+    /// - Returns: The number of tokens, files and databases that would be destroyed.
+    /// - Throws: `busy` if another process holds the vault's lock for too long; `wiped` or `corrupt`.
     public func passcodeDependentItems() async throws(CofferError) -> PasscodeDependentItems {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in

@@ -1,31 +1,36 @@
 public import CofferBase
 import CofferVault
 
-/// Signed commands from an administrator to this vault.
+/// Support for signed commands from an administrator to this vault.
 extension Vault {
-    /// Checks whether this vault would accept a command now. Changes nothing.
+    /// Verifies a command by checking whether this vault would accept it now. Nothing is changed. A command
+    /// that the vault has accepted but not yet carried out remains verified.
     ///
     /// - Parameter command: The command as it was received.
     /// - Returns: The verified command, to pass to ``execute(_:)``.
-    /// - Throws: In the order of the checks: `orderUnknownKey`, `orderBadSignature`, `orderForeign`,
-    ///   `orderCounterOutOfRange`, `orderReplayed`, `orderNotYetValid`, `orderExpired`; `wiped`, `corrupt`.
+    /// - Throws: The error for the first failed check, in this order: `orderUnknownKey` if the signer's key
+    ///   is not pinned; `orderBadSignature` if the signature is invalid; `orderForeign` if the command is for
+    ///   another vault or device; `orderCounterOutOfRange` if the counter is outside the allowed range;
+    ///   `orderReplayed` if the same or a higher counter was already accepted; `orderNotYetValid` if the
+    ///   issue time is in the future; `orderExpired` if the command has expired. Also `wiped` or `corrupt`.
     public func verify(_ command: SignedCommand) async throws(CofferError) -> VerifiedCommand {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in try core.verify(command) }
     }
 
-    /// Carries out a command, whether the vault is locked or unlocked. Verifies the command again first, so
-    /// that if several processes have the same command, only one carries it out.
+    /// Carries out a command, whether the vault is locked or unlocked. The command is verified again first,
+    /// so if several processes have the same command, only one of them carries it out.
     ///
     /// The command's counter, and the vault that the command is for, are stored before anything is erased. A
-    /// crash after that does not stop the erasure: the next process that opens the vault carries the command
-    /// out. A vault created in its place is not erased.
+    /// later crash does not stop the erasure: the next process that opens the vault carries out the command.
+    /// A vault that was created in that vault's place is not erased.
     ///
     /// - Parameter command: The command that ``verify(_:)`` returned.
     /// - Returns: The result of carrying out the command.
-    /// - Throws: As ``verify(_:)`` and ``wipe(_:reason:)``; `refused`, `alreadyExists` or `absent` for a
-    ///   command that adds or removes a key; `absent` for a user without a namespace; `busy` while a command
-    ///   to erase everything, or too many other commands, are pending.
+    /// - Throws: The errors that ``verify(_:)`` and ``wipe(_:reason:)`` throw; `refused` if the command would
+    ///   pin a 17th key or remove the last one; `alreadyExists` if the key to pin is already pinned; `absent`
+    ///   if the key to remove is not pinned or if the user has no namespace; `busy` if a command to erase
+    ///   everything, or too many other commands, are still pending.
     @discardableResult
     public func execute(_ command: VerifiedCommand) async throws(CofferError) -> RemoteCommand.Outcome {
         let core = core
@@ -37,10 +42,10 @@ extension Vault {
     /// - Parameters:
     ///   - command: The command as it was received.
     ///   - location: The vault's directory.
-    ///   - clock: The clock to use.
+    ///   - clock: The clock that the vault uses.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
     /// - Returns: The result of carrying out the command.
-    /// - Throws: As ``execute(_:)`` and ``init(at:clock:interaction:)``.
+    /// - Throws: The errors that ``execute(_:)`` and ``init(at:clock:interaction:)`` throw.
     public static func execute(
         _ command: SignedCommand, at location: VaultLocation, clock: VaultClock = .system,
         interaction: PromptPolicy = .never
@@ -56,7 +61,7 @@ extension Vault {
 
     /// Returns the keys whose commands this vault accepts, in the order in which they were pinned.
     ///
-    /// - Throws: `wiped`, `corrupt`.
+    /// - Throws: `wiped` or `corrupt`.
     public func administratorKeys() async throws(CofferError) -> [PinnedKey] {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in
@@ -64,14 +69,15 @@ extension Vault {
         }
     }
 
-    /// Accepts commands signed with `key` from now on. Only the owner can pin a key: the vault must be
-    /// unlocked.
+    /// Pins an administrator's key: from now on, this vault accepts commands signed with it. Only the owner
+    /// can pin a key, so the vault must be unlocked.
     ///
     /// - Parameters:
-    ///   - key: The public key of an administrator who may then erase this vault.
+    ///   - key: The public key of an administrator, who may then erase this vault.
     ///   - label: A name for the key: up to 64 bytes without control characters.
-    /// - Throws: `locked`; `alreadyExists`; `refused` if 16 keys are already pinned; `invalidInput` for an
-    ///   invalid label.
+    /// - Throws: `alreadyExists` if the key is already pinned; `refused` if 16 keys are already pinned;
+    ///   `invalidInput` if the label is invalid; `busy` if another process holds the vault's lock for too
+    ///   long; `locked` or `wiped`.
     public func pinAdministratorKey(_ key: AdministratorKey, label: String = "") async throws(CofferError) {
         guard label.utf8.count <= RemoteCommandRecord.maxLabelLength, CommandEncoding.isReason(label) else {
             throw CofferError(.invalidInput, "A label must have at most 64 bytes and no control characters.")
@@ -81,10 +87,12 @@ extension Vault {
         }
     }
 
-    /// Stops accepting commands signed with `key`. Only the owner can remove a key: the vault must be
-    /// unlocked.
+    /// Removes a pinned key: from now on, this vault accepts no commands signed with it. Only the owner can
+    /// remove a key, so the vault must be unlocked.
     ///
-    /// - Throws: `locked`, `absent`.
+    /// - Parameter key: The administrator's public key.
+    /// - Throws: `absent` if the key is not pinned; `busy` if another process holds the vault's lock for too
+    ///   long; `locked` or `wiped`.
     public func removeAdministratorKey(_ key: AdministratorKey) async throws(CofferError) {
         try await changeRemoteCommandRecord { (record, _) throws(CofferError) in try record.unpin(key) }
     }
@@ -93,7 +101,7 @@ extension Vault {
 
     /// Returns the dead-man's switch; `nil` if it is off, as in every new vault.
     ///
-    /// - Throws: `wiped`, `corrupt`.
+    /// - Throws: `wiped` or `corrupt`.
     public func deadManSwitch() async throws(CofferError) -> DeadManSwitch? {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in
@@ -101,10 +109,11 @@ extension Vault {
         }
     }
 
-    /// Sets the dead-man's switch, or switches it off with `nil`. The time without a heartbeat is counted
-    /// from this call.
+    /// Sets the dead-man's switch or turns it off. The time without a heartbeat is counted from this call.
     ///
-    /// - Throws: `locked`; `refused` while no key is pinned, because no heartbeat could be accepted.
+    /// - Parameter policy: The new dead-man's switch; `nil` to turn the switch off.
+    /// - Throws: `refused` if no key is pinned, because no heartbeat could be accepted; `busy` if another
+    ///   process holds the vault's lock for too long; `locked` or `wiped`.
     public func setDeadManSwitch(_ policy: DeadManSwitch?) async throws(CofferError) {
         let clock = core.clock
         try await changeRemoteCommandRecord { (record, _) throws(CofferError) in
@@ -120,7 +129,7 @@ extension Vault {
     /// Returns the time that the dead-man's switch has counted since the last heartbeat; `nil` while the
     /// switch is off.
     ///
-    /// - Throws: `wiped`, `corrupt`.
+    /// - Throws: `wiped` or `corrupt`.
     public func timeSinceHeartbeat() async throws(CofferError) -> Duration? {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in
@@ -134,7 +143,7 @@ extension Vault {
     /// Finishes pending commands, checks the dead-man's switch and records the time, as every opening of the
     /// vault does.
     ///
-    /// Long-lived programs should call this from time to time: the time between the last check and the end of
+    /// Long-lived programs should call this method regularly: the time between the last check and the end of
     /// a boot does not count.
     ///
     /// - Throws: `wiped` if the vault was erased; if a pending command to erase everything fails, that

@@ -1,19 +1,19 @@
 public import CofferBase
 
-/// Processes revocations.
+/// Support for processing revocations.
 extension Vault {
     /// Processes one revocation.
     ///
-    /// For a revoked grant and for a verified command to wipe, ``events`` delivers
+    /// For a revoked grant, and for a verified command to wipe, ``events`` delivers
     /// ``VaultEvent/Kind/revoked`` before anything is done and ``VaultEvent/Kind/revocationProcessed``
-    /// afterwards. With the policy `keep`, a program can then act itself; with any policy, it can show the
-    /// result to the user.
-    ///
+    /// afterwards. With the policy ``RevocationPolicy/keep``, the program can take action itself; with any
+    /// policy, it can show the result to the user.
     /// - Parameters:
     ///   - revocation: The revocation.
-    ///   - policy: The action to take when a grant is revoked. A signed command contains its own action.
-    /// - Returns: The outcome, even for a refused command.
-    /// - Throws: `wiped`, `busy`, `corrupt` and the errors that ``wipe(_:reason:)`` throws.
+    ///   - policy: The action to take if a grant was revoked. A signed command contains its own action.
+    /// - Returns: The outcome, even if the command is refused.
+    /// - Throws: `busy` if another process holds the vault's lock for too long; `wiped` or `corrupt`; or an
+    ///   error that ``wipe(_:reason:)`` throws.
     @discardableResult
     public func handle(
         _ revocation: Revocation, onRevocation policy: RevocationPolicy = .wipe(.account)
@@ -24,18 +24,19 @@ extension Vault {
         }
     }
 
-    /// Polls a source once and processes its revocations: first commands, in the order of their counters,
-    /// then grants.
+    /// Polls a source once and processes its revocations: first the commands, in the order of their counters,
+    /// and then the grants.
     ///
-    /// A failed command holds up only commands with a higher counter, which would make the failed one a
-    /// replay; the rest is processed. A command to erase everything does not wait for others.
+    /// If a command fails, only commands with a higher counter are held up, because accepting one of them
+    /// would make the failed command a replay. The other revocations are processed. A command to erase
+    /// everything does not wait for other commands.
     ///
     /// - Parameters:
-    ///   - source: The source.
-    ///   - policy: The action to take when a grant is revoked.
-    /// - Returns: The outcome of each revocation, until the vault is wiped.
-    /// - Throws: The source's error; otherwise the first error from ``handle(_:onRevocation:)``, after the
-    ///   rest were processed.
+    ///   - source: The source to poll.
+    ///   - policy: The action to take if a grant was revoked.
+    /// - Returns: The outcome of each revocation that was processed. Processing ends when the vault is wiped.
+    /// - Throws: The source's error if polling fails; otherwise, the first error from
+    ///   ``handle(_:onRevocation:)``, after the other revocations have been processed.
     @discardableResult
     public func handleRevocations(
         from source: some RevocationSource, onRevocation policy: RevocationPolicy = .wipe(.account)
@@ -57,15 +58,16 @@ extension Vault {
     /// Polls a source repeatedly, and checks the dead-man's switch each time, until the calling task is
     /// cancelled.
     ///
-    /// A source that fails is polled again after the pause: an unreachable source does not mean a revocation.
-    /// A revocation that failed is tried again, and so is a command that is not valid yet.
+    /// If the source fails, it is polled again after the pause: an unreachable source does not mean that
+    /// anything was revoked. A revocation that failed is tried again, and so is a command that is not valid
+    /// yet.
     ///
     /// - Parameters:
-    ///   - source: The source.
-    ///   - pause: The pause between two polls.
-    ///   - policy: The action to take when a grant is revoked.
-    ///   - report: Called with each outcome and each failure, but only once with a refusal that stays the
-    ///     same.
+    ///   - source: The source to poll.
+    ///   - pause: The time to wait between two polls.
+    ///   - policy: The action to take if a grant was revoked.
+    ///   - report: A closure that is called with each outcome and each failure. If a revocation is refused
+    ///     repeatedly with the same error, the refusal is reported only once.
     /// - Throws: `wiped` if the vault was wiped.
     public func followRevocations(
         from source: some RevocationSource, every pause: Duration = .seconds(60),
@@ -124,7 +126,7 @@ extension Vault {
     }
 }
 
-/// The refusals that were already reported. When the set is full, it is emptied.
+/// The refusals that have already been reported. When the set is full, it is emptied.
 private struct RevocationReports {
     private var told: [Int: CofferError.Code] = [:]
     private static let maxCount = 1 << 17

@@ -5,11 +5,11 @@ import CofferEngine
 @_exported public import CofferVault
 package import SystemPackage
 
-/// A vault that this process has opened: the library's entry point.
+/// A vault that this process has opened. This class is the library's entry point.
 ///
-/// Open a vault, unlock it, use ``tokens`` and ``files``, and lock it. Tasks and threads may share a `Vault`;
-/// several processes may open the same vault. Calls that access the disk or derive keys run on separate
-/// threads and never block the cooperative pool.
+/// Open a vault, unlock it, use ``tokens`` and ``files``, and then lock it. Tasks and threads may share a
+/// `Vault`, and several processes may open the same vault. Calls that access the disk or derive keys run on
+/// separate threads and never block the cooperative pool.
 ///
 /// ```swift
 /// let vault = try await Vault(at: .default(for: "hello"))
@@ -18,7 +18,8 @@ package import SystemPackage
 /// vault.lock()
 /// ```
 ///
-/// `deinit` does not run at exit or on a signal, so call ``lock()`` at the end of `main`.
+/// `deinit` does not run when the process exits or receives a signal, so call ``lock()`` at the end of
+/// `main`.
 public final class Vault: Sendable {
     let core: VaultCore
 
@@ -37,7 +38,7 @@ public final class Vault: Sendable {
     /// The vault's identity.
     public var vaultID: VaultID { core.device.vaultID }
 
-    /// Whether class keys that a lock evicts are in memory.
+    /// Whether the vault is unlocked: the class keys that a lock evicts are in memory.
     public var isUnlocked: Bool { core.keys.isUnlocked }
 
     /// Whether any class keys are in memory, including those that outlast a lock.
@@ -46,8 +47,9 @@ public final class Vault: Sendable {
     /// Returns whether a class's key is in memory.
     package func hasKey(of protection: ProtectionClass) -> Bool { core.keys.all[protection] != nil }
 
-    /// As long as `object` is alive, calls `body` with the classes whose keys were evicted: on the thread
-    /// that evicted them, and before any event reports the eviction. Does not retain `object`.
+    /// Registers a closure that is called with the classes whose keys were evicted, as long as `object` is
+    /// alive. The closure runs on the thread that evicted the keys, before any event reports the eviction.
+    /// The vault does not retain `object`.
     package func onKeyEviction(
         while object: any AnyObject & Sendable, _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
     ) {
@@ -60,18 +62,19 @@ public final class Vault: Sendable {
     /// The vault's directory; a wipe removes everything in it.
     package var vaultDirectory: FilePath { core.home.path.pushing(VaultDirectory.vaultName) }
 
-    /// Creates a vault and opens it, unlocked. Also replaces a vault that was wiped.
+    /// Creates a vault, which is open and unlocked afterwards. A vault that was wiped is replaced.
     ///
     /// - Parameters:
     ///   - location: The vault's directory, which is created if it does not exist.
     ///   - options: The vault's settings.
-    ///   - passcode: The passcode; with `nil`, the device key alone opens the vault.
-    ///   - clock: The clock to use.
+    ///   - passcode: The passcode; if it is `nil`, the device key alone opens the vault.
+    ///   - clock: The clock that the vault uses.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
-    /// - Returns: The open vault.
-    /// - Throws: `alreadyExists` if a vault exists; `refused` if the passcode policy or the directory's owner
-    ///   or mode does not allow it; `noSpace`, `readOnly`, `permissionDenied`; with the Secret Service, also
-    ///   the errors that ``migrateStorage(to:passcode:)`` throws.
+    /// - Returns: The open vault, unlocked.
+    /// - Throws: `alreadyExists` if a vault exists; `refused` if the passcode violates the policy or if the
+    ///   directory's owner or mode is not safe; `readOnly` if the disk is read-only; `permissionDenied` if
+    ///   the directory is not accessible; `noSpace`; with the Secret Service, also the errors that
+    ///   ``migrateStorage(to:passcode:)`` throws.
     public static func create(
         at location: VaultLocation, options: VaultOptions = VaultOptions(), passcode: Passcode?,
         clock: VaultClock = .system, interaction: PromptPolicy = .never
@@ -102,17 +105,18 @@ public final class Vault: Sendable {
         }
     }
 
-    /// Opens a vault in the locked state. Finishes an interrupted wipe and removes view copies that a crash
-    /// left behind.
+    /// Opens a vault in the locked state. Opening a vault also finishes an interrupted wipe, carries out
+    /// pending commands, and removes view copies that a crash left behind.
     ///
     /// - Parameters:
     ///   - location: The vault's directory.
-    ///   - clock: The clock to use.
+    ///   - clock: The clock that the vault uses.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
-    /// - Throws: `notInitialised`, `wiped`, `refused`, `corrupt`, `foreign`, `unsupportedVersion`; for a
-    ///   vault whose device key is in the Secret Service, also the errors that
-    ///   ``migrateStorage(to:passcode:)`` throws, and `keyringUnavailable` if the service has no device key
-    ///   for this vault.
+    /// - Throws: `notInitialised` if there is no vault; `refused` if the directory's owner or mode is not
+    ///   safe; `foreign` if the directory contains files from different vaults; `unsupportedVersion` if a
+    ///   newer release wrote the vault; `wiped` or `corrupt`; for a vault whose device key is in the Secret
+    ///   Service, also the errors that ``migrateStorage(to:passcode:)`` throws, and `keyringUnavailable` if
+    ///   the service has no device key for this vault.
     public convenience init(
         at location: VaultLocation, clock: VaultClock = .system, interaction: PromptPolicy = .never
     ) async throws(CofferError) {
@@ -217,10 +221,10 @@ public final class Vault: Sendable {
         try await BlockingExecutor.run { _ throws(CofferError) in try core.unlock(with: passcode) }
     }
 
-    /// Returns the number of wrong passcodes left before everything is erased; `nil` without a passcode, or
-    /// if wrong ones never erase.
+    /// Returns the number of wrong passcodes left before everything is erased; `nil` if no passcode is set or
+    /// if wrong passcodes never erase the vault.
     ///
-    /// - Throws: `wiped`, `corrupt`.
+    /// - Throws: `wiped` or `corrupt`.
     package func attemptsLeft() async throws(CofferError) -> Int? {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in
@@ -228,25 +232,28 @@ public final class Vault: Sendable {
         }
     }
 
-    /// Locks the vault: evicts all keys that a lock evicts, including those cached in the kernel keyring.
+    /// Locks the vault: evicts the keys for all classes except the two `afterFirstUnlock` classes, including
+    /// keys that are cached in the kernel keyring.
     public func lock() {
         core.lock(.requested)
     }
 
-    /// Evicts every key, as a logout does.
+    /// Closes the vault: evicts every key, as a logout does, including those that a lock does not evict.
     public func close() {
         core.close(.requested)
     }
 
-    /// Sets, replaces or removes the passcode. Rewraps the class keys; nothing else is re-encrypted.
+    /// Sets, replaces or removes the passcode. Only the class keys are rewrapped; nothing else is
+    /// re-encrypted.
     ///
     /// - Parameters:
-    ///   - new: The new passcode; `nil` removes it.
+    ///   - new: The new passcode; `nil` to remove the passcode.
     ///   - current: The current passcode; `nil` if there is none. It counts as an attempt to unlock.
     /// - Returns: The number of items that removing the passcode destroyed: every item in the class
-    ///   ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. Call ``passcodeDependentItems()`` to count them
-    ///   beforehand.
-    /// - Throws: As ``unlock(with:)``; `refused` if the policy does not allow the new passcode.
+    ///   ``ProtectionClass/whenPasscodeSetThisDeviceOnly``. To count these items beforehand, call
+    ///   ``passcodeDependentItems()``.
+    /// - Throws: The errors that ``unlock(with:)`` throws; `refused` if the policy does not allow the new
+    ///   passcode.
     @discardableResult
     public func changePasscode(
         to new: Passcode?, current: Passcode?

@@ -3,29 +3,29 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Erases a vault in five steps: tombstone, memory, keys, data, proof.
+/// An eraser that wipes a vault in five steps: tombstone, memory, keys, data and proof.
 ///
-/// Each step may be repeated; a missing item counts as removed. After a crash anywhere after the tombstone,
-/// the next process that opens the vault finishes the wipe, without a passcode.
+/// Each step may be repeated; a missing item counts as removed. After a crash at any point after the
+/// tombstone is written, the next process that opens the vault finishes the wipe, without a passcode.
 ///
-/// No file has to be readable, and no failure stops the other steps: see ``WipeFindings``.
+/// No file has to be readable, and no failure stops the other steps; ``WipeFindings`` collects the failures.
 struct VaultEraser {
     let home: VaultDirectory
     let clock: VaultClock
-    /// Called at every step, on the thread that wipes.
+    /// A closure that is called at every step, on the thread that performs the wipe.
     var report: @Sendable (WipeProgress) -> Void = { _ in }
-    /// The digest of the signed command that is being carried out; `nil` without a command.
+    /// The digest of the signed command that is being carried out; `nil` if the wipe carries out no command.
     var orderDigest: String?
     /// The vault to erase when a namespace is wiped; another vault in its place stays.
     var namespaceID: VaultID?
-    /// Called under the vault directory's lock before a command erases tokens; returns whether the tokens
-    /// must still be erased.
+    /// A closure that is called under the vault directory's lock before a command erases tokens. It returns
+    /// whether the tokens must still be erased.
     var isDue: @Sendable () throws(CofferError) -> Bool = { () throws(CofferError) in true }
     /// The time to wait for the vault directory's lock before the wipe continues without it.
     var lockDeadline = VaultDirectory.lockDeadline
 
-    /// Finishes an interrupted wipe, if there is one. For a namespace, first does the same for the vault that
-    /// contains it. If the state cannot be read, throws and erases nothing.
+    /// Finishes an interrupted wipe, if there is one. For a namespace, first finishes an interrupted wipe of
+    /// the vault that contains it. If the state cannot be read, throws an error and erases nothing.
     static func finishInterrupted(at location: VaultLocation, clock: VaultClock) throws(CofferError) {
         if let parentVault = location.parentVault { try finishInterrupted(at: parentVault, clock: clock) }
         let home: VaultDirectory
@@ -43,8 +43,8 @@ struct VaultEraser {
         try? OrphanedSecretItems(home: home).collect()
     }
 
-    /// Throws if the tombstone names a vault other than the intact one in the directory, so that a single
-    /// file restored from an earlier vault's backup erases nothing.
+    /// Throws an error if the tombstone belongs to a vault other than the intact one in the directory, so a
+    /// single file restored from an earlier vault's backup erases nothing.
     private func checkTombstone() throws(CofferError) {
         guard let state = try home.state(),
             WipeTarget(home).named.contains(where: { $0 != state.vaultID })
@@ -82,13 +82,14 @@ struct VaultEraser {
     ///   - reason: The reason to state in the receipt.
     ///   - core: The open vault that starts the wipe; `nil` if the vault is not open.
     /// - Returns: A receipt that describes what was removed.
-    /// - Throws: As ``Vault/wipe(_:reason:)``.
+    /// - Throws: The errors that ``Vault/wipe(_:reason:)`` throws.
     func wipe(_ scope: WipeScope, reason: String, by core: VaultCore?) throws(CofferError) -> WipeReceipt {
         try run(scope, reason: reason, by: core).complete()
     }
 
     /// Wipes `scope` like ``wipe(_:reason:by:)``, but returns the receipt even if anything is left. If this
-    /// throws, nothing was changed, except on a read-only disk.
+    /// function throws an error, nothing was changed, except on a read-only disk or during a wipe of the
+    /// tokens.
     func run(_ scope: WipeScope, reason: String, by core: VaultCore?) throws(CofferError) -> WipeEnd {
         switch scope {
         case .tokens: return try wipeTokens(reason: reason, by: core)
@@ -102,7 +103,8 @@ struct VaultEraser {
         }
     }
 
-    /// Wipes only the tokens. This needs a readable vault, because its contents show which items must stay.
+    /// Wipes only the tokens. This requires a readable vault, because its contents show which items must
+    /// stay.
     private func wipeTokens(reason: String, by core: VaultCore?) throws(CofferError) -> WipeEnd {
         let word = VaultStateFile.Phase.wipingTokens
         return try home.withExclusiveLock { () throws(CofferError) in
@@ -183,7 +185,7 @@ struct VaultEraser {
     }
 
     /// Writes the tombstone. If the disk is read-only, removes the keys from memory and from keyrings, and
-    /// throws. If the tombstone cannot be written for another reason, the wipe continues without it.
+    /// throws an error. If the tombstone cannot be written for another reason, the wipe continues without it.
     private func mark(
         _ target: WipeTarget, reason: String, _ findings: inout WipeFindings
     ) throws(CofferError) {

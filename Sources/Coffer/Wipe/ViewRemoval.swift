@@ -2,9 +2,9 @@ import CofferBase
 import CofferEngine
 import CofferVault
 
-/// Removes a vault's view copies, whether in use or not, from every place where the vault may have created
-/// them: the recorded runtime directories, the environment's runtime directory, `/run/user/UID`, and every
-/// matching name in /dev/shm.
+/// The removal of a vault's view copies, whether in use or not, from every place where the vault may have
+/// created them: the recorded runtime directories, the environment's runtime directory, `/run/user/UID`, and
+/// every matching name in /dev/shm.
 struct ViewRemoval {
     /// The number of view copies that were removed.
     private(set) var count = 0
@@ -16,8 +16,8 @@ struct ViewRemoval {
     /// The vaults whose view copies another step removes.
     private let others: [VaultID]
 
-    /// Removes the view copies that belong to one of `ids`. The vault's directory records where the vault
-    /// created view copies; without that record, only the default places are searched.
+    /// Removes the view copies that belong to the vaults in `ids`. The vault's directory records where the
+    /// vault created view copies; without that record, only the default places are searched.
     ///
     /// A view copy with another vault's id stays, because it may belong to that vault, or be one of this
     /// vault's copies with a changed lease. It is added to `unseen`, unless the id is one of `others`.

@@ -6,7 +6,7 @@ struct WipeFindings {
     var removed: [String: Int] = [:]
     /// The items that cannot be proved to be gone.
     var unverified: [String] = []
-    /// The items that are provably still there, and why.
+    /// The items that are provably still there, each with the reason.
     private(set) var remaining: [(name: String, reason: CofferError)] = []
 
     /// Records that an item is provably still there.
@@ -39,7 +39,7 @@ struct WipeFindings {
 /// The result of a finished wipe: the receipt, and an error if anything is left.
 struct WipeEnd: Sendable {
     let receipt: WipeReceipt
-    /// `nil` if everything is gone.
+    /// The error that describes what is left; `nil` if everything is gone.
     let failure: CofferError?
 
     /// Returns the receipt if the wipe is complete; throws if anything is left.

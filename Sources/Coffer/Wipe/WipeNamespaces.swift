@@ -3,14 +3,14 @@ import CofferEngine
 import CofferVault
 import SystemPackage
 
-/// Erases the namespaces, which are separate vaults and are wiped with the vault that contains them. A
-/// failure in one namespace does not stop the others.
+/// Support for erasing the namespaces, which are separate vaults and are wiped with the vault that contains
+/// them. A failure in one namespace does not stop the others from being erased.
 extension VaultEraser {
     /// The time to wait for a namespace's lock while other namespaces are still to be wiped.
     private static let shortDeadline = Duration.seconds(1)
 
-    /// For each namespace, writes the tombstone, removes the keys from memory and destroys them on the disk.
-    /// Returns the vaults' ids, indexed by directory name.
+    /// Writes each namespace's tombstone, removes its keys from memory and destroys them on the disk. Returns
+    /// the namespaces' vault ids, indexed by directory name.
     func destroyKeysOfNamespaces(
         reason: String, _ findings: inout WipeFindings
     ) -> [FilePath: [VaultID]] {
@@ -87,8 +87,8 @@ extension VaultEraser {
         }
     }
 
-    /// Returns the directory that contains a user's vault, in order to erase it. If the state cannot be read,
-    /// takes the vault's id from other files.
+    /// Returns the directory that contains a user's vault, so that it can be erased. If the state cannot be
+    /// read, uses the vault ids that other files contain.
     func namespace(of user: String) throws(CofferError) -> VaultDirectory {
         let own = VaultLocation(path: home.path, sessionBus: home.service.address)
         guard own.parentVault == nil else {
@@ -116,8 +116,8 @@ extension VaultEraser {
         throw missing
     }
 
-    /// Reports a directory among the namespaces that shows no sign of a vault, unless it was already wiped,
-    /// because its keys in the kernel keyring cannot be identified.
+    /// Reports a directory among the namespaces that shows no sign of a vault, because its keys in the kernel
+    /// keyring cannot be identified. A namespace that was already wiped is not reported.
     private func noteNonVault(_ name: String, _ findings: inout WipeFindings) {
         let target = WipeTarget(home)
         guard target.state?.phase != .wiped else { return }

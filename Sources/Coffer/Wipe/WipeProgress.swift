@@ -1,12 +1,13 @@
-/// A wipe's progress.
+/// The progress of a wipe, as reported while it runs.
 public struct WipeProgress: Sendable, Equatable {
-    /// A wipe's steps, in sequence. Each may be repeated; a missing item counts as removed.
+    /// A step of a wipe. Steps run in the order of their declaration and may be repeated; a missing item
+    /// counts as removed.
     public enum Step: String, Sendable, CaseIterable {
-        /// Writes the mark on the disk that makes the wipe irrevocable.
+        /// Writes to the disk the mark that makes the wipe irrevocable.
         case tombstone
         /// Removes keys and tokens from this process's memory and from the kernel keyring.
         case memory
-        /// Destroys the keys that open everything else; after this step the rest is unreadable.
+        /// Destroys the keys that open everything else; after this step, the rest is unreadable.
         case keys
         /// Removes view copies, files, tokens, databases and namespaces.
         case data
@@ -17,7 +18,7 @@ public struct WipeProgress: Sendable, Equatable {
 
     /// The current step.
     public let step: Step
-    /// The number of items that this step has finished.
+    /// The number of items that this step has processed.
     public let completed: Int
     /// The number of items in this step.
     public let total: Int

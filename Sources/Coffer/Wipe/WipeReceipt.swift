@@ -4,23 +4,23 @@ public import FoundationEssentials
 /// The result of a wipe, including everything that the wipe cannot prove.
 ///
 /// The erasure is cryptographic: the keys under this vault's control are destroyed, and the data encrypted
-/// under them is unreadable. In the terms of NIST SP 800-88 this is Clear, not Purge.
+/// under them is unreadable. In the terms of NIST SP 800-88, such an erasure is Clear, not Purge.
 public struct WipeReceipt: Sendable, Codable, Equatable {
-    /// The vault that was wiped; all zeros if nothing in the vault directory revealed its id.
+    /// The id of the vault that was wiped; all zeros if nothing in the vault directory revealed the id.
     public let vaultID: UUID
-    /// The scope that was wiped, as ``WipeScope/name``.
+    /// The name of the scope that was wiped (``WipeScope/name``).
     public let scope: String
-    /// The reason for the wipe.
+    /// The reason that was stated for the wipe.
     public let reason: String
-    /// The SHA-256 digest, in hexadecimal, of the signed command that was carried out; `nil` without a
-    /// command.
+    /// The SHA-256 digest, in hexadecimal, of the signed command that was carried out; `nil` if the wipe did
+    /// not carry out a command.
     public let orderDigest: String?
     /// The time at which the wipe began.
     public let started: Date
     /// The time at which the wipe ended.
     public let finished: Date
-    /// The time in milliseconds from the start until every key was destroyed; `nil` if a file that may hold a
-    /// key is still there, which ``failures`` then names.
+    /// The time in milliseconds from the start until every key was destroyed; `nil` if the step that destroys
+    /// the keys left a file that may hold a key. ``failures`` lists what is still there at the end.
     public let keysDestroyedAfterMilliseconds: Double?
     /// Whether this wipe completed an interrupted wipe.
     public let completesInterrupted: Bool
@@ -29,7 +29,7 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
     public private(set) var removed: [String: Int]
     /// The items that cannot be proved to be gone.
     public private(set) var unverified: [String]
-    /// The items that are provably still there, and why; empty if the wipe is complete.
+    /// The items that are provably still there, each with the reason; empty if the wipe is complete.
     public private(set) var failures: [String]
 
     /// The coding keys, which are the same as in earlier releases.

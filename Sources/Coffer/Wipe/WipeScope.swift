@@ -2,9 +2,9 @@
 public enum WipeScope: Sendable, Hashable {
     /// Everything: the vault and every namespace in it.
     case all
-    /// One user's vault and nothing else: see ``VaultLocation/namespace(of:)``.
+    /// One user's vault (``VaultLocation/namespace(of:)``) and nothing else.
     case user(String)
-    /// The vault's tokens, including pending and ephemeral ones. Files, databases with their keys and the
+    /// The vault's tokens, including pending and ephemeral ones. Files, databases and their keys, and the
     /// passcode stay.
     case tokens
 

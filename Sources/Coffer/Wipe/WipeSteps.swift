@@ -62,8 +62,9 @@ extension VaultEraser {
         return WipeEnd(receipt: receipt, failure: findings.failure)
     }
 
-    /// Records in the state that the wipe is complete. If anything is left, writes nothing, and the next
-    /// opening tries again. Returns the error if the state cannot be written.
+    /// Records in the state that the wipe is complete. If anything is left, records nothing, and the next
+    /// opening of the vault tries again to complete the wipe. Returns the error if the state cannot be
+    /// written.
     private func finalMark(_ vaultID: VaultID, _ findings: WipeFindings) -> CofferError? {
         guard findings.remaining.isEmpty else { return nil }
         do throws(CofferError) {
@@ -199,7 +200,7 @@ extension VaultEraser {
         return errors
     }
 
-    /// Removes the containers and reports progress, because there may be many.
+    /// Removes the containers. There may be many of them, so this function reports progress.
     private func removeFiles(
         in vault: borrowing Descriptor, _ findings: inout WipeFindings
     ) -> [CofferError] {

@@ -4,10 +4,10 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// Erases only the tokens.
+/// Support for erasing only the tokens.
 extension VaultEraser {
     /// Runs all steps after the tombstone: removes the tokens and makes the vault active again. If the Secret
-    /// Service does not answer, the tombstone stays and the next opening tries again.
+    /// Service does not answer, the tombstone stays, and the next opening of the vault tries again.
     func completeTokenWipe(
         _ vaultID: VaultID, reason: String, completes: Bool, device: DeviceKey?
     ) throws(CofferError) -> WipeReceipt {

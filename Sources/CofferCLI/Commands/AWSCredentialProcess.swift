@@ -5,7 +5,7 @@ import CofferCrypto
 import CofferEngine
 import FoundationEssentials
 
-/// `coffer aws-credential-process`
+/// The `coffer aws-credential-process` command, which prints an AWS profile's keys.
 struct AWSCredentialProcess: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "aws-credential-process",

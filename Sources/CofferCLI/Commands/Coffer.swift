@@ -29,8 +29,8 @@ struct CofferCommand: AsyncParsableCommand {
 }
 
 extension CofferCommand {
-    /// Reports whether the arguments run a command that removes keys. Such a command starts even under the
-    /// tightest resource limits.
+    /// Reports whether the arguments run a command that removes keys. Such a command must start even under
+    /// the tightest resource limits.
     static func isUrgent(_ arguments: [String]) -> Bool {
         let first = GlobalOptions.hoistGlobalOptions(arguments).first
         return first == LockCommand._commandName || first == WipeCommand._commandName
@@ -53,7 +53,7 @@ extension CofferCommand {
         return [VersionCommand._commandName] + arguments.dropFirst()
     }
 
-    /// Parses and runs the command, then exits with the code for its result.
+    /// Parses and runs the command, then exits with the code for the command's result.
     static func start(_ arguments: some Sequence<String>) async -> Never {
         let arguments = replacingVersionOption(GlobalOptions.hoistGlobalOptions(Array(arguments)))
         do {

@@ -3,7 +3,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// `coffer crypt`
+/// The `coffer crypt` command, which groups the subcommands that encrypt and decrypt standard input.
 struct CryptCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "crypt",
@@ -26,7 +26,7 @@ struct CryptCommand: ParsableCommand {
         subcommands: [CryptEncrypt.self, CryptDecrypt.self])
 }
 
-/// `coffer crypt encrypt`
+/// The `coffer crypt encrypt` command, which encrypts standard input to standard output.
 struct CryptEncrypt: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "encrypt", abstract: "Encrypt standard input to standard output.")
@@ -42,7 +42,7 @@ struct CryptEncrypt: ParsableCommand {
     }
 }
 
-/// `coffer crypt decrypt`
+/// The `coffer crypt decrypt` command, which decrypts standard input to standard output.
 struct CryptDecrypt: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "decrypt", abstract: "Decrypt standard input to standard output.")

@@ -3,7 +3,7 @@ import Coffer
 import CofferBase
 import CofferDatabase
 
-/// `coffer database`
+/// The `coffer database` command, which groups the subcommands for encrypted SQLite databases.
 struct DatabaseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "database",
@@ -21,7 +21,7 @@ struct DatabaseCommand: ParsableCommand {
         ])
 }
 
-/// `coffer database list`
+/// The `coffer database list` command, which lists the vault's own databases.
 struct DatabaseList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the vault's own databases. Needs no passcode.", aliases: ["ls"])
@@ -50,7 +50,7 @@ struct DatabaseList: AsyncParsableCommand {
     }
 }
 
-/// `coffer database remove`
+/// The `coffer database remove` command, which destroys one of the vault's own databases and its key.
 struct DatabaseRemove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",

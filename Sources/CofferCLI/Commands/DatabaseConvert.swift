@@ -3,7 +3,7 @@ import CofferBase
 import CofferDatabase
 import CofferEngine
 
-/// `coffer database convert`
+/// The `coffer database convert` command, which copies a database into another format.
 struct DatabaseConvert: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "convert",
@@ -126,8 +126,8 @@ struct DatabaseConvert: ParsableCommand {
         }
     }
 
-    /// Returns the target's separate key if one was given, otherwise the key from `--key-hex-fd` or
-    /// `--passphrase-fd`.
+    /// Returns the key for the target: its separate key if one was given, and otherwise the key from
+    /// `--key-hex-fd` or `--passphrase-fd`.
     private func encryptionKey(_ format: DatabaseFormat) throws(CofferError) -> DatabaseKey {
         if let own = try newKey(format) { return own }
         return try keys.newKey(format)

@@ -6,7 +6,7 @@ import CofferEngine
 import GRDB
 import SystemPackage
 
-/// `coffer database query`
+/// The `coffer database query` command, which runs SQL on an encrypted database.
 struct DatabaseQuery: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query",
@@ -65,9 +65,9 @@ struct DatabaseQuery: AsyncParsableCommand {
     @Argument(help: "One or more statements; - reads them from standard input.")
     var sql: String?
 
-    /// The maximum length of the statements, in bytes.
+    /// The maximum total length of the SQL statements, in bytes.
     private static let maxByteCount = 16 << 20
-    /// How long to wait, in seconds, while another connection uses the database.
+    /// The number of seconds to wait while another connection uses the database.
     private static let busyDeadline = 10.0
 
     func run() async throws {
@@ -132,15 +132,15 @@ struct DatabaseQuery: AsyncParsableCommand {
         if let failure { throw failure }
     }
 
-    /// A configuration that waits for other connections.
+    /// A database configuration that waits for other connections.
     private static var waiting: Configuration {
         var configuration = Configuration()
         configuration.busyMode = .timeout(busyDeadline)
         return configuration
     }
 
-    /// Returns the statements if there is a value for every placeholder. This is checked before any statement
-    /// runs, because the effects of earlier statements would remain.
+    /// Returns the statements if there is a value for every placeholder, and throws an error otherwise. The
+    /// values are counted before any statement runs, because the effects of earlier statements would remain.
     private func checked(_ sql: String) throws(CofferError) -> String {
         guard SQLPlaceholders.count(sql) == bindFd.count else {
             throw CofferError(
@@ -188,7 +188,7 @@ struct DatabaseQuery: AsyncParsableCommand {
             remedy: error.remedy)
     }
 
-    /// Throws unless the database exists or may be created.
+    /// Throws an error unless the database either exists or may be created.
     private func requireDatabase(at path: FilePath) throws(CofferError) {
         let isReadOnly = codec == .sqlcipher3
         guard !create || isReadOnly else { return }
@@ -201,7 +201,7 @@ struct DatabaseQuery: AsyncParsableCommand {
         }
     }
 
-    /// Reads the statements from the argument, the file or standard input.
+    /// Reads the SQL statements from the argument, the file or standard input.
     private func statements(_ sql: String?) throws(CofferError) -> String {
         let source: Descriptor
         switch (sql, sqlFile) {
@@ -239,5 +239,5 @@ struct DatabaseQuery: AsyncParsableCommand {
     }
 }
 
-/// Lets a command-line argument name a database format.
+/// A conformance that allows a command-line argument to specify a database format.
 extension DatabaseFormat: ExpressibleByArgument {}

@@ -4,7 +4,8 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// `coffer docker-credential`, also called as `docker-credential-coffer`
+/// The `coffer docker-credential` command, a credential helper that Docker runs as
+/// `docker-credential-coffer`.
 struct DockerCredential: AsyncParsableCommand {
     static let name = "docker-credential"
     static let configuration = CommandConfiguration(
@@ -59,8 +60,8 @@ struct DockerCredential: AsyncParsableCommand {
         try Output.bytes(line.span)
     }
 
-    /// Stores the credential from standard input. Docker has one user per registry, so other users' entries
-    /// are removed.
+    /// Stores the credential from standard input. Docker supports only one user per registry, so entries for
+    /// other users are removed.
     private func store() async throws(CofferError) {
         let input = try SecretInput.all(from: Descriptor.standardInput(), limit: 4 * Token.maxByteCount)
         let members = try SecretJSON.members(of: input.span)

@@ -3,7 +3,7 @@ import Coffer
 import CofferBase
 import CofferDatabase
 
-/// `coffer doctor`
+/// The `coffer doctor` command, which reports how this host and this vault are protected.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -34,8 +34,8 @@ struct DoctorCommand: AsyncParsableCommand {
         var sources: [LockTriggerStatus] = []
         var classes: [ProtectionClass: [ClassAssurance]] = [:]
         var strength: PasscodeStrength?
-        /// The error that prevented opening the vault, unless `ignoredCodes` contains its code. In that case,
-        /// only the host was checked.
+        /// The error that prevented opening the vault, unless `ignoredCodes` contains the error's code. If
+        /// the vault could not be opened, only the host was checked.
         var failure: CofferError?
     }
 
@@ -57,8 +57,8 @@ struct DoctorCommand: AsyncParsableCommand {
         for line in lines { try Output.line(line) }
     }
 
-    /// The errors that do not affect the exit code: there is no vault, or its keyring does not return the
-    /// key.
+    /// The codes of errors that do not affect the exit code: either there is no vault, or its keyring does
+    /// not return the key.
     private static let ignoredCodes: Set<CofferError.Code> = [
         .notInitialised, .wiped, .keyringUnavailable, .noSessionBus, .noSecretService, .noDefaultCollection,
         .keyringLocked, .noPrompter, .promptDismissed, .timedOut, .interrupted,
@@ -99,8 +99,8 @@ struct DoctorCommand: AsyncParsableCommand {
         return report
     }
 
-    /// Collects the remaining parts of the report. If a part fails, reports it as a check that could not be
-    /// made.
+    /// Collects the remaining parts of the report. If a part cannot be collected, reports it as a check that
+    /// could not be made.
     private func inspect(_ vault: Vault, _ report: inout Report) async {
         do throws(CofferError) {
             report.sources = try await vault.lockTriggers()

@@ -28,15 +28,16 @@ extension CofferError.Code {
     }
 }
 
-/// Reports a command's failure.
+/// Functions that report a command's failure.
 enum Failure {
-    /// The parts before and after the message in the JSON document for an out-of-memory error. They are
-    /// static strings because there may be no memory left to build them.
+    /// The parts before and after the message in the JSON document for an out-of-memory error. The parts are
+    /// static strings because there may not be enough memory to build them.
     static let noMemoryDocument: (before: StaticString, after: StaticString) = (
         "{\"error\":{\"code\":\"outOfMemory\",\"message\":\"", "\"}}\n"
     )
 
-    /// Prints the error for the user and, with `asJSON`, also for a program. Returns the exit code.
+    /// Prints the error for the user and, if `asJSON` is `true`, also as JSON for a program. Returns the exit
+    /// code.
     static func reported(_ error: any Error, asJSON: Bool) -> ExitCode {
         if let failure = error as? CofferError {
             let error = VaultOpener.explained(failure)

@@ -4,7 +4,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// `coffer export`
+/// The `coffer export` command, which writes the tokens that may leave this device to an encrypted file.
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
@@ -50,14 +50,14 @@ struct ExportCommand: AsyncParsableCommand {
     }
 }
 
-/// Options for an export's passphrase.
+/// The options for an export's passphrase.
 struct ExportPassphrase: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Read the export's passphrase from the first line of this descriptor.", valueName: "n"))
     var passphraseFd: Int32?
 
-    /// Reads an existing export's passphrase.
+    /// Reads the passphrase of an existing export.
     func current() throws(CofferError) -> Passcode {
         try Passcode(
             PasscodeInput.readRequired(
@@ -65,7 +65,7 @@ struct ExportPassphrase: ParsableArguments {
                 option: "--passphrase-fd"))
     }
 
-    /// Reads a new passphrase. On a terminal, the user types it twice.
+    /// Reads a new passphrase, which the user types twice on a terminal.
     func new() throws(CofferError) -> Passcode {
         guard passphraseFd == nil, try Descriptor.standardInput().isTerminal else { return try current() }
         return try TypedTwice.read(

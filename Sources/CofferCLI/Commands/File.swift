@@ -4,7 +4,7 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// `coffer file`
+/// The `coffer file` command, which groups the subcommands for stored files.
 struct FileCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "file", abstract: "Store files with two layers of encryption.",
@@ -21,7 +21,7 @@ struct FileCommand: ParsableCommand {
         ])
 }
 
-/// `coffer file list`
+/// The `coffer file list` command, which lists the stored files.
 struct FileList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the files with their ids, names, lengths and dates.",
@@ -43,7 +43,7 @@ struct FileList: AsyncParsableCommand {
         throw ExitCode(CofferError.Code.corrupt.exitCode)
     }
 
-    /// Returns the problems that the list itself does not show.
+    /// Returns descriptions of the problems that the list itself does not show.
     private static func complaints(_ listing: FileListing) -> [String] {
         var complaints: [String] = []
         let missing = listing.files.filter { $0.state == .missing }
@@ -104,7 +104,7 @@ extension FileInfo {
     }
 }
 
-/// `coffer file remove`
+/// The `coffer file remove` command, which removes a stored file.
 struct FileRemove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove a file.", aliases: ["rm"])

@@ -4,7 +4,7 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// `coffer file add`
+/// The `coffer file add` command, which stores encrypted copies of files.
 struct FileAdd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Seal copies of files and print their ids.",

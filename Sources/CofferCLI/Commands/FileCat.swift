@@ -3,7 +3,7 @@ import Coffer
 import CofferBase
 import CofferEngine
 
-/// `coffer file cat`
+/// The `coffer file cat` command, which writes a file's decrypted content to standard output.
 struct FileCat: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cat", abstract: "Write the decrypted content to standard output.",
@@ -38,8 +38,8 @@ struct FileCat: AsyncParsableCommand {
         }
     }
 
-    /// Prints the content as a JSON document. Builds the document in memory, so that it is printed completely
-    /// or not at all.
+    /// Prints the content as a JSON document. The document is built in memory, so it is printed either
+    /// completely or not at all.
     private func printDocument(
         _ vault: Vault, _ id: FileID, _ range: Range<Int64>?
     ) async throws {

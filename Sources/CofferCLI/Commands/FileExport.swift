@@ -4,7 +4,8 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// `coffer file export`
+/// The `coffer file export` command, which writes a file's decrypted content to a new file or to standard
+/// output.
 struct FileExport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
@@ -66,7 +67,7 @@ struct FileExport: AsyncParsableCommand {
         }
     }
 
-    /// Returns the new file's path.
+    /// Returns the path of the new file.
     private func target(
         _ path: FilePath, _ id: FileID, _ vault: Vault
     ) async throws(CofferError) -> FilePath {

@@ -3,7 +3,7 @@ import Coffer
 import CofferBase
 import CofferEngine
 
-/// `coffer file names`, which shell completion runs.
+/// The `coffer file names` command, which shell completion runs to list the words for stored files.
 struct FileNames: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "names", abstract: "Print the words that shell completion offers for stored files.",

@@ -2,7 +2,7 @@ import ArgumentParser
 import Coffer
 import CofferBase
 
-/// `coffer file rewrap`
+/// The `coffer file rewrap` command, which rewraps one file's keys or replaces the keys of all files.
 struct FileRewrap: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rewrap",

@@ -2,7 +2,7 @@ import ArgumentParser
 import Coffer
 import CofferBase
 
-/// `coffer file verify`
+/// The `coffer file verify` command, which checks that every byte of a file is authentic.
 struct FileVerify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check that every byte of a file is authentic.",
@@ -61,7 +61,7 @@ struct FileVerify: AsyncParsableCommand {
         throw ExitCode(CofferError.Code.corrupt.exitCode)
     }
 
-    /// Returns the next steps for the problems that were found.
+    /// Returns sentences with the next steps for the problems that were found.
     private static func remedies(_ report: IntegrityReport) -> [String] {
         let restore = CofferError.Remedy.restoreOrRemoveFile.sentence
         var remedies: [String] = []
@@ -80,7 +80,7 @@ struct FileVerify: AsyncParsableCommand {
     }
 }
 
-/// `coffer file reindex`
+/// The `coffer file reindex` command, which rebuilds the index from the existing containers.
 struct FileReindex: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reindex", abstract: "Rebuild the index from the existing containers.",

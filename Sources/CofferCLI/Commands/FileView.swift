@@ -4,7 +4,7 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// `coffer file view`
+/// The `coffer file view` command, which runs another command on a temporary decrypted copy of a file.
 struct FileView: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "view",
@@ -75,7 +75,7 @@ struct FileView: AsyncParsableCommand {
         guard code == 0 else { throw ExitCode(code) }
     }
 
-    /// What happened to changes in the copy.
+    /// The outcome for the changes that were made to the copy.
     private enum Outcome: String { case none, saved, dropped }
 
     private func checkOptions() throws(CofferError) {
@@ -128,13 +128,13 @@ struct FileView: AsyncParsableCommand {
         }
     }
 
-    /// Thrown if a command that may change the copy fails.
+    /// The error that is thrown if a command that may change the copy fails.
     private struct Failed: Error {
         let code: Int32
         let isChanged: Bool
     }
 
-    /// Runs the command on a view copy in a file and returns the command's exit code.
+    /// Runs the command on a view copy that is stored in a file, and returns the command's exit code.
     private func runViewer(_ copy: ViewCopy) throws(CofferError) -> Int32 {
         let code: Int32
         do throws(CofferError) {
@@ -153,7 +153,8 @@ struct FileView: AsyncParsableCommand {
         return code
     }
 
-    /// Runs the command on an in-memory copy that has no name in the file systems that this process sees.
+    /// Runs the command on an in-memory copy that has no name in the file systems that this process can see.
+    /// Returns the command's exit code.
     private func viewInMemory(_ id: FileID, _ vault: Vault) async throws -> Int32 {
         let info = try await vault.files.info(for: id, context: file.boundBytes)
         return try await vault.files.withMemoryCopy(
@@ -183,7 +184,7 @@ struct FileView: AsyncParsableCommand {
     }
 }
 
-/// `coffer file prune-views`
+/// The `coffer file prune-views` command, which removes the view copies that ended processes left behind.
 struct FilePruneViews: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "prune-views",

@@ -3,7 +3,7 @@ import Coffer
 import CofferBase
 import CofferEngine
 
-/// `coffer git-credential`, also called as `git-credential-coffer`
+/// The `coffer git-credential` command, a credential helper that git runs as `git-credential-coffer`.
 struct GitCredential: AsyncParsableCommand {
     static let name = "git-credential"
     static let configuration = CommandConfiguration(
@@ -36,7 +36,7 @@ struct GitCredential: AsyncParsableCommand {
         }
     }
 
-    /// Whether `GIT_TERMINAL_PROMPT` allows a prompt on the terminal.
+    /// Whether the environment variable `GIT_TERMINAL_PROMPT` allows a prompt on the terminal.
     private static var mayAsk: Bool {
         let answer = Environment.value("GIT_TERMINAL_PROMPT")?.foldedASCII ?? "1"
         return !["0", "false", "no", "off"].contains(answer)

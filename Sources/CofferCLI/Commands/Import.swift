@@ -4,7 +4,7 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// `coffer import`
+/// The `coffer import` command, which imports tokens from a file that `coffer export` wrote.
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",

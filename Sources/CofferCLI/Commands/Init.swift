@@ -4,7 +4,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// `coffer init`
+/// The `coffer init` command, which creates a vault or reactivates a wiped one.
 struct InitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",
@@ -39,7 +39,8 @@ struct InitCommand: AsyncParsableCommand {
     enum EraseAfter: String, CaseIterable, ExpressibleByArgument {
         case ten = "10", never
 
-        /// The number of wrong passcodes in a row that erase a vault; none if they never do.
+        /// Returns the number of consecutive wrong passcodes that erase a vault, or a null value if wrong
+        /// passcodes never erase it.
         static func document(erases: Bool) -> JSONDocument { erases ? .number(10) : .none }
     }
 
@@ -162,7 +163,7 @@ struct InitCommand: AsyncParsableCommand {
         return try .strictest(of: policies)
     }
 
-    /// Reads the passcodes to refuse from a file, one per line.
+    /// Reads the passcodes that the vault is to refuse from a file that contains one passcode per line.
     static func deniedPasscodes(in name: String) throws(CofferError) -> [String] {
         let file = try Descriptor.open(FilePathArgument.path(name), [.read, .nonBlocking])
         guard try file.status().kind == .regular else {

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `coffer key`
+/// The `coffer key` command, which groups the subcommands that derive keys.
 struct KeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",

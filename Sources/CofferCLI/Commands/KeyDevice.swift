@@ -4,7 +4,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// `coffer key device`
+/// The `coffer key device` command, which prints a key derived from a device identifier and a stored string.
 struct KeyDevice: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device",

@@ -4,7 +4,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// `coffer key documented`
+/// The `coffer key documented` command, which prints the documented key derived from a UUID and a passcode.
 struct KeyDocumented: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "documented",
@@ -85,7 +85,7 @@ struct KeyDocumented: AsyncParsableCommand {
         guard printed != nil else { throw KeptSecret.none }
     }
 
-    /// Prints the key. In this scheme an empty passcode means none.
+    /// Prints the key. This scheme treats an empty passcode as no passcode.
     private func show(
         _ uuid: borrowing SecretBytes, _ passcode: Token?
     ) throws(CofferError) {
@@ -105,7 +105,7 @@ struct KeyDocumented: AsyncParsableCommand {
     }
 }
 
-/// Options for a documented scheme's secret that the vault stores.
+/// The options that select a stored secret for a documented scheme.
 struct KeptSecret: ParsableArguments {
     @Option(help: ArgumentHelp("Use the secret that the vault stores under this name.", valueName: "name"))
     var stored: String?

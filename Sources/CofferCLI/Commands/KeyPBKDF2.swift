@@ -3,7 +3,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// `coffer key pbkdf2`
+/// The `coffer key pbkdf2` command, which prints a key derived by PBKDF2.
 struct KeyPBKDF2: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pbkdf2",

@@ -2,13 +2,13 @@ import ArgumentParser
 import Coffer
 import CofferBase
 
-/// `coffer keyring`
+/// The `coffer keyring` command, which groups the subcommands for the vault's keyring.
 struct KeyringCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keyring", abstract: "Move the device key and the tokens to another keyring.",
         subcommands: [Move.self])
 
-    /// `coffer keyring move`
+    /// The `coffer keyring move` command, which moves the device key and the tokens to another keyring.
     struct Move: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "move",
@@ -49,8 +49,8 @@ struct KeyringCommand: ParsableCommand {
             "Moving to the embedded keyring requires the passcode, even while the vault is unlocked, and "
             + "there is no terminal to ask for it. Specify it with --passcode-fd."
 
-        /// Moves the device key and the tokens. Uses the passcode from `--passcode-fd`, or asks for it on the
-        /// terminal if it is required.
+        /// Moves the device key and the tokens to another keyring. Uses the passcode from `--passcode-fd` or,
+        /// if a passcode is required, asks for it on the terminal.
         private static func move(
             _ vault: Vault, _ backend: KeyringBackend, _ global: GlobalOptions
         ) async throws(CofferError) -> StorageMigration {
@@ -71,7 +71,7 @@ struct KeyringCommand: ParsableCommand {
         }
     }
 
-    /// The destination keyrings, as words on the command line.
+    /// The destination keyrings, as the words that specify them on the command line.
     enum KeyringArgument: String, CaseIterable, ExpressibleByArgument {
         case file
         case secretService = "secret-service"

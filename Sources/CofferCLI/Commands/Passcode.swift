@@ -2,14 +2,14 @@ import ArgumentParser
 import Coffer
 import CofferBase
 
-/// `coffer passcode`
+/// The `coffer passcode` command, which groups the subcommands that set, change and remove the passcode.
 struct PasscodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passcode", abstract: "Set, change or remove the passcode.",
         discussion: "Only the class keys are wrapped again; tokens and files stay as they are.",
         subcommands: [Set.self, Change.self, Remove.self])
 
-    /// `coffer passcode set`
+    /// The `coffer passcode set` command, which sets a passcode on a vault without one.
     struct Set: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "set", abstract: "Set a passcode on a vault without one.")
@@ -34,7 +34,7 @@ struct PasscodeCommand: ParsableCommand {
         }
     }
 
-    /// `coffer passcode change`
+    /// The `coffer passcode change` command, which replaces the passcode.
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "change", abstract: "Replace the passcode.")
@@ -54,7 +54,7 @@ struct PasscodeCommand: ParsableCommand {
         }
     }
 
-    /// `coffer passcode remove`
+    /// The `coffer passcode remove` command, which removes the passcode.
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove",
@@ -99,13 +99,13 @@ struct PasscodeCommand: ParsableCommand {
 }
 
 extension GlobalOptions {
-    /// Prints these commands' final JSON document if `--json` was given.
+    /// Prints the final JSON document of a passcode command if `--json` was specified.
     fileprivate func confirm(hasPasscode: Bool) throws(CofferError) {
         if json { try Output.json(.object([("passcode", .flag(hasPasscode))])) }
     }
 }
 
-/// Options for a new passcode.
+/// The options for a new passcode.
 struct NewPasscodeOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Read the new passcode from the first line of this descriptor.", valueName: "n"))

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `coffer remote-wipe`
+/// The `coffer remote-wipe` command, which groups the subcommands for signed orders.
 struct RemoteWipeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remote-wipe",

@@ -5,7 +5,7 @@ import CofferCrypto
 import CofferEngine
 import FoundationEssentials
 
-/// `coffer remote-wipe keygen`
+/// The `coffer remote-wipe keygen` command, which creates a private key and prints its public key.
 struct RemoteWipeKeygen: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keygen",
@@ -23,7 +23,7 @@ struct RemoteWipeKeygen: ParsableCommand {
     }
 }
 
-/// `coffer remote-wipe create`
+/// The `coffer remote-wipe create` command, which signs an order.
 struct RemoteWipeCreate: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
@@ -93,10 +93,10 @@ struct RemoteWipeCreate: ParsableCommand {
         try Output.content("order", bytes.span, asJSON: global.json)
     }
 
-    /// Returns a command's counter: the time of issue or the current time in milliseconds, whichever is
-    /// later. A command issued for a later date is therefore not refused as a replay if the vault accepts
-    /// another command in the meantime. The milliseconds within the second are always those of the current
-    /// time, so that two commands for the same second have different counters.
+    /// Returns a command's counter: either the time of issue or the current time in milliseconds, whichever
+    /// is later. If the vault accepts another command in the meantime, it therefore does not refuse a command
+    /// issued for a later date as a replay. The milliseconds within the second are always those of the
+    /// current time, so two commands for the same second have different counters.
     private static func counter(_ issued: Date, now: Date) -> UInt64 {
         let now = UInt64(max(1, now.timeIntervalSince1970 * 1000))
         let second = UInt64(max(0, issued.timeIntervalSince1970))

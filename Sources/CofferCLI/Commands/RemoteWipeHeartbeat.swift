@@ -2,7 +2,7 @@ import ArgumentParser
 import Coffer
 import CofferBase
 
-/// `coffer remote-wipe heartbeat`
+/// The `coffer remote-wipe heartbeat` command, which sets the dead-man's switch.
 struct RemoteWipeHeartbeat: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "heartbeat",

@@ -3,7 +3,7 @@ import Coffer
 import CofferBase
 import CofferEngine
 
-/// `coffer remote-wipe trust-key`
+/// The `coffer remote-wipe trust-key` command, which makes the vault accept orders signed with a key.
 struct RemoteWipeTrustKey: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trust-key",
@@ -33,7 +33,7 @@ struct RemoteWipeTrustKey: AsyncParsableCommand {
     }
 }
 
-/// `coffer remote-wipe keys`
+/// The `coffer remote-wipe keys` command, which lists the keys whose orders the vault accepts.
 struct RemoteWipeKeys: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
@@ -66,7 +66,8 @@ struct RemoteWipeKeys: AsyncParsableCommand {
     }
 }
 
-/// `coffer remote-wipe distrust-key`
+/// The `coffer remote-wipe distrust-key` command, which makes the vault stop accepting orders signed with a
+/// key.
 struct RemoteWipeDistrustKey: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "distrust-key",

@@ -2,7 +2,7 @@ import ArgumentParser
 import Coffer
 import CofferBase
 
-/// `coffer remote-wipe verify`
+/// The `coffer remote-wipe verify` command, which checks an order and prints its contents.
 struct RemoteWipeVerify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
@@ -54,7 +54,7 @@ struct RemoteWipeVerify: AsyncParsableCommand {
     }
 }
 
-/// `coffer remote-wipe apply`
+/// The `coffer remote-wipe apply` command, which applies an order that does not erase.
 struct RemoteWipeApply: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",

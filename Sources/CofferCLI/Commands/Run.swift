@@ -4,7 +4,7 @@ import CofferBase
 import CofferEngine
 import FoundationEssentials
 
-/// `coffer run`
+/// The `coffer run` command, which runs another command with tokens in files or in its environment.
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
@@ -75,7 +75,7 @@ struct RunCommand: AsyncParsableCommand {
         guard code == 0 else { throw ExitCode(code) }
     }
 
-    /// Reads the tokens. The vault and its keys are released when this returns.
+    /// Reads the tokens for the command. The vault and its keys are released when this method returns.
     private func secrets() async throws(CofferError) -> ChildSecrets {
         var references: [(token: TokenReference, isFile: Bool)] = []
         for text in files { references.append((try TokenReference(text, of: "--file"), true)) }

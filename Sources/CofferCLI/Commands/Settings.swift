@@ -2,7 +2,7 @@ import ArgumentParser
 import Coffer
 import CofferBase
 
-/// `coffer settings`
+/// The `coffer settings` command, which shows or changes the vault's settings.
 struct SettingsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "settings",
@@ -58,7 +58,7 @@ struct SettingsCommand: AsyncParsableCommand {
             valueName: "time|reboot"))
     var inactivity: String?
 
-    /// The requested changes; `nil` for each setting that stays the same.
+    /// The requested changes. A property is `nil` if its setting stays the same.
     private struct Change: Sendable {
         var characters: PasscodePolicy.Characters?
         var minimumLength: Int?
@@ -66,7 +66,8 @@ struct SettingsCommand: AsyncParsableCommand {
         var denied: [String]?
         var delaysAttempts: Bool?
         var erasesAfterTenFailures: Bool?
-        /// The outer `nil` stands for no change, the inner one for none but a reboot.
+        /// The requested inactivity time. The outer `nil` means no change, and the inner `nil` means that the
+        /// vault locks only at a reboot.
         var inactivity: Duration??
 
         func apply(to settings: inout VaultSettings) throws(CofferError) {
@@ -156,7 +157,7 @@ struct SettingsCommand: AsyncParsableCommand {
 }
 
 extension PasscodePolicy.Characters {
-    /// The word for these characters in `--policy`.
+    /// The word that specifies these characters in `--policy`.
     fileprivate var word: String {
         switch self {
         case .any: InitCommand.Policy.none.rawValue

@@ -3,7 +3,7 @@ import Coffer
 import CofferBase
 import CofferDatabase
 
-/// `coffer soup`
+/// The `coffer soup` command, which groups the subcommands for JSON documents in the vault.
 struct SoupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soup",
@@ -16,7 +16,7 @@ struct SoupCommand: ParsableCommand {
         subcommands: [SoupList.self, SoupShow.self, SoupQueryCommand.self, SoupUpsert.self, SoupRemove.self])
 }
 
-/// `coffer soup list`
+/// The `coffer soup list` command, which lists the soups in a store or the stores in the vault.
 struct SoupList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the soups in a store, or the stores in the vault.",
@@ -44,7 +44,7 @@ struct SoupList: AsyncParsableCommand {
     }
 }
 
-/// `coffer soup show`
+/// The `coffer soup show` command, which shows a soup's indexes, dates and number of documents.
 struct SoupShow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show a soup's indexes, dates and number of documents.",
@@ -89,7 +89,7 @@ struct SoupShow: AsyncParsableCommand {
     }
 }
 
-/// `coffer soup query`
+/// The `coffer soup query` command, which prints the documents that a query finds.
 struct SoupQueryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query",
@@ -137,7 +137,7 @@ struct SoupQueryCommand: AsyncParsableCommand {
     }
 }
 
-/// `coffer soup upsert`
+/// The `coffer soup upsert` command, which stores the documents from standard input.
 struct SoupUpsert: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "upsert",
@@ -182,7 +182,7 @@ struct SoupUpsert: AsyncParsableCommand {
         }
     }
 
-    /// Parses `PATH:TYPE`. The path itself may contain colons.
+    /// Parses an index of the form `PATH:TYPE`. The path itself may contain colons.
     private static func spec(_ text: String) throws(CofferError) -> IndexSpec {
         let bytes = Array(text.utf8)
         guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")),
@@ -197,7 +197,7 @@ struct SoupUpsert: AsyncParsableCommand {
     }
 }
 
-/// `coffer soup remove`
+/// The `coffer soup remove` command, which removes documents or a whole soup.
 struct SoupRemove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
@@ -265,7 +265,7 @@ struct SoupRemove: AsyncParsableCommand {
 }
 
 extension SoupQueryDocument {
-    /// Reads the query from a file, or returns the query for all documents if no file is given.
+    /// Reads a query from the given file. Returns the query for all documents if no file is given.
     fileprivate static func read(_ name: String?) throws(CofferError) -> SoupQueryDocument {
         guard let name else { return .spec(.all(pageSize: pageSize)) }
         return try SoupQueryDocument(JSONValue(parsing: SoupOptions.input(name)))

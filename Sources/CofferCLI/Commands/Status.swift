@@ -4,7 +4,7 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// `coffer status`
+/// The `coffer status` command, which prints the vault's state.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Print the vault's state. Needs no passcode.",
@@ -68,6 +68,6 @@ struct StatusCommand: AsyncParsableCommand {
 }
 
 extension Duration {
-    /// The duration in seconds, rounded up.
+    /// The duration in seconds, rounded up to a whole number.
     fileprivate var wholeSeconds: Int { Int(components.seconds) + (components.attoseconds > 0 ? 1 : 0) }
 }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `coffer token`
+/// The `coffer token` command, which groups the subcommands for stored tokens.
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",

@@ -2,7 +2,8 @@ import ArgumentParser
 import Coffer
 import CofferBase
 
-/// `coffer token accept`
+/// The `coffer token accept` command, which replaces a stored token with a value that arrived while the vault
+/// was locked.
 struct TokenAccept: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "accept",
@@ -32,7 +33,7 @@ struct TokenAccept: AsyncParsableCommand {
     }
 }
 
-/// `coffer token reject`
+/// The `coffer token reject` command, which removes values that arrived while the vault was locked.
 struct TokenReject: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reject",
@@ -58,8 +59,8 @@ struct TokenReject: AsyncParsableCommand {
         }
     }
 
-    /// Rejects the waiting tokens. Unlocks the vault only if the rejection requires it or a passcode was
-    /// given.
+    /// Rejects the pending values for a token and returns their number. Unlocks the vault only if the
+    /// rejection requires it or if a passcode was given.
     private func reject(_ id: TokenID) async throws(CofferError) -> Int {
         if global.passcodeFd == nil {
             do throws(CofferError) {
@@ -75,7 +76,7 @@ struct TokenReject: AsyncParsableCommand {
     }
 }
 
-/// Selects one of several values that are waiting under one name.
+/// The option that selects one of several pending values that share a name.
 struct PendingChoice: ParsableArguments {
     @Option(help: ArgumentHelp("The fingerprint that coffer token list shows.", valueName: "hex"))
     var fingerprint: String?
@@ -91,8 +92,8 @@ struct PendingChoice: ParsableArguments {
                 + "token list.")
     }
 
-    /// Returns the error for a missing fingerprint, which is required even if only one value is waiting:
-    /// another may have arrived since the user read the list.
+    /// Returns the error for a missing fingerprint. The fingerprint is required even if only one value is
+    /// pending, because another value may have arrived since the user read the list.
     func missing(_ id: TokenID, in tokens: TokenStore) async throws(CofferError) -> CofferError {
         let waiting = try await tokens.pending().filter { $0.info.id == id }.map(\.fingerprint)
         guard !waiting.isEmpty else { return none }

@@ -5,7 +5,7 @@ import CofferCrypto
 import CofferEngine
 import FoundationEssentials
 
-/// `coffer token get`
+/// The `coffer token get` command, which writes a token to standard output.
 struct TokenGet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get", abstract: "Write the token to standard output, byte for byte.",

@@ -3,7 +3,7 @@ import Coffer
 import CofferBase
 import FoundationEssentials
 
-/// `coffer token list`
+/// The `coffer token list` command, which lists the names and metadata of tokens.
 struct TokenList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the names and metadata of tokens, never their values.",
@@ -69,7 +69,7 @@ struct TokenList: AsyncParsableCommand {
     }
 }
 
-/// `coffer token remove`
+/// The `coffer token remove` command, which removes a token.
 struct TokenRemove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove a token.",

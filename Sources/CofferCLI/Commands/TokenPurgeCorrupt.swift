@@ -2,7 +2,8 @@ import ArgumentParser
 import Coffer
 import CofferBase
 
-/// `coffer token purge-corrupt`
+/// The `coffer token purge-corrupt` command, which removes damaged tokens that were stored while the vault
+/// was locked.
 struct TokenPurgeCorrupt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "purge-corrupt",
@@ -25,9 +26,9 @@ struct TokenPurgeCorrupt: AsyncParsableCommand {
     }
 }
 
-/// Messages about unreadable tokens that arrived while locked.
+/// Messages about unreadable tokens that arrived while the vault was locked.
 enum CorruptPendingTokens {
-    /// Prints the number of such tokens, if there are any, and how to proceed.
+    /// Prints the number of unreadable tokens, if there are any, and explains how to proceed.
     static func report(_ count: Int) {
         guard count > 0 else { return }
         Output.message(

@@ -4,7 +4,7 @@ import CofferBase
 import CofferEngine
 import FoundationEssentials
 
-/// `coffer token put`
+/// The `coffer token put` command, which stores the token from standard input.
 struct TokenPut: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put",
@@ -113,7 +113,7 @@ struct TokenPut: AsyncParsableCommand {
     }
 }
 
-/// The arguments that name a token.
+/// The arguments that specify a token.
 struct TokenName: ParsableArguments {
     @Argument(help: "The service, such as a host name.")
     var service: String

@@ -5,7 +5,7 @@ import CofferCrypto
 import CofferEngine
 import FoundationEssentials
 
-/// `coffer token refresh`
+/// The `coffer token refresh` command, which replaces a token with another command's output.
 struct TokenRefresh: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "refresh",
@@ -41,7 +41,7 @@ struct TokenRefresh: AsyncParsableCommand {
     @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
     var command: [String]
 
-    /// The exit code with which a command reports `invalid_grant`: EX_NOPERM in sysexits.h.
+    /// The exit code with which a command reports `invalid_grant`, which is EX_NOPERM in sysexits.h.
     private static let revokedCode: Int32 = 77
 
     func run() async throws {
@@ -90,7 +90,7 @@ struct TokenRefresh: AsyncParsableCommand {
         }
     }
 
-    /// Runs the command and returns the token from its output.
+    /// Runs the command with the current token as its input and returns the new token from its output.
     private static func exchange(
         _ current: Token, _ arguments: [[UInt8]], _ deadline: Duration, revocation: RevocationArgument?,
         isCancelled: () -> Bool

@@ -2,7 +2,7 @@ import ArgumentParser
 import Coffer
 import CofferBase
 
-/// `coffer token rename`
+/// The `coffer token rename` command, which changes a token's service and account.
 struct TokenRename: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rename", abstract: "Give a token a new service and account; print its version.",
@@ -25,7 +25,7 @@ struct TokenRename: AsyncParsableCommand {
     }
 }
 
-/// `coffer token copy`
+/// The `coffer token copy` command, which stores a token under a second service and account.
 struct TokenCopy: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "copy", abstract: "Store a token under a second service and account; print its version.",
@@ -48,7 +48,7 @@ struct TokenCopy: AsyncParsableCommand {
 }
 
 extension GlobalOptions {
-    /// Prints a token's version alone on a line, or as JSON.
+    /// Prints a token's version, either alone on a line or as JSON.
     fileprivate func printVersion(_ version: UInt64) throws(CofferError) {
         guard json else { return try Output.line(String(version)) }
         try Output.json(.object([("version", .number(Int(version)))]))

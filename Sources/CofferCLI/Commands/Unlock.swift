@@ -3,7 +3,7 @@ import Coffer
 import CofferBase
 import FoundationEssentials
 
-/// `coffer unlock`
+/// The `coffer unlock` command, which caches the class keys in the kernel keyring.
 struct UnlockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unlock",
@@ -70,8 +70,8 @@ struct UnlockCommand: AsyncParsableCommand {
         return .seconds(seconds)
     }
 
-    /// Reports tokens that arrived while locked and are damaged or await confirmation. Errors do not affect
-    /// the unlock.
+    /// Reports tokens that arrived while the vault was locked and that are either damaged or awaiting
+    /// confirmation. Errors do not affect the unlock.
     private func reportPendingTokens(_ vault: Vault) async {
         guard let waiting = try? await vault.tokens.pendingTokens() else { return }
         CorruptPendingTokens.report(waiting.corrupt)
@@ -82,7 +82,7 @@ struct UnlockCommand: AsyncParsableCommand {
     }
 }
 
-/// `coffer lock`
+/// The `coffer lock` command, which removes the keys that `coffer unlock` cached.
 struct LockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lock", abstract: "Remove the keys that `unlock` cached in the kernel keyring.",

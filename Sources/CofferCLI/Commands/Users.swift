@@ -3,7 +3,7 @@ import Coffer
 import CofferBase
 import SystemPackage
 
-/// `coffer users`
+/// The `coffer users` command, which lists the user vaults inside the vault.
 struct UsersCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users",
@@ -22,11 +22,11 @@ struct UsersCommand: AsyncParsableCommand {
     @Argument(help: "The names of users to look for.")
     var names: [String] = []
 
-    /// A user's vault as the list shows it.
+    /// A user's vault, as shown in the list.
     fileprivate struct Entry {
         let name: String?
         let location: VaultLocation
-        /// The vault's state, or an error code if the state could not be read.
+        /// The vault's state or, if the state could not be read, an error code.
         let state: String
         let vaultID: String?
     }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `coffer vectors`
+/// The `coffer vectors` command, which groups the subcommands for test vectors.
 struct VectorsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vectors",

@@ -6,7 +6,7 @@ import CofferEngine
 import CofferVectors
 import SystemPackage
 
-/// `coffer vectors verify`
+/// The `coffer vectors verify` command, which checks the cryptography against test vectors.
 struct VectorsVerify: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",

@@ -4,7 +4,7 @@ import CofferDBus
 import CofferDatabase
 import CofferEngine
 
-/// `coffer version`
+/// The `coffer version` command, which prints the versions of this program and its libraries.
 struct VersionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "version",
@@ -14,7 +14,7 @@ struct VersionCommand: ParsableCommand {
             loaded.
             """)
 
-    /// The products of the package in this release.
+    /// The names of the package's products in this release.
     static let products = ["Coffer", "CofferDatabase", "CofferCrypto", "CofferTesting", "coffer", "bench"]
 
     @OptionGroup var global: NoVaultOptions
@@ -22,7 +22,8 @@ struct VersionCommand: ParsableCommand {
     /// The package traits that are enabled in this build.
     private static var traits: [String] { BusLibrary.version == nil ? [] : ["SecretService"] }
 
-    /// The C libraries and their versions; `nil` for one that this build does not link.
+    /// The names and versions of the C libraries. The version is `nil` for a library that this build does not
+    /// link.
     private static var libraries: [(name: String, version: String?)] {
         [
             ("OpenSSL", OpenSSLFailure.libraryVersion), ("libsodium", SodiumLibrary.version),

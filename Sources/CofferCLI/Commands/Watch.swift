@@ -4,7 +4,7 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// `coffer watch`
+/// The `coffer watch` command, which removes cached keys when the desktop locks.
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
@@ -55,8 +55,8 @@ struct WatchCommand: AsyncParsableCommand {
         }
     }
 
-    /// Reports whether the dead-man's switch is on. If the record cannot be read, prints a message and
-    /// returns `false`.
+    /// Reports whether the dead-man's switch is on. If the switch's record cannot be read, prints a message
+    /// and returns `false`.
     private func hasSwitch(_ vault: Vault) async throws(CofferError) -> Bool {
         do throws(CofferError) {
             return try await vault.deadManSwitch() != nil
@@ -67,7 +67,7 @@ struct WatchCommand: AsyncParsableCommand {
         }
     }
 
-    /// Follows the lock triggers and remote commands; returns only by throwing an error.
+    /// Follows the lock triggers and the remote commands. Returns only by throwing an error.
     private func follow(_ vault: Vault, _ mailbox: FilePath?) async throws(CofferError) {
         let pause = Duration.seconds(every)
         let none = PollingRevocationSource { () throws(CofferError) in [] }

@@ -4,7 +4,7 @@ import CofferBase
 import CofferCrypto
 import FoundationEssentials
 
-/// `coffer wipe`
+/// The `coffer wipe` command, which erases the vault.
 struct WipeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wipe",
@@ -76,7 +76,7 @@ struct WipeCommand: AsyncParsableCommand {
         guard matches.isEmpty else { throw ExitCode(1) }
     }
 
-    /// Prints the wipe's receipt, even if the wipe is incomplete.
+    /// Waits for the wipe to end and prints its receipt, even if the wipe is incomplete.
     private func end(_ wipe: WipeOperation) async throws {
         let error: CofferError
         do throws(CofferError) {
@@ -94,8 +94,8 @@ struct WipeCommand: AsyncParsableCommand {
         throw ExitCode(error.code.exitCode)
     }
 
-    /// Unlocks with the given passcode, with cached keys, or without a passcode if none is set. Otherwise
-    /// leaves the vault locked.
+    /// Unlocks the vault with the given passcode, with cached keys, or, if no passcode is set, without one.
+    /// If none of these is possible, leaves the vault locked.
     private func unlock(_ vault: Vault, _ proof: inout WipeProof) async throws(CofferError) {
         if let number = global.passcodeFd {
             let secret = try PasscodeInput.passcode(on: number)
@@ -127,7 +127,7 @@ struct WipeCommand: AsyncParsableCommand {
         return .user(user)
     }
 
-    /// Prints the receipt if possible. A complete wipe does not fail if its receipt cannot be printed.
+    /// Prints the receipt if possible. A complete wipe does not fail because its receipt cannot be printed.
     private func printReceiptIfPossible(_ receipt: WipeReceipt) {
         do throws(CofferError) {
             try printReceipt(receipt, nil)

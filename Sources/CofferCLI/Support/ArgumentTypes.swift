@@ -1,7 +1,7 @@
 import ArgumentParser
 import Coffer
 
-/// The token kinds, as words on the command line.
+/// The kinds of token, as the words that specify them on the command line.
 enum TokenKindArgument: String, CaseIterable, ExpressibleByArgument {
     case access, refresh, id, other
 
@@ -15,7 +15,7 @@ enum TokenKindArgument: String, CaseIterable, ExpressibleByArgument {
     }
 }
 
-/// The protection classes, as words on the command line.
+/// The protection classes, as the words that specify them on the command line.
 enum ProtectionClassArgument: String, CaseIterable, ExpressibleByArgument {
     case whenUnlockedThisDeviceOnly, afterFirstUnlockThisDeviceOnly, whenPasscodeSetThisDeviceOnly
     case whenUnlocked, afterFirstUnlock
@@ -31,7 +31,7 @@ enum ProtectionClassArgument: String, CaseIterable, ExpressibleByArgument {
     }
 }
 
-/// The ciphers of a container's outer layer, as words on the command line.
+/// The ciphers for a container's outer layer, as the words that specify them on the command line.
 enum OuterCipherArgument: String, CaseIterable, ExpressibleByArgument {
     case chaCha20Poly1305 = "chacha20-poly1305"
     case aes256GCM = "aes-256-gcm"
@@ -39,13 +39,14 @@ enum OuterCipherArgument: String, CaseIterable, ExpressibleByArgument {
     var suite: ContainerCipherSuite { self == .aes256GCM ? .aes256GCM : .chaCha20Poly1305 }
 }
 
-/// The actions to take after the issuer has revoked a token, as words on the command line.
+/// The actions to take after the issuer has revoked a token, as the words that specify them on the command
+/// line.
 enum RevocationArgument: String, CaseIterable, ExpressibleByArgument {
     case wipe
     case wipeAll = "wipe-all"
     case lock, keep
 
-    /// The end of the sentence that reports the action.
+    /// The end of the sentence that reports this action to the user.
     var outcome: String {
         switch self {
         case .wipe:

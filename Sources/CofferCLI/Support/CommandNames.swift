@@ -1,14 +1,14 @@
 import ArgumentParser
 import CofferBase
 
-/// Checks the command names on the command line.
+/// A check of the command names on the command line.
 enum CommandNames {
     /// Checks that each word up to a command without subcommands, or to an option, names a command. The error
     /// for an unknown word suggests commands; the one for an option that resembles a global one suggests that.
     ///
     /// - Parameters:
-    ///   - words: The words in order. Those after a command without subcommands are its arguments and are not
-    ///     checked.
+    ///   - words: The words in order. The words that follow a command without subcommands are its arguments
+    ///     and are not checked.
     ///   - root: The program's root command.
     ///   - isHelp: Whether every word must be a name, as after `coffer help`.
     /// - Throws: ``UnknownWord``.
@@ -69,7 +69,7 @@ enum CommandNames {
     }
 
     private static let maxSuggestions = 3
-    /// The maximum length, in bytes, of a word that is compared with names.
+    /// The maximum length, in bytes, of a word that is compared with command names.
     private static let maxWordLength = 32
 
     private static func names(of command: any ParsableCommand.Type) -> [String] {

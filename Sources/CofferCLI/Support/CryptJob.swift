@@ -7,7 +7,7 @@ struct CryptJob: ~Copyable {
     /// The maximum message length, in bytes. The whole message is held in memory.
     private static let maxMessageLength = 1 << 30
 
-    /// The first bytes of every cbc-hmac message, which are authenticated with it.
+    /// The first bytes of every cbc-hmac message, which are authenticated together with the message.
     static let magic = "COFFERC1"
     private static let header = Array(magic.utf8)
 
@@ -21,7 +21,7 @@ struct CryptJob: ~Copyable {
         self.iv = iv
     }
 
-    /// Checks the options that can be checked without a secret, then reads the key.
+    /// Creates a job. Checks the options that can be checked without a secret before it reads the key.
     static func make(_ options: CryptOptions, _ passcodeFd: Int32?) throws(CofferError) -> CryptJob {
         var iv: [UInt8]?
         if let text = options.ivHex {

@@ -2,7 +2,7 @@ import ArgumentParser
 
 /// The options of `crypt encrypt` and `crypt decrypt`.
 struct CryptOptions: ParsableArguments {
-    /// The supported formats.
+    /// The supported message formats.
     enum Scheme: String, CaseIterable, ExpressibleByArgument {
         case documentedCBC = "documented-cbc"
         case pbkdf2CBC = "pbkdf2-cbc"

@@ -6,7 +6,7 @@ import CofferEngine
 import GRDB
 import SystemPackage
 
-/// Options for a database key.
+/// The options that specify a database key.
 struct DatabaseKeyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -56,7 +56,7 @@ struct DatabaseKeyOptions: ParsableArguments {
             """)
     var profile: DatabaseProfile?
 
-    /// Whether an option specifies the settings of an existing SQLCipher database.
+    /// Whether any option specifies the settings of an existing SQLCipher database.
     var describesDatabase: Bool {
         kdfIterations != nil || pageSize != nil || saltHex != nil || clearHeader != nil || profile != nil
     }
@@ -64,7 +64,7 @@ struct DatabaseKeyOptions: ParsableArguments {
     /// Whether a key or a passphrase is given.
     var isGiven: Bool { keyHexFd != nil || passphraseFd != nil }
 
-    /// The keys for two databases, made from the same secret.
+    /// The keys for two databases, both made from the same secret.
     struct Pair: ~Copyable {
         let first: DatabaseKey
         let second: DatabaseKey
@@ -78,16 +78,18 @@ struct DatabaseKeyOptions: ParsableArguments {
     /// Returns the key for the database at `path`, with that database's settings.
     ///
     /// - Parameters:
-    ///   - format: The format, or `nil` if the profile determines it.
-    ///   - path: The database. A profile with several settings tries each of them on it.
+    ///   - format: The database format, or `nil` if the profile determines it.
+    ///   - path: The path of the database. If a profile has several settings, each of them is tried on this
+    ///     database.
     /// - Returns: The key, which contains its format.
-    /// - Throws: `notAuthentic` if none of the profile's settings opens the database; `invalidInput` for
-    ///   options that contradict each other; `unsupported` for a profile that cannot be read.
+    /// - Throws: `notAuthentic` if none of the profile's settings opens the database; `invalidInput` if
+    ///   options contradict each other; `unsupported` if databases with the profile cannot be read.
     func key(_ format: DatabaseFormat?, at path: FilePath) throws(CofferError) -> DatabaseKey {
         try key(secret(), format, at: path)
     }
 
-    /// Returns the key for the database at `path` and, from the same secret, the key for a new one.
+    /// Returns the key for the database at `path` and the key for a new database, both made from the same
+    /// secret.
     func keys(
         _ first: DatabaseFormat?, at path: FilePath, _ second: DatabaseFormat
     ) throws(CofferError) -> Pair {
@@ -120,7 +122,7 @@ struct DatabaseKeyOptions: ParsableArguments {
         }
     }
 
-    /// Returns the key with SQLCipher's settings, if any are given.
+    /// Returns the key made from the secret, with SQLCipher's settings if any are given.
     private func key(
         _ secret: borrowing GuardedBytes, _ format: DatabaseFormat, iterations: Int?
     ) throws(CofferError) -> DatabaseKey {

@@ -2,11 +2,11 @@ import ArgumentParser
 import CofferBase
 import CofferDatabase
 
-/// Well-known SQLCipher settings, each set with a name.
+/// The well-known sets of SQLCipher settings, each of which has a name.
 enum DatabaseProfile: String, CaseIterable, ExpressibleByArgument {
     /// SQLCipher 1, whose pages are not authenticated.
     case sqlcipher1
-    /// SQLCipher 2 with its defaults: SQLCipher 3's page format, with fewer derivation rounds.
+    /// SQLCipher 2 with its defaults, which are SQLCipher 3's page format with fewer derivation rounds.
     case sqlcipher2
     /// The settings that successive SmartStore releases used.
     case smartstore
@@ -15,9 +15,9 @@ enum DatabaseProfile: String, CaseIterable, ExpressibleByArgument {
         "SQLCipher 1 databases cannot be read, because their pages are not authenticated: export them in "
         + "SQLCipher with sqlcipher_export."
 
-    /// Returns the formats and derivation rounds, in the order in which they are tried.
+    /// Returns the pairs of format and number of derivation rounds, in the order in which they are tried.
     ///
-    /// - Throws: `unsupported` for a profile that cannot be read.
+    /// - Throws: `unsupported` if databases with this profile cannot be read.
     func candidates() throws(CofferError) -> [(format: DatabaseFormat, iterations: Int)] {
         switch self {
         case .sqlcipher1: throw CofferError(.unsupported, Self.withoutAuthentication)

@@ -2,7 +2,7 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// The temporary directory in which the demo works.
+/// The temporary directory that the demo uses.
 struct DemoDirectory {
     let path: FilePath
     private let parent: FilePath
@@ -15,7 +15,7 @@ struct DemoDirectory {
         return DemoDirectory(path: parent.pushing(name), parent: parent, name: name)
     }
 
-    /// Writes a sample file to protect and returns its path.
+    /// Writes a sample file for the demo to protect and returns the file's path.
     func makeSample() throws(CofferError) -> FilePath {
         let name: FilePath = "sample-letter.txt"
         let line = Array("This sample stands for a letter that nobody else should read.\n".utf8)

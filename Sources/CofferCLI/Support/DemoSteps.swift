@@ -4,7 +4,7 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// One demo step: its title, its evidence, and how long it took.
+/// A step of the demo: its title, its evidence, and the time that it took.
 struct DemoStep {
     let title: String
     let proof: String
@@ -29,7 +29,7 @@ struct DemoStep {
     }
 }
 
-/// The demo. Each step throws if its check fails; the first failure ends the demo.
+/// The steps of the demo. Each step throws an error if its check fails, and the first failure ends the demo.
 struct Demo {
     private let demoDirectory: DemoDirectory
     private let file: FilePath
@@ -130,7 +130,8 @@ struct Demo {
         done("search after", "nothing in the vault directory, the runtime directory or /dev/shm" + searchNote)
     }
 
-    /// Checks that the search finds unencrypted data; otherwise finding nothing later would prove nothing.
+    /// Checks that the search finds unencrypted data. Without this check, a later search that finds nothing
+    /// would prove nothing.
     private func searchBefore() throws -> String {
         let plain = demoDirectory.path.appending("plain")
         try Descriptor.open(demoDirectory.path, [.read, .directory]).makeDirectory("plain")
@@ -210,8 +211,9 @@ struct Demo {
         guard matches.isEmpty else { throw FailedCheck(message: "Found: " + matches.joined(separator: "; ")) }
     }
 
-    /// Returns the most varied 48-byte piece near the start of the file, because a run of zeros would be
-    /// found everywhere. Returns no bytes if every piece is too uniform or the file is too short.
+    /// Returns the 48-byte piece with the most varied bytes near the start of the file, because a run of
+    /// zeros, for example, would be found everywhere. Returns an empty array if every piece is too uniform or
+    /// the file is too short.
     private static func sample(of file: FilePath) throws(CofferError) -> [UInt8] {
         let source = try Descriptor.open(file, [.read, .nonBlocking])
         guard try source.status().kind == .regular else {

@@ -2,9 +2,9 @@ import ArgumentParser
 import CofferBase
 import CofferCrypto
 
-/// The PBKDF2 options, for every command that uses PBKDF2.
+/// The PBKDF2 options that all commands with PBKDF2 share.
 struct DerivationOptions: ParsableArguments {
-    /// The supported hash functions.
+    /// The hash functions that PBKDF2 can use.
     enum PRF: String, CaseIterable, ExpressibleByArgument {
         case sha1, sha256, sha512
     }

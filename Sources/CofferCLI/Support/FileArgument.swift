@@ -2,13 +2,13 @@ import ArgumentParser
 import CofferBase
 import CofferEngine
 
-/// A stored file on the command line.
+/// An argument that specifies a stored file.
 struct FileArgument: ParsableArguments {
-    /// The help text for every such argument.
+    /// The help text for every argument that specifies a stored file.
     static let help: ArgumentHelp = "The file: its name, its id or the beginning of its id."
 
-    /// Completes the name or id of a stored file. The shell runs this program, because only this program can
-    /// open the vault.
+    /// The completion for the name or id of a stored file. The shell runs this program to complete the word,
+    /// because no other program can open the vault.
     static let completion = CompletionKind.shellCommand("coffer file names 2>/dev/null")
 
     @Argument(help: FileArgument.help, completion: FileArgument.completion)
@@ -17,11 +17,11 @@ struct FileArgument: ParsableArguments {
     @Option(help: "The --context that was specified when the file was added.")
     var context: String?
 
-    /// Returns the file as the user specified it. Call this before the vault is opened, so that a malformed
-    /// argument costs no passcode.
+    /// Returns the stored file as the user specified it. Call this method before the vault is opened, so that
+    /// the user does not enter a passcode only to learn that the argument is malformed.
     func reference() throws(CofferError) -> FileReference { try FileReference(file) }
 
-    /// The context that is bound to the file, byte for byte.
+    /// The bytes of the context that is bound to the file.
     var boundBytes: [UInt8] { Self.bytes(ofContext: context) }
 
     static func bytes(ofContext text: String?) -> [UInt8] { text.map { ProgramArguments.bytes($0) } ?? [] }

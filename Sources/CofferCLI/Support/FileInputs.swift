@@ -2,8 +2,8 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// The inputs that the arguments of `file add` specify. They are examined before the vault is opened, so that
-/// after a mistake in any argument, nothing is stored and no passcode is asked for.
+/// The inputs that the arguments of `file add` specify. They are examined before the vault is opened. If any
+/// argument is wrong, nothing is stored and no passcode is requested.
 struct FileInputs {
     /// The source of one file to add.
     enum Source {
@@ -12,7 +12,7 @@ struct FileInputs {
         case stream(FilePath)
         case standardInput
 
-        /// The path to show to the user; `-` for standard input.
+        /// The path to show to the user, or `-` for standard input.
         var text: String {
             switch self {
             case .file(let path), .stream(let path): path.string
@@ -30,21 +30,22 @@ struct FileInputs {
         }
     }
 
-    /// The inputs in the order of the arguments; within a directory, in the byte order of their names.
+    /// The inputs in the order of the arguments. The files in a directory are in the byte order of their
+    /// names.
     private(set) var sources: [Source] = []
-    /// The directory entries that are not added: links, pipes, devices, and the vault itself.
+    /// The directory entries that are not added: links, pipes, devices, and the vault directory itself.
     private(set) var skipped: [FilePath] = []
     private let home: FileStatus?
 
-    /// Examines the arguments.
+    /// Examines the arguments and collects the inputs.
     ///
     /// - Parameters:
-    ///   - paths: The arguments.
-    ///   - isNamed: Whether the user specified a name, which works only for a single input.
+    ///   - paths: The paths that the user specified, or `-` for standard input.
+    ///   - isNamed: Whether the user specified a name, which is possible only for a single input.
     ///   - isRecursive: Whether to add the files in directories.
     ///   - home: The vault directory, which is skipped inside other directories.
-    /// - Throws: `invalidInput` or `refused` for a path that cannot be added; `absent` and other errors from
-    ///   examining a path.
+    /// - Throws: `invalidInput` or `refused` if a path cannot be added; `absent` if a path does not exist;
+    ///   any other error that occurs while examining a path.
     init(
         _ paths: [String], isNamed: Bool, isRecursive: Bool, home: FilePath
     ) throws(CofferError) {
@@ -88,8 +89,8 @@ struct FileInputs {
                 : "\(path) is a directory. To store each file in it, specify --recursive.")
     }
 
-    /// Adds the files in a directory. Does not follow links, so that nothing outside the directory is added
-    /// and there is no endless loop.
+    /// Adds the files in a directory. Does not follow links, so nothing outside the directory is added and
+    /// the search cannot continue endlessly.
     private mutating func collect(_ directory: consuming Descriptor) throws(CofferError) {
         let path = directory.path
         if let home, try directory.status().isSameFile(as: home) {

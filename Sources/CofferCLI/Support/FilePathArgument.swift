@@ -2,9 +2,9 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// File paths on the command line.
+/// A function that parses file paths on the command line.
 enum FilePathArgument {
-    /// Returns the path of a file. Rejects `-`: commands that read or write a standard stream document that
+    /// Returns the path of a file. Rejects `-`, because commands that can use a standard stream document this
     /// in their help, and other commands would unexpectedly use a file with that name.
     static func path(_ text: String) throws(CofferError) -> FilePath {
         guard !text.hasSameBytes(as: "-") else {

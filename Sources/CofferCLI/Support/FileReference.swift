@@ -5,9 +5,9 @@ import CofferEngine
 /// A stored file as a user specifies it: by its id, by the beginning of its id, or by its name.
 ///
 /// A complete id always means the file with that id. Anything else that matches several files is `ambiguous`,
-/// because a wrong guess could remove the wrong file. `./NAME` is a name and never an id.
+/// because a wrong guess could remove the wrong file. The form `./NAME` always means a name and never an id.
 struct FileReference {
-    /// The minimum length of an id prefix. Shorter text is only read as a name.
+    /// The minimum length of an id prefix. Shorter text is interpreted only as a name.
     static let shortestPrefix = 4
 
     private let text: String
@@ -34,8 +34,8 @@ struct FileReference {
 
     /// Returns the id of the only file that this reference matches.
     ///
-    /// - Throws: `absent`; `ambiguous` with the ids in `entries`; `locked` if the vault is locked and a name
-    ///   cannot be looked up.
+    /// - Throws: `absent` if no file matches; `ambiguous` if several files match, with their ids in
+    ///   `entries`; `locked` if the vault is locked and a name cannot be looked up.
     func id(in vault: Vault) async throws(CofferError) -> FileID {
         let whole = isNameOnly ? nil : try? FileID(text)
         // The command itself reports a store that cannot be read.
@@ -49,9 +49,9 @@ struct FileReference {
         }
     }
 
-    /// Returns one word per file for shell completion: the file's name if it is unique and shells read it as
-    /// one plain word, otherwise its id. Shells expand the words that they are given, and names may come from
-    /// someone else.
+    /// Returns one word for each file, for shell completion. The word is the file's name if the name is
+    /// unique and shells interpret it as one plain word, and otherwise the file's id. Shells expand the words
+    /// that they receive, and file names may come from someone else.
     static func words(for listing: FileListing) -> [String] {
         let counts = Dictionary(
             listing.files.map { (FileNameBytes.of($0.name), 1) }, uniquingKeysWith: { $0 + $1 })

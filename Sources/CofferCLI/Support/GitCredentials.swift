@@ -4,7 +4,7 @@ import CofferCrypto
 import CofferEngine
 import FoundationEssentials
 
-/// The git credentials in a token store.
+/// The git credentials that a token store contains.
 struct GitCredentials {
     private static let maxByteCount = 4 << 20
     private static let authtype = "authtype"
@@ -14,7 +14,7 @@ struct GitCredentials {
 
     let tokens: TokenStore
 
-    /// Returns the lines that answer `request`; empty if the store contains no answer. Leaves out an expired
+    /// Returns the lines that answer `request`, or no bytes if the store contains no answer. Omits an expired
     /// password, but includes the refresh token that renews it.
     func answer(to request: GitRequest) async throws(CofferError) -> GuardedBytes {
         guard let target = try GitTarget(request) else { return try GuardedBytes.zeroed(count: 0) }
@@ -59,8 +59,8 @@ struct GitCredentials {
         try add(key, Token(copying: value), to: &lines)
     }
 
-    /// Appends a line. Throws `refused` if the value contains a newline or NUL: a newline would start another
-    /// line, with which a token could claim to be for another server.
+    /// Appends a line to the answer. Throws `refused` if the value contains a newline or a NUL byte. After a
+    /// newline, a token could add another line and claim to be for another server.
     private static func add(
         _ key: String, _ value: Token, to lines: inout GuardedBuffer
     ) throws(CofferError) {
@@ -75,8 +75,8 @@ struct GitCredentials {
         try lines.append("\n")
     }
 
-    /// Stores the credential in `request` if it is complete, neither ephemeral nor expired, and not yet
-    /// stored.
+    /// Stores the credential in `request` if the credential is complete, is neither ephemeral nor expired,
+    /// and is not yet stored.
     func store(_ request: GitRequest) async throws(CofferError) {
         guard let target = try GitTarget(request), !(try isTrue("ephemeral", request)) else { return }
         let expires = try request.text(Self.expiry).flatMap { Int64($0) }
@@ -96,7 +96,7 @@ struct GitCredentials {
         try await put(renewing, id, nil, [:])
     }
 
-    /// Stores a token unless it is already stored, because git approves a credential after each use.
+    /// Stores a token unless the same token is already stored. Git approves a credential after each use.
     private func put(
         _ token: Token, _ id: TokenID, _ expires: Date?, _ attributes: [String: String]
     ) async throws(CofferError) {
@@ -113,8 +113,8 @@ struct GitCredentials {
         )
     }
 
-    /// Removes the credentials that `request` matches, with their refresh tokens. If the request contains the
-    /// rejected secret, removes only credentials with that secret.
+    /// Removes the credentials that match `request`, together with their refresh tokens. If the request
+    /// contains the rejected secret, removes only the credentials with that secret.
     func erase(_ request: GitRequest) async throws(CofferError) {
         guard let target = try GitTarget(request) else { return }
         var refused = try request.token("password")
@@ -132,8 +132,8 @@ struct GitCredentials {
         }
     }
 
-    /// Returns the stored tokens for a target: first those that did not arrive while locked, then those for
-    /// its exact path, then the newest.
+    /// Returns the stored tokens that match a target. Tokens that did not arrive while the vault was locked
+    /// come first, then tokens for the target's exact path, and then the newest tokens.
     private func matches(_ target: GitTarget) async throws(CofferError) -> [TokenInfo] {
         try await tokens.readable().filter { target.matches($0.id) }.sorted { left, right in
             guard left.isStoredWhileLocked == right.isStoredWhileLocked else {

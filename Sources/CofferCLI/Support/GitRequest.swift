@@ -3,12 +3,12 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// A request from git to a credential helper: lines of `key=value` up to an empty line. Some values are
-/// secret, so the whole request stays in guarded memory.
+/// A request from git to a credential helper, which consists of `key=value` lines up to an empty line. Some
+/// values are secret, so the whole request is kept in guarded memory.
 final class GitRequest: Sendable {
     private static let maxByteCount = 4 << 20
     private let bytes: SecretBytes
-    /// The ranges of each key's values, in the order of the request.
+    /// The byte ranges of each key's values, in the order in which they occur in the request.
     private let values: [[UInt8]: [Range<Int>]]
 
     private init(bytes: consuming SecretBytes, values: [[UInt8]: [Range<Int>]]) {
@@ -54,20 +54,20 @@ final class GitRequest: Sendable {
         CofferError(.invalidInput, "A credential request contains \(reason).")
     }
 
-    /// Returns a value that is not secret, or `nil` if it is absent.
+    /// Returns the key's value, which must not be secret, or `nil` if the request does not contain the key.
     func text(_ key: String) throws(CofferError) -> String? {
         guard let range = values[Array(key.utf8)]?.last else { return nil }
         return try text(range)
     }
 
-    /// Returns the values of a key that can have several; `key` includes its brackets.
+    /// Returns all values of a key that can have several values. The key must include its brackets.
     func strings(_ key: String) throws(CofferError) -> [String] {
         var strings: [String] = []
         for range in values[Array(key.utf8)] ?? [] { strings.append(try text(range)) }
         return strings
     }
 
-    /// Returns a secret value, or `nil` if it is absent.
+    /// Returns the key's value, which is secret, or `nil` if the request does not contain the key.
     func token(_ key: String) throws(CofferError) -> Token? {
         guard let range = values[Array(key.utf8)]?.last else { return nil }
         return try bytes.exposing { (bytes) throws(CofferError) in

@@ -3,9 +3,9 @@ import CofferBase
 
 /// A git credential's target, and the names under which its parts are stored.
 ///
-/// The service is `git:` followed by the URL without the user; the account is the user's name. The password
-/// has the kind access, its OAuth refresh token the kind refresh, and a credential with an authentication
-/// scheme the kind other.
+/// The service is `git:` followed by the URL without the user; the account is the user's name. A password has
+/// the kind `access`, its OAuth refresh token has the kind `refresh`, and a credential with an authentication
+/// scheme has the kind `other`.
 struct GitTarget {
     /// The attribute that holds the authentication scheme.
     static let scheme = "git-authtype"
@@ -15,13 +15,13 @@ struct GitTarget {
     private let server: String
     private let path: String?
 
-    /// Reads a request's target. Returns `nil` for a request that names no server, because it could match all
-    /// servers.
+    /// Creates the target of a request. Returns `nil` if the request does not specify a server, because such
+    /// a request could match every server.
     ///
     /// Parts are stored and compared byte for byte, as git compares them, without interpreting case, dots or
-    /// percent signs. The first slash after the scheme ends the host. A host that contains a slash would
-    /// therefore match the path of another server, so it is refused, as is a protocol that is not a valid
-    /// scheme.
+    /// percent signs. The first slash after the scheme ends the host. A host that contained a slash would
+    /// therefore match the path of another server, so such a host is refused, as is a protocol that is not a
+    /// valid scheme.
     init?(_ request: GitRequest) throws(CofferError) {
         guard let kind = try request.text("protocol"), !kind.isEmpty else { return nil }
         let host = try request.text("host")
@@ -38,8 +38,8 @@ struct GitTarget {
         server = Self.prefix + kind + "://" + (host ?? "")
     }
 
-    /// Reports whether a text contains a control character or a line ending of any kind. A name must stay on
-    /// one line wherever it is printed.
+    /// Reports whether the text contains a control character or a line ending of any kind. A name must stay
+    /// on one line wherever it is printed.
     private static func hasControl(_ text: String) -> Bool {
         text.unicodeScalars.contains {
             $0.properties.generalCategory == .control || $0.value == 0x2028 || $0.value == 0x2029
@@ -58,8 +58,8 @@ struct GitTarget {
 
     var service: String { path.map { server + "/" + $0 } ?? server }
 
-    /// Reports whether a stored token matches the request. As in git's own helpers, a part that the request
-    /// omits matches anything.
+    /// Reports whether a stored token matches the request. As in git's own helpers, a part that is missing
+    /// from the request matches anything.
     func matches(_ id: TokenID) -> Bool {
         guard username.map({ id.account.hasSameBytes(as: $0) }) ?? true else { return false }
         return id.service.hasSameBytes(as: service)

@@ -4,10 +4,11 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// The help of the options that every command accepts, before or after its name, even if it needs no vault.
+/// The help texts of the options that every command accepts, either before or after the command's name.
+/// Commands that do not use a vault accept these options, too.
 ///
 /// The options are not a group inside ``GlobalOptions`` and ``NoVaultOptions``: in a debug build, the parser
-/// checks a group again for each group around it, which cost a fifth of the time that a command takes.
+/// checks a group again for each group that contains it, which took up a fifth of a command's running time.
 private enum CommonHelp {
     static let json: ArgumentHelp = "Print one JSON document on standard output."
     static let passcodeFd = ArgumentHelp(

@@ -1,10 +1,10 @@
 import Coffer
 import CofferBase
 
-/// Token access for the credential helpers that other programs run.
+/// Access to tokens for the credential helpers that other programs run.
 extension TokenStore {
-    /// Returns the descriptions of all readable tokens, so that a damaged token does not prevent a helper
-    /// from using another one. Prints a message if any token is damaged.
+    /// Returns the descriptions of all readable tokens, so a damaged token does not prevent a helper from
+    /// using other tokens. Prints a message if any token is damaged.
     func readable() async throws(CofferError) -> [TokenInfo] {
         let listing = try await listing()
         if !listing.corrupt.isEmpty {
@@ -16,9 +16,9 @@ extension TokenStore {
         return listing.tokens
     }
 
-    /// Returns the token of `kind` with the service and the account of `info`, or `nil` if there is none.
-    /// Also returns `nil`, with a message, for a token that arrived while locked, unless the token that
-    /// `info` describes did too: no user has accepted such a token.
+    /// Returns the token of the given kind that has the same service and account as `info`, or `nil` if there
+    /// is none. If that token arrived while the vault was locked, and the token that `info` describes did
+    /// not, prints a message and returns `nil`, because no user has accepted the token.
     func companion(of info: TokenInfo, kind: TokenKind) async throws(CofferError) -> Token? {
         let id = try TokenID(service: info.id.service, account: info.id.account, kind: kind)
         guard let found = try await get(id) else { return nil }
@@ -31,8 +31,9 @@ extension TokenStore {
 }
 
 extension [TokenInfo] {
-    /// The tokens that did not arrive while locked, or all tokens if each of them did. A token that arrived
-    /// while locked must not take precedence over one that a caller with the passcode stored.
+    /// The tokens that did not arrive while the vault was locked, or all tokens if every one of them did. A
+    /// token that arrived while the vault was locked must not take precedence over a token that was stored
+    /// with the passcode.
     var vouchedFor: [TokenInfo] {
         let known = filter { !$0.isStoredWhileLocked }
         return known.isEmpty ? self : known

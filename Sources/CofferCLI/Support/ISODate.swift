@@ -1,15 +1,15 @@
 import CofferBase
 import FoundationEssentials
 
-/// Dates on the command line.
+/// Functions that parse dates on the command line.
 enum ISODate {
-    /// Parses a date.
+    /// Parses a date in ISO 8601 format.
     ///
     /// - Parameters:
     ///   - text: A date such as 2027-01-31T12:00:00Z.
     ///   - option: The option's name, for the error message.
-    /// - Returns: The date.
-    /// - Throws: `invalidInput` for anything else, or for a date before 1970 or after 2261.
+    /// - Returns: The date that the text specifies.
+    /// - Throws: `invalidInput` if the text is not such a date, or if the date is before 1970 or after 2261.
     static func parse(_ text: String, of option: String) throws(CofferError) -> Date {
         guard let date = Self.date(text) else {
             throw CofferError(
@@ -26,10 +26,11 @@ enum ISODate {
         return date
     }
 
-    /// The dates that nanoseconds since 1970 can represent.
+    /// The range of dates that can be represented in nanoseconds since 1970.
     private static let storable = Date(timeIntervalSince1970: 0)..<Date(timeIntervalSince1970: 9_214_646_400)
 
-    /// Reports whether the day exists, because the parser reads 31 February as 3 March.
+    /// Reports whether the day exists in the calendar. The parser itself would interpret 31 February as 3
+    /// March.
     private static func isInCalendar(_ text: String) -> Bool {
         let day = String(Substring(text.utf8.prefix { $0 != UInt8(ascii: "T") }))
         return (try? Date(day + "T00:00:00Z", strategy: .iso8601))?.iso8601.utf8.hasPrefix(day) ?? false

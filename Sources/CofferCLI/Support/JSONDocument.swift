@@ -12,10 +12,10 @@ enum JSONDocument {
     static func flag(_ flag: Bool) -> JSONDocument { .value(.bool(flag)) }
     static var none: JSONDocument { .value(.null) }
 
-    /// Returns the document on one line. Characters that control a terminal are escaped, because a name in
-    /// it may come from someone else.
+    /// Returns the document on one line. Characters that control a terminal are escaped, because text in the
+    /// document, such as a name, may come from someone else.
     ///
-    /// - Throws: `invalidInput` for infinity and not-a-number.
+    /// - Throws: `invalidInput` if a number is infinite or is not a number (NaN).
     func encoded() throws(CofferError) -> String {
         switch self {
         case .value(let value): return try value.jsonText().escapingControls

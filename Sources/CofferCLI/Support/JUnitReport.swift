@@ -4,7 +4,7 @@ import CofferEngine
 import CofferVectors
 import SystemPackage
 
-/// Vector reports in JUnit form, for build servers: one suite per file, one case per test.
+/// The vector reports in JUnit format for build servers, with one suite per file and one case per test.
 struct JUnitReport {
     private var text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n"
 

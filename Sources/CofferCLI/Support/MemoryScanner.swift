@@ -2,31 +2,32 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// Searches for secrets in the contents and the names of everything below a directory, and in other places
-/// that could contain them.
+/// A search for secrets in the contents and names of all files below a directory, and in other places that
+/// could contain secrets.
 struct MemoryScanner {
     private var needles = SecretPatterns()
 
     private static let chunkSize = 1 << 20
-    /// The number of bytes after which the search in a file ends.
+    /// The maximum number of bytes that are searched in each file.
     private static let maxFileByteCount: Int64 = 256 << 20
 
-    /// Adds a secret; one shorter than 8 bytes is ignored. With `isWhole`, only the whole secret matches, not
-    /// any 8 bytes of it.
+    /// Adds a secret to search for. Ignores a secret that is shorter than 8 bytes. If `isWhole` is `true`,
+    /// only the whole secret matches; otherwise, any 8 consecutive bytes of it match.
     mutating func add(_ name: String, _ secret: Span<UInt8>, isWhole: Bool = false) {
         needles.add(name, secret, isWhole: isWhole)
     }
 
-    /// The names of the secrets.
+    /// The names of the secrets to search for.
     var names: [String] { needles.names }
 
-    /// Returns where secrets were found below `root`; nothing if `root` cannot be opened.
+    /// Returns the locations below `root` in which secrets were found. Returns an empty array if `root`
+    /// cannot be opened.
     func matches(below root: FilePath) throws(CofferError) -> [String] {
         guard let directory = try? Descriptor.open(root, [.read, .directory]) else { return [] }
         return try matches(in: directory)
     }
 
-    /// Returns the matches in bytes from `source`.
+    /// Returns the matches in `bytes`, which come from `source`.
     func matches(in bytes: Span<UInt8>, of source: String) -> [String] {
         needles.found(in: bytes).sorted().map { "\($0) in \(source)" }
     }

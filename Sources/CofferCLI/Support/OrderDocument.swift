@@ -13,8 +13,8 @@ extension RemoteCommand.Action {
         }
     }
 
-    /// The part of a vault that the command erases, the user whose namespace it erases, and the key that it
-    /// concerns.
+    /// The part of the vault that the command erases, the user whose namespace the command erases, and the
+    /// key that the command concerns.
     fileprivate var details: (scope: String?, user: String?, key: String?) {
         switch self {
         case .wipe(.user(let name)): ("user", name, nil)
@@ -26,7 +26,8 @@ extension RemoteCommand.Action {
 }
 
 extension SignedCommand {
-    /// The command's contents as members of a JSON document. The counter is text because it has 64 bits.
+    /// The command's contents as members of a JSON document. The counter is represented as text because it
+    /// has 64 bits.
     var members: [(String, JSONDocument)] {
         let (scope, user, key) = content.action.details
         let (vault, device): (String?, String?) =
@@ -46,7 +47,7 @@ extension SignedCommand {
 
     private static func optional(_ text: String?) -> JSONDocument { text.map { .text($0) } ?? .none }
 
-    /// The same contents as lines for the user, without absent fields.
+    /// The command's contents as lines for the user, without the fields that are absent.
     var lines: [String] {
         members.compactMap { name, value in
             guard case .value(.string(let text)) = value, !text.isEmpty else { return nil }

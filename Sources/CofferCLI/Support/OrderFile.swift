@@ -4,7 +4,7 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// Reads and writes signed commands, receipts and private keys as files.
+/// Functions that read and write signed commands, receipts and private keys in files.
 enum OrderFile {
     /// Reads a signed command from a file, or from standard input if the path is `-`.
     static func read(_ path: String) throws(CofferError) -> SignedCommand {
@@ -14,7 +14,7 @@ enum OrderFile {
     /// Reads a receipt from a file, or from standard input if the path is `-`.
     static func receipt(_ path: String) throws(CofferError) -> [UInt8] { try bytes(path, limit: 1 << 20) }
 
-    /// Reads at most `limit` bytes, so that an oversized file is not read to its end.
+    /// Reads at most `limit` bytes, so an oversized file is not read to its end.
     private static func bytes(_ path: String, limit: Int) throws(CofferError) -> [UInt8] {
         guard !path.hasSameBytes(as: "-") else {
             return try bytes(of: Descriptor.standardInput(), limit: limit)

@@ -1,15 +1,14 @@
 import CofferBase
 import CofferEngine
 
-/// The program's output: results go to standard output, messages to standard error.
+/// The program's output. Results go to standard output, and messages go to standard error.
 ///
-/// Results are written to the descriptor without a buffer, so that a full disk or a closed pipe causes an
-/// error.
+/// Results are written to the descriptor without a buffer, so a full disk or a closed pipe causes an error.
 enum Output {
-    /// Prints one line of a result.
+    /// Prints one line of a result on standard output.
     static func line(_ text: String) throws(CofferError) { try bytes(Array((text + "\n").utf8).span) }
 
-    /// Prints a command's only JSON document.
+    /// Prints a command's only JSON document on standard output.
     static func json(_ document: JSONDocument) throws(CofferError) { try line(document.encoded()) }
 
     /// Prints one line for the user on standard error. Ignores write errors.
@@ -21,13 +20,13 @@ enum Output {
         try? Descriptor.standardError().append(bytes.span)
     }
 
-    /// Writes bytes unchanged.
+    /// Writes bytes to standard output without changing them.
     static func bytes(_ bytes: Span<UInt8>) throws(CofferError) {
         try Descriptor.standardOutput().append(bytes)
     }
 
-    /// Prints a requested secret whose characters need no JSON escapes: alone on a line, or as JSON with
-    /// other members after it.
+    /// Prints a requested secret that contains no characters that JSON would escape. The secret is printed
+    /// either alone on a line or, in a JSON document, before the other members.
     static func secret(
         _ name: String, _ value: Span<UInt8>, asJSON: Bool, with others: [(String, JSONDocument)] = []
     ) throws(CofferError) {
@@ -39,7 +38,8 @@ enum Output {
         try text((others.isEmpty ? "" : ",") + rest + "\n")
     }
 
-    /// Writes bytes unchanged, or as Base64 in a JSON document with other members after it.
+    /// Writes bytes to standard output, either unchanged or, in a JSON document, as Base64 before the other
+    /// members.
     static func content(
         _ name: String, _ value: Span<UInt8>, asJSON: Bool, with others: [(String, JSONDocument)] = []
     ) throws(CofferError) {
@@ -48,8 +48,8 @@ enum Output {
         try secret(name, text.span, asJSON: true, with: others)
     }
 
-    /// Prints two secrets whose characters need no JSON escapes: each on a line with its name, or as one JSON
-    /// document.
+    /// Prints two secrets that contain no characters that JSON would escape, either on separate lines with
+    /// their names or in one JSON document.
     static func secrets(
         _ firstName: String, _ first: Span<UInt8>, _ secondName: String, _ second: Span<UInt8>, asJSON: Bool
     ) throws(CofferError) {
@@ -60,7 +60,7 @@ enum Output {
         try text(asJSON ? "}\n" : "\n")
     }
 
-    /// Prints a secret and its name in parts, so that the secret never becomes a string.
+    /// Prints a secret and its name in parts, so the secret never becomes a string.
     private static func member(
         _ name: String, _ value: Span<UInt8>, named: Bool, asJSON: Bool
     ) throws(CofferError) {

@@ -4,16 +4,17 @@ import CofferEngine
 import Synchronization
 import SystemPackage
 
-/// Reads passcodes and keys from a descriptor or a terminal, never from an argument or the environment.
+/// Functions that read passcodes and keys from a descriptor or a terminal, but never from an argument or the
+/// environment.
 enum PasscodeInput {
-    /// Reads the first line of the given descriptor; returns `nil` if no descriptor is given.
+    /// Reads the first line of the given descriptor. Returns `nil` if no descriptor is given.
     static func read(_ number: Int32?) throws(CofferError) -> SecretBytes? {
         guard let number else { return nil }
         return SecretBytes(try line(of: number))
     }
 
-    /// Reads a secret from the given descriptor, or without echo from a terminal; returns `nil` if there is
-    /// neither.
+    /// Reads a secret from the given descriptor or, without echo, from a terminal. Returns `nil` if there is
+    /// neither a descriptor nor a terminal.
     static func readOrPrompt(
         _ number: Int32?, prompt: String = "Passcode: "
     ) throws(CofferError) -> SecretBytes? {
@@ -47,14 +48,15 @@ enum PasscodeInput {
     /// The descriptors from which a line has been read.
     private static let taken = Mutex<Set<Int32>>([])
 
-    /// Reads a vault's passcode from the first line of a descriptor. Drops a carriage return before the
-    /// newline, which would make the passcode in a file written on Windows wrong and cost an attempt.
+    /// Reads a vault's passcode from the first line of a descriptor. Discards a carriage return before the
+    /// newline. Otherwise, a file written on Windows would contain a wrong passcode, which would cost an
+    /// attempt.
     static func passcode(on number: Int32) throws(CofferError) -> SecretBytes {
         SecretBytes(try line(of: number, droppingReturn: true))
     }
 
-    /// Reads one line and closes the descriptor, so that no child process inherits it. The standard streams
-    /// stay open, because a message may follow the line on standard input.
+    /// Reads one line and closes the descriptor, so that no child process inherits it. Standard streams
+    /// remain open, because a message may follow the line on standard input.
     static func line(
         of number: Int32, droppingReturn: Bool = false
     ) throws(CofferError) -> GuardedBytes {

@@ -1,23 +1,24 @@
 import CofferBase
 import CofferEngine
 
-/// The placeholder `{}` in a command, which stands for the path of a copy.
+/// The placeholder `{}`, which stands for the path of a copy in a command.
 enum PathPlaceholder {
     private static let mark = "{}"
-    /// The bytes in a path, in addition to letters, digits and non-ASCII characters, that have no special
-    /// meaning inside an argument. `,` and `:` separate the parts of many options' values, `@` is an array in
-    /// Perl, and systemd, vim and printf expand `%`.
+    /// The bytes that have no special meaning inside an argument, in addition to letters, digits and
+    /// non-ASCII bytes. This set excludes `,` and `:`, which separate the parts of many options' values; `@`,
+    /// which marks an array in Perl; and `%`, which systemd, vim and printf expand.
     private static let plain = Set("/._-+=".utf8)
-    /// Options of shells and interpreters whose value is code.
+    /// The options of shells and interpreters whose value is code.
     private static let codeOptions = ["-c", "-lc", "--command", "-e", "--eval"]
 
-    /// Returns the arguments with every `{}` replaced by the path; if there is none, appends the path.
+    /// Returns the arguments with every `{}` replaced by the path. If there is no `{}`, appends the path.
     ///
     /// The name in the path may come from someone else. Unless the path contains only harmless bytes, it must
-    /// therefore be an argument of its own: in any other argument, such as `sh -c 'cat {}'` or `make F={}`,
-    /// it may be code. So may an argument of its own after an option that takes code.
+    /// therefore be a separate argument. Inside another argument, such as `sh -c 'cat {}'` or `make F={}`,
+    /// the path could be executed as code. The same applies to a separate argument that follows an option
+    /// whose value is code.
     ///
-    /// - Throws: `invalidInput` if the path is not safe to insert.
+    /// - Throws: `invalidInput` if it is not safe to insert the path.
     static func expand(_ command: [String], path: [UInt8]) throws(CofferError) -> [[UInt8]] {
         let hasMark = command.contains { expand(ProgramArguments.bytes($0), path) != nil }
         let isPlain = isPlain(path)
@@ -33,7 +34,7 @@ enum PathPlaceholder {
         return arguments
     }
 
-    /// Checks that an argument with the placeholder can take a path with any bytes.
+    /// Checks that it is safe to insert a path with any bytes into an argument that contains the placeholder.
     private static func check(_ argument: String, after option: String) throws(CofferError) {
         guard argument.hasSameBytes(as: mark) else {
             throw CofferError(
@@ -49,7 +50,8 @@ enum PathPlaceholder {
         }
     }
 
-    /// Returns an argument with every `{}` replaced; `nil` if there is none.
+    /// Returns the argument with every `{}` replaced by the path, or `nil` if the argument does not contain
+    /// `{}`.
     private static func expand(_ argument: [UInt8], _ path: [UInt8]) -> [UInt8]? {
         var expanded: [UInt8] = []
         var hasMark = false

@@ -1,5 +1,5 @@
-/// Formats counted nouns in messages.
+/// Functions that format counted nouns in messages.
 enum Plural {
-    /// Returns the number and the noun, in the plural unless the number is one.
+    /// Returns the number followed by the noun, which is in the plural unless the number is one.
     static func of(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
 }

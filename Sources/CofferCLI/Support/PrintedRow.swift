@@ -2,7 +2,8 @@ import CofferBase
 import FoundationEssentials
 import GRDB
 
-/// Formats the values of a row for printing. Every text is either printed completely or causes an error.
+/// Functions that format the values of a row for printing. Every text value is either printed completely or
+/// causes an error.
 enum PrintedRow {
     /// Returns the row as one line, with tabs between the columns.
     static func line(_ row: Row) throws(CofferError) -> String {
@@ -13,7 +14,7 @@ enum PrintedRow {
         return columns.joined(separator: "\t")
     }
 
-    /// Returns the row as an object with a member for each column.
+    /// Returns the row as a JSON object with one member for each column.
     static func document(_ row: Row) throws(CofferError) -> JSONDocument {
         var members: [(String, JSONDocument)] = []
         for (index, column) in row.enumerated() {
@@ -22,8 +23,8 @@ enum PrintedRow {
         return .object(members)
     }
 
-    /// Returns a value with its complete text. GRDB's conversion stops at the first NUL, and replaces bytes
-    /// that are not UTF-8.
+    /// Returns a value with its complete text. GRDB's conversion stops at the first NUL byte and replaces
+    /// bytes that are not UTF-8.
     private static func whole(
         _ value: DatabaseValue, _ row: Row, _ index: Int, _ column: String
     ) throws(CofferError) -> DatabaseValue {
@@ -58,7 +59,7 @@ enum PrintedRow {
         }
     }
 
-    /// Returns a text on one line, with characters that control a terminal escaped.
+    /// Returns the text on one line, with characters that control a terminal escaped.
     private static func escaped(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

@@ -2,11 +2,12 @@ import Coffer
 import CofferEngine
 import Synchronization
 
-/// A progress bar on standard error for long files; does nothing if standard error is not a terminal.
+/// A progress bar that is shown on standard error for long files. It does nothing if standard error is not a
+/// terminal.
 final class ProgressBar: Sendable {
     private static let width = 40
-    /// The size in bytes of the smallest file for which the bar appears. Smaller files finish before a user
-    /// could read the bar.
+    /// The size in bytes of the smallest file for which the bar is shown. Smaller files are processed before
+    /// a user could read the bar.
     private static let shortest: Int64 = 32 << 20
 
     private let title: String

@@ -1,10 +1,11 @@
 import CofferBase
 
 extension CofferError.Remedy {
-    /// The remedy as one or more sentences, with the command that carries it out.
+    /// The remedy as one or more sentences, including the command that carries it out.
     var sentence: String { Self.sentences[self] ?? "" }
 
-    /// The sentences for every remedy in the library. A house rule reports any remedy without a sentence.
+    /// The sentences for all remedies in the library. One of the package's own checks reports any remedy
+    /// without a sentence.
     private static let sentences = vaultSentences.merging(fileSentences) { $1 }
         .merging(protectionSentences) { $1 }
 
@@ -103,12 +104,12 @@ extension CofferError.Remedy {
 }
 
 extension CofferError {
-    /// The message on one line, followed by the sentences for the remedy.
+    /// The message on one line, followed by the sentences for the error's remedy.
     var advice: String { (message + (remedy.map { " " + $0.sentence } ?? "")).printable }
 }
 
 extension JSONDocument {
-    /// Returns a remedy's name and sentences as members of an object.
+    /// Returns a remedy's name and its sentences as members of a JSON object.
     static func members(of remedy: CofferError.Remedy?) -> [(String, JSONDocument)] {
         [
             ("remedy", remedy.map { .text($0.name) } ?? .none),

@@ -1,7 +1,7 @@
-/// Counts the placeholders in SQL statements.
+/// A count of the placeholders in SQL statements.
 enum SQLPlaceholders {
-    /// Returns the number of plain `?` outside strings, quoted names and comments, or `nil` if there is a
-    /// numbered or named placeholder, which a list of values cannot fill.
+    /// Returns the number of plain `?` placeholders outside strings, quoted names and comments. Returns `nil`
+    /// if there is a numbered or named placeholder, for which a list of values is not sufficient.
     static func count(_ sql: String) -> Int? {
         let bytes = Array(sql.utf8)
         var (index, count) = (0, 0)
@@ -35,8 +35,8 @@ enum SQLPlaceholders {
         return count
     }
 
-    /// Returns the byte that ends the string or the quoted name that `byte` begins, or `nil` if it begins
-    /// neither.
+    /// Returns the byte that ends the string or the quoted name that begins with `byte`, or `nil` if `byte`
+    /// does not begin either of them.
     private static func closing(_ byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"): byte
@@ -45,7 +45,7 @@ enum SQLPlaceholders {
         }
     }
 
-    /// Returns the index of the closing quote. A doubled quote counts as the end of one string and the
+    /// Returns the index of the closing quote. A doubled quote is treated as the end of one string and the
     /// beginning of the next, which leads to the same result.
     private static func end(of bytes: [UInt8], after start: Int, _ quote: UInt8) -> Int {
         bytes[(start + 1)...].firstIndex(of: quote) ?? bytes.count

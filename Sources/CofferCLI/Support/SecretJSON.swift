@@ -3,13 +3,13 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Reads and writes JSON documents with secrets in guarded memory.
+/// Functions that read and write JSON documents with secrets in guarded memory.
 enum SecretJSON {
     private static let maxByteCount = 8 << 20
 
     // MARK: Writing
 
-    /// Returns one object on a line; its members keep their order.
+    /// Returns a JSON object on one line. The members keep their order.
     ///
     /// - Throws: `refused` for a secret that is not UTF-8, or that contains a newline or NUL: the programs
     ///   that read these documents put it into headers and signatures, where it fails without a reason.
@@ -65,8 +65,8 @@ enum SecretJSON {
 
     // MARK: Reading
 
-    /// Returns an object's string members, keyed by the bytes of their names. Ignores numbers, `true`,
-    /// `false` and `null`, and throws `invalidInput` for any other value.
+    /// Returns the string members of a JSON object, keyed by the bytes of their names. Ignores numbers,
+    /// `true`, `false` and `null`, and throws `invalidInput` for any other value.
     static func members(of document: Span<UInt8>) throws(CofferError) -> [[UInt8]: Token] {
         var reader = Reader(document)
         return try reader.object()
@@ -161,8 +161,8 @@ enum SecretJSON {
             }
         }
 
-        /// Reads the digits of an escape, and the second escape of a surrogate pair. Half a surrogate pair
-        /// represents no character and becomes U+FFFD.
+        /// Reads the digits of an escape and, for a surrogate pair, the second escape. Half a surrogate pair
+        /// does not represent a character and becomes U+FFFD.
         private mutating func unicode() throws(CofferError) -> Unicode.Scalar {
             let first = try hex()
             guard (0xD800..<0xDC00).contains(first), position + 1 < bytes.count,

@@ -4,7 +4,7 @@ import CofferBase
 import CofferDatabase
 import CofferEngine
 
-/// The options that choose a soup store, for every command that uses one.
+/// The options that select a soup store, for every command that uses one.
 struct SoupOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The name of the store in the vault.", valueName: "name"))
     var store = "default"
@@ -12,17 +12,17 @@ struct SoupOptions: ParsableArguments {
     @Flag(name: .customLong("global"), help: "Use a store for all users, not one for the logged-in user.")
     var isGlobal = false
 
-    /// The store's owner: the logged-in user, or all users.
+    /// The owner of the store: either the logged-in user or all users.
     var scope: SoupStoreName.Scope { isGlobal ? .global : .user }
 
     /// The maximum length of JSON input, in bytes.
     private static let maxByteCount = 16 << 20
 
-    /// Opens the store, passes it to `body` and closes it.
+    /// Opens the store, passes the store to `body`, and then closes it.
     ///
     /// - Parameters:
     ///   - global: The options that specify the vault.
-    ///   - protection: The class for a new store, or `nil` if the store must already exist.
+    ///   - protection: The protection class for a new store, or `nil` if the store must already exist.
     ///   - body: The operation on the store.
     /// - Returns: The result of `body`.
     /// - Throws: `absent` if the store must exist but does not; `locked` and other errors from opening the
@@ -51,7 +51,7 @@ struct SoupOptions: ParsableArguments {
         }
     }
 
-    /// Reads JSON from a file, or from standard input for "-".
+    /// Reads JSON text from a file or, if the name is "-", from standard input.
     static func input(_ name: String = "-") throws(CofferError) -> [UInt8] {
         let source: Descriptor =
             name.hasSameBytes(as: "-") ? try .standardInput() : try .open(ProgramArguments.path(name), .read)
@@ -59,7 +59,7 @@ struct SoupOptions: ParsableArguments {
         return bytes.span.copied()
     }
 
-    /// Reads documents: one JSON object, a list of them, or one per line.
+    /// Parses documents from one JSON object, a list of objects, or one object per line.
     static func documents(_ bytes: [UInt8]) throws(CofferError) -> [JSONValue] {
         do throws(CofferError) {
             let value = try JSONValue(parsing: bytes)
@@ -75,7 +75,7 @@ struct SoupOptions: ParsableArguments {
         }
     }
 
-    /// Prints the values, one per line or, with `asJSON`, as one list.
+    /// Prints the values, either one per line or, if `asJSON` is `true`, as one list.
     static func show(_ values: [JSONValue], asJSON: Bool) throws(CofferError) {
         guard !asJSON else { return try Output.json(.value(.array(values))) }
         for value in values { try Output.json(.value(value)) }

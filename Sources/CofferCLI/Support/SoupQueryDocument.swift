@@ -1,17 +1,17 @@
 import CofferBase
 import CofferDatabase
 
-/// A soup query, read from a JSON object in the terms of SmartStore's query specs.
+/// A soup query that is read from a JSON object. The object uses the terms of SmartStore's query specs.
 enum SoupQueryDocument {
-    /// A query that finds documents in one soup.
+    /// A query for the documents in one soup.
     case spec(QuerySpec)
-    /// A `SELECT` statement over soups, which returns rows.
+    /// A `SELECT` statement over soups, whose result consists of rows.
     case smart(SmartQuery)
 
     /// The number of documents to read at a time.
     static let pageSize = 100
 
-    /// The members that each query type allows, in addition to `queryType`.
+    /// The members that are allowed for each query type, in addition to `queryType`.
     private static let members: [String: [String]] = [
         "all": ["orderPath", "order"],
         "exact": ["indexPath", "matchKey", "orderPath", "order"],
@@ -21,10 +21,10 @@ enum SoupQueryDocument {
         "smart": ["smartSql", "args"],
     ]
 
-    /// Reads a query.
+    /// Creates a query from a JSON object.
     ///
     /// - Parameter document: The JSON object.
-    /// - Throws: `invalidInput` if the object is not a query.
+    /// - Throws: `invalidInput` if the object is not a valid query.
     init(_ document: JSONValue) throws(CofferError) {
         guard let fields = document.object, let type = fields["queryType"]?.string,
             let members = Self.members[type]

@@ -2,7 +2,7 @@ import CofferBase
 import CofferEngine
 import Synchronization
 
-/// Compares chunks that arrive in order with an original file.
+/// A comparison of chunks, which arrive in order, with an original file.
 final class StreamComparator: Sendable {
     private let original: Descriptor
     private let state = Mutex((offset: Int64(0), isEqual: true))
@@ -23,7 +23,7 @@ final class StreamComparator: Sendable {
 
     var length: Int64 { state.withLock { $0.offset } }
 
-    /// Whether everything matched and nothing is missing.
+    /// Whether all chunks matched and no part of the original file is missing.
     var isComplete: Bool {
         get throws(CofferError) {
             let size = try original.status().size

@@ -1,20 +1,20 @@
 import CofferBase
 
 extension String {
-    /// The text with `?` in place of characters that disturb a terminal or a line, or that are invisible, so
-    /// that no name on the screen looks like another one.
+    /// The text with `?` in place of every character that could disrupt a terminal or a line or that is
+    /// invisible, so no name looks like another one on the screen.
     var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.isPrintable ? $0 : "?" }))
     }
 
-    /// The same for text of several lines, which stay separate.
+    /// The printable form of text with several lines, which remain separate.
     var printableLines: String {
         String(
             String.UnicodeScalarView(
                 unicodeScalars.map { $0.isPrintable || $0.value == 0x0A ? $0 : "?" }))
     }
 
-    /// The JSON text with escapes in place of control characters, which only its strings contain.
+    /// The JSON text with escapes in place of control characters, which occur only in its strings.
     var escapingControls: String {
         guard unicodeScalars.contains(where: \.isControl) else { return self }
         var result = String.UnicodeScalarView()
@@ -45,8 +45,8 @@ extension Unicode.Scalar {
         return "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
 
-    /// Whether the character is printed unchanged. Combining marks and variation selectors are, because they
-    /// belong to the preceding letter.
+    /// Whether the character is printed unchanged. Combining marks and variation selectors are printed
+    /// unchanged because they belong to the preceding letter.
     fileprivate var isPrintable: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: false

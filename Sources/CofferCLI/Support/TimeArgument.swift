@@ -1,14 +1,14 @@
 import CofferBase
 import FoundationEssentials
 
-/// A time on the command line, as people write it.
+/// A time on the command line, in the forms in which people write it.
 enum TimeArgument {
     /// A number of seconds, counted from the time of use.
     case duration(Int)
     /// A point in time.
     case date(Date)
 
-    /// The longest duration, a century, in seconds.
+    /// The maximum duration in seconds, which is a century.
     static let maxSeconds = 3_153_600_000
 
     /// The forms of a time, for error messages.
@@ -58,7 +58,7 @@ enum TimeArgument {
         return sum(bytes, dayUnits + timeUnits) ?? isoSum(bytes)
     }
 
-    /// Returns the point in time. A duration begins at `now`.
+    /// Returns the point in time that the value specifies. A duration is counted from `now`.
     func date(from now: Date) -> Date {
         switch self {
         case .duration(let seconds): now + TimeInterval(seconds)
@@ -66,7 +66,8 @@ enum TimeArgument {
         }
     }
 
-    /// Returns the number of seconds from `now` to the time, rounded up; negative for the past.
+    /// Returns the number of seconds from `now` to the time, rounded up. The number is negative if the time
+    /// is in the past.
     func seconds(from now: Date) -> Int {
         switch self {
         case .duration(let seconds): seconds
@@ -84,7 +85,8 @@ enum TimeArgument {
         bytes.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
-    /// Adds up numbers with units. Each unit may occur at most once, in the given order.
+    /// Adds up numbers with units. Each unit may occur at most once, and the units must be in the given
+    /// order.
     private static func sum(_ bytes: ArraySlice<UInt8>, _ units: [Unit]) -> Int? {
         guard !bytes.isEmpty else { return nil }
         var rest = bytes
@@ -104,8 +106,8 @@ enum TimeArgument {
         return total
     }
 
-    /// Adds up an ISO 8601 duration: `P`, weeks and days, and after `T`, hours, minutes and seconds. Months
-    /// and years are not accepted, because they have no fixed length.
+    /// Adds up an ISO 8601 duration: `P`, weeks and days, and then, after `T`, hours, minutes and seconds.
+    /// Months and years are not accepted, because their length is not fixed.
     private static func isoSum(_ bytes: ArraySlice<UInt8>) -> Int? {
         guard bytes.first == UInt8(ascii: "P") else { return nil }
         let parts = bytes.dropFirst().split(

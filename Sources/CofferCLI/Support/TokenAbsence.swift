@@ -2,8 +2,8 @@ import Coffer
 import CofferBase
 
 extension TokenStore {
-    /// Returns the error for a token that does not exist, with the other kinds that the service and account
-    /// have.
+    /// Returns the error for a token that does not exist. The error lists any other kinds of token that are
+    /// stored for the same service and account.
     func absence(of id: TokenID) async -> CofferError {
         var kinds: [String] = []
         for kind in TokenKind.allCases where kind != id.kind {

@@ -3,7 +3,7 @@ import Coffer
 import CofferBase
 import CofferEngine
 
-/// A token's new name on the command line.
+/// The options for a token's new name.
 struct NewTokenName: ParsableArguments {
     @Argument(help: "The new service.")
     var newService: String
@@ -19,7 +19,7 @@ struct NewTokenName: ParsableArguments {
     }
 }
 
-/// Copies or moves a token to another name.
+/// An operation that copies or moves a token to another name.
 struct TokenCopier {
     let tokens: TokenStore
     let old: TokenID
@@ -35,7 +35,7 @@ struct TokenCopier {
         self.new = new
     }
 
-    /// Moves the token. Returns the version under the new name.
+    /// Moves the token. Returns the token's version under the new name.
     func rename() async throws(CofferError) -> UInt64 {
         do throws(CofferError) {
             return try await tokens.rename(old, to: new)
@@ -48,7 +48,7 @@ struct TokenCopier {
         }
     }
 
-    /// Copies the value and its description; never replaces a token. Returns the copy's version.
+    /// Copies the token's value and description. Never replaces another token. Returns the copy's version.
     func copy() async throws(CofferError) -> UInt64 {
         guard let found = try await tokens.get(old) else { throw await tokens.absence(of: old) }
         let info = found.info

@@ -1,17 +1,17 @@
 import Coffer
 import CofferBase
 
-/// Selects the tokens whose service, account or label contains a text.
+/// A filter that matches the tokens whose service, account or label contains a given text.
 struct TokenFilter {
     /// The attribute that holds a token's label.
     static let label = "label"
 
-    /// The bytes to find, with A to Z as a to z; `nil` matches every token.
+    /// The bytes to find, with the letters A to Z in lowercase, or `nil` to match every token.
     private let wanted: [UInt8]?
 
     init(_ text: String?) { wanted = text.map { Array($0.foldedASCII.utf8) } }
 
-    /// Reports whether the service, the account or the label contains the text.
+    /// Reports whether the token's service, account or label contains the text.
     func matches(_ info: TokenInfo) -> Bool {
         guard let wanted else { return true }
         return [info.id.service, info.id.account, info.attributes[Self.label] ?? ""].contains { name in

@@ -4,16 +4,17 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// Reads a token's value.
+/// A function that reads a token's value.
 enum TokenInput {
-    /// The maximum number of bytes, without the newline, that the kernel passes on from a typed line. It
-    /// drops the rest.
+    /// The maximum number of bytes, not including the newline, that the kernel passes on from a typed line.
+    /// The kernel discards the rest.
     private static let maxTypedLength = 4094
 
-    /// Reads the token: one line typed on the terminal without echo, otherwise standard input byte for byte.
+    /// Reads the token. On a terminal, the token is one line that is typed without echo; otherwise, it is all
+    /// of standard input, byte for byte.
     ///
-    /// - Throws: `invalidInput` for an empty token, or for a typed line that has control characters or is
-    ///   longer than a terminal passes on.
+    /// - Throws: `invalidInput` if the token is empty, or if a typed line contains control characters or is
+    ///   longer than a terminal can pass on.
     static func read() throws(CofferError) -> Token {
         let input = try Descriptor.standardInput()
         guard input.isTerminal else {

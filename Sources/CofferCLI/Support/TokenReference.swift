@@ -2,24 +2,25 @@ import Coffer
 import CofferBase
 import CofferEngine
 
-/// A variable and the token for it, as in `NAME=SERVICE/ACCOUNT` and `NAME=SERVICE/ACCOUNT#KIND`.
+/// An environment variable and the token for it, in the form `NAME=SERVICE/ACCOUNT` or
+/// `NAME=SERVICE/ACCOUNT#KIND`.
 struct TokenReference {
     /// The variable's name.
     let name: String
     /// The token's id.
     let id: TokenID
 
-    /// The escape sequences for `/`, `#` and `%` inside a part.
+    /// The escape sequences for `/`, `#` and `%` inside a part of a reference.
     private static let escapes: [(sequence: String, byte: UInt8)] = [
         ("%2F", UInt8(ascii: "/")), ("%23", UInt8(ascii: "#")), ("%25", UInt8(ascii: "%")),
     ]
 
-    /// Parses an argument.
+    /// Creates a reference from an argument.
     ///
     /// - Parameters:
     ///   - argument: The argument's text.
     ///   - option: The option's name, for the error message.
-    /// - Throws: `invalidInput` for text in any other form.
+    /// - Throws: `invalidInput` if the argument has any other form.
     init(_ argument: String, of option: String) throws(CofferError) {
         guard ProgramArguments.isText(argument) else {
             throw CofferError(.invalidInput, "The names after \(option) must be UTF-8.")

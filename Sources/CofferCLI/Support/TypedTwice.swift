@@ -5,15 +5,18 @@ import CofferBase
 enum TypedTwice {
     private static let maxTries = 3
 
-    /// Asks for a new secret and its repetition. After a mistake, asks again, at most three times in all.
+    /// Asks the user to type a new secret and then to repeat it. After a mistake, asks again, up to three
+    /// times in all.
     ///
     /// - Parameters:
-    ///   - prompt: The prompt for the secret.
-    ///   - confirmation: The prompt for its repetition.
+    ///   - prompt: The prompt for the first entry of the secret.
+    ///   - confirmation: The prompt for the repetition of the secret.
     ///   - noun: The plural noun for the two secrets in messages.
-    ///   - check: Throws if the secret is not acceptable; its repetition is then not asked for.
-    /// - Returns: The secret.
-    /// - Throws: The error of the third try: `invalidInput` if the two differ, or the error of `check`.
+    ///   - check: A closure that throws an error if the secret is not acceptable. In that case, the user is
+    ///     not asked to repeat the secret.
+    /// - Returns: The secret that the user typed.
+    /// - Throws: The error from the third attempt: either `invalidInput` if the two entries differ, or the
+    ///   error that `check` threw.
     static func read(
         _ prompt: String, confirmation: String, noun: String,
         check: (Passcode) throws(CofferError) -> Void

@@ -5,7 +5,7 @@ import CofferEngine
 import Synchronization
 import SystemPackage
 
-/// Opens and unlocks the vault for commands.
+/// Functions that open and unlock the vault for commands.
 enum VaultOpener {
     /// Opens the vault and leaves it locked.
     static func vault(_ global: GlobalOptions) async throws(CofferError) -> Vault {
@@ -28,7 +28,8 @@ enum VaultOpener {
                 + "\(user.printable).")
     }
 
-    /// Returns the location of the vault that the options specify: the user's, if they name a user.
+    /// Returns the location of the vault that the options specify. If the options specify a user, this is the
+    /// user's vault.
     static func location(_ global: GlobalOptions) throws(CofferError) -> VaultLocation {
         let home = try homeLocation(global)
         guard let user = global.user else { return home }
@@ -38,15 +39,16 @@ enum VaultOpener {
         return try home.namespace(of: user)
     }
 
-    /// Returns the location of the vault in the vault directory, even if the options name a user.
+    /// Returns the location of the vault in the vault directory itself, even if the options specify a user.
     static func homeLocation(_ global: GlobalOptions) throws(CofferError) -> VaultLocation {
         VaultLocation(path: try global.homePath())
     }
 
-    /// Opens and unlocks the vault: with the given passcode, with keys that `unlock` cached in the kernel
-    /// keyring, without a passcode if none is set, or by asking on the terminal. If there is no terminal,
-    /// keys that outlast a lock still open items in their class. `given` is the passcode on `--passcode-fd`
-    /// if the caller has already read it.
+    /// Opens and unlocks the vault. The vault is unlocked with the given passcode, with keys that `coffer
+    /// unlock` cached in the kernel keyring, without a passcode if none is set, or with a passcode typed on
+    /// the terminal. If there is no terminal, keys that outlast a lock are still sufficient to open the items
+    /// in their class. The parameter `given` is the passcode from `--passcode-fd` if the caller has already
+    /// read it.
     static func unlocked(
         _ global: GlobalOptions, with given: Passcode? = nil
     ) async throws(CofferError) -> Vault {
@@ -55,15 +57,15 @@ enum VaultOpener {
         return vault
     }
 
-    /// Opens the vault, and unlocks it if that needs no passcode. Never asks for one.
+    /// Opens and unlocks the vault without asking for a passcode. Throws `locked` if unlocking requires one.
     static func unlockedSilently(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         let vault = try await vault(global)
         if try await !vault.restoreCachedKeys() { try await vault.unlock() }
         return vault
     }
 
-    /// Runs an operation that requires an unlocked vault, for which keys that outlast a lock are not
-    /// sufficient. If only such keys are available, the error names the option for the passcode.
+    /// Runs an operation that requires an unlocked vault. Keys that outlast a lock are not sufficient for the
+    /// operation. If only such keys are available, the error states which option specifies the passcode.
     static func withPasscode<Result>(
         _ global: GlobalOptions, _ body: (Vault) async throws(CofferError) -> Result
     ) async throws(CofferError) -> Result {
@@ -76,8 +78,8 @@ enum VaultOpener {
         }
     }
 
-    /// Opens and unlocks the vault with keys that can be cached for `duration`: the keys of every class, none
-    /// of which is already cached until an exact earlier time.
+    /// Opens and unlocks the vault with keys that can be cached for `duration`. The vault must have the keys
+    /// of every class, and none of these may already be cached until an exact earlier time.
     static func unlockedForHolding(
         _ global: GlobalOptions, for duration: Duration?
     ) async throws(CofferError) -> Vault {
@@ -108,9 +110,9 @@ enum VaultOpener {
         return isForTerminal ? noTerminal : error
     }
 
-    /// Unlocks a vault; cached keys in the kernel keyring are sufficient if `isEnough` returns `true`. With
-    /// `isHolding`, a later attempt to cache the keys detects if another process has locked the vault since
-    /// this call.
+    /// Unlocks a vault. Cached keys in the kernel keyring are sufficient if `isEnough` returns `true`. If
+    /// `isHolding` is `true`, a later attempt to cache the keys detects whether another process has locked
+    /// the vault since this call.
     private static func unlock(
         _ vault: Vault, _ global: GlobalOptions, with known: Passcode? = nil, isHolding: Bool,
         _ isEnough: (Vault) -> Bool
@@ -133,8 +135,9 @@ enum VaultOpener {
         }
     }
 
-    /// Unlocks with the given or typed passcode, for a scheme that uses the passcode itself. Cached keys
-    /// unlock the vault but do not reveal its passcode; with `isNeeded`, asks for the passcode nevertheless.
+    /// Unlocks the vault with the given or typed passcode, for a scheme that uses the passcode itself. Cached
+    /// keys unlock the vault but do not reveal its passcode. If `isNeeded` is `true`, asks for the passcode
+    /// even if cached keys have unlocked the vault.
     static func unlockedKeepingPasscode(
         _ global: GlobalOptions, isNeeded: Bool
     ) async throws(CofferError) -> (vault: Vault, passcode: Token?) {
@@ -165,9 +168,9 @@ enum VaultOpener {
         + "--passcode-fd. If the key has another passcode or none, specify that one with --key-passcode-fd."
     private static let ofVault = "Specify its passcode with --passcode-fd."
 
-    /// Unlocks the vault for helpers that other programs run, whose users see only the error message. With
-    /// `prompt`, asks for the passcode on the terminal of this process, although standard input belongs to
-    /// the other program.
+    /// Unlocks the vault for a helper that another program runs, whose user sees only the error message. If
+    /// `prompt` is given, asks for the passcode on this process's terminal, although standard input belongs
+    /// to the other program.
     static func unlockedForHelper(
         _ global: GlobalOptions, prompt: String? = nil
     ) async throws(CofferError) -> Vault {
@@ -186,7 +189,8 @@ enum VaultOpener {
         }
     }
 
-    /// Unlocks with a passcode typed on the controlling terminal; returns `nil` if there is none.
+    /// Unlocks the vault with a passcode typed on the controlling terminal. Returns `nil` if there is no such
+    /// terminal.
     private static func unlockedOnTerminal(
         _ global: GlobalOptions, _ prompt: String
     ) async throws(CofferError) -> Vault? {
@@ -197,8 +201,9 @@ enum VaultOpener {
         return vault
     }
 
-    /// Unlocks the vault to store tokens. If the vault is locked and there is no way to ask for the passcode,
-    /// returns it locked; stored tokens then wait for an unlock.
+    /// Unlocks the vault so that tokens can be stored. If the vault is locked and there is no way to ask for
+    /// the passcode, returns the locked vault. In that case, stored tokens remain pending until the next
+    /// unlock.
     static func unlockedForStoring(
         _ global: GlobalOptions, with given: Passcode? = nil
     ) async throws(CofferError) -> Vault {
@@ -210,13 +215,13 @@ enum VaultOpener {
         }
     }
 
-    /// Reads the passcode from `--passcode-fd`; returns `nil` if the option was not given.
+    /// Reads the passcode from `--passcode-fd`. Returns `nil` if the option was not specified.
     static func passcode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
         guard let number = global.passcodeFd else { return nil }
         return try Passcode(PasscodeInput.passcode(on: number))
     }
 
-    /// Reads the current passcode from `--passcode-fd` or from the terminal; returns `nil` if there is
+    /// Reads the current passcode from `--passcode-fd` or from the terminal. Returns `nil` if there is
     /// neither.
     static func currentPasscode(
         _ global: GlobalOptions, of vault: Vault
@@ -225,7 +230,8 @@ enum VaultOpener {
         return try await typedPasscode("Current passcode: ", of: vault)
     }
 
-    /// What an owner must know before the first wrong passcode.
+    /// Returns the notice about the consequences of wrong passcodes, which the owner must read before
+    /// entering one.
     static func erasureNotice(erases: Bool, delays: Bool) -> String {
         guard !erases else {
             return "The tenth wrong passcode in a row erases the vault with everything in it. Keep a copy of "
@@ -236,8 +242,8 @@ enum VaultOpener {
             + "resists it."
     }
 
-    /// Reads a new passcode from the given descriptor, or asks for it twice on the terminal. If `policy`
-    /// refuses a typed passcode, does not ask for its repetition.
+    /// Reads a new passcode from the given descriptor, or asks the user to type it twice on the terminal. If
+    /// `policy` refuses a typed passcode, does not ask the user to repeat it.
     static func newPasscode(
         onDescriptor number: Int32?, option: String = "--new-passcode-fd", policy: PasscodePolicy
     ) throws(CofferError) -> Passcode {
@@ -252,12 +258,13 @@ enum VaultOpener {
             "New passcode: ", confirmation: "Confirm passcode: ", noun: "passcodes", check: policy.check)
     }
 
-    /// Unlocks the vault. If attempts are delayed after wrong passcodes, waits for the delay.
+    /// Unlocks the vault. If wrong passcodes have delayed further attempts, waits until the delay is over.
     static func unlock(_ vault: Vault, with passcode: Passcode?) async throws(CofferError) {
         try await waitingForDelay { () async throws(CofferError) in try await vault.unlock(with: passcode) }
     }
 
-    /// Runs an operation that checks a passcode. After a delay that the operation reports, runs it again.
+    /// Runs an operation that checks a passcode. If the operation reports a delay, waits and runs the
+    /// operation again.
     @discardableResult
     static func waitingForDelay<Result>(
         _ body: () async throws(CofferError) -> Result
@@ -276,10 +283,11 @@ enum VaultOpener {
         }
     }
 
-    /// The longest delay to wait for; a longer one is an error.
+    /// The maximum delay to wait for. A longer delay is an error.
     private static let maxWait = Duration.seconds(60)
 
-    /// Reads a vault's passcode from the terminal. Warns the user before the last attempt.
+    /// Reads a vault's passcode from the terminal, or returns `nil` if there is no terminal. Warns the user
+    /// before the last attempt.
     private static func typedPasscode(
         _ prompt: String, of vault: Vault
     ) async throws(CofferError) -> Passcode? {
@@ -295,7 +303,7 @@ enum VaultOpener {
 }
 
 extension Token {
-    /// Returns a copy of the bytes in separate guarded memory.
+    /// Returns a copy of the token's bytes in separate guarded memory.
     func copied() throws(CofferError) -> SecretBytes {
         try exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
     }

@@ -4,17 +4,17 @@ import CofferEngine
 import CofferVectors
 import SystemPackage
 
-/// Finds the vector files under the given paths, and the manifests beside them.
+/// A search for the vector files at the given paths and the manifests in the same directories.
 struct VectorSearch {
     /// The maximum size of a file to read, in bytes.
     private static let largestFile = 256 << 20
 
-    /// The files found, in the order of the paths, and by name within a directory.
+    /// The files that were found, in the order of the paths. The files in a directory are ordered by name.
     private(set) var files: [FilePath] = []
-    /// The contents of the manifests.
+    /// The combined contents of the manifests.
     private(set) var manifest = VectorManifest()
 
-    /// Searches the paths.
+    /// Searches the given paths for vector files and manifests.
     ///
     /// - Throws: `absent` for a path that does not exist; `corrupt` for a damaged manifest. The search keeps an
     ///   unreadable path, whose report then contains the error.
@@ -47,8 +47,8 @@ struct VectorSearch {
         return try file.readAll(limit: largestFile)
     }
 
-    /// Adds the vector files and manifests of a directory and of those below it. Follows links to files, but
-    /// not links to directories.
+    /// Adds the vector files and manifests in a directory and in the directories below it. Follows links to
+    /// files, but not links to directories.
     private mutating func addFiles(
         in folder: borrowing Descriptor, _ path: FilePath, _ known: inout [FilePath]
     ) throws(CofferError) {

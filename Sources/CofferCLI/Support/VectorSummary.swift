@@ -6,10 +6,10 @@ import CofferVectors
 struct VectorSummary {
     let reports: [VectorReport]
 
-    /// Whether at least one file was found and all of them succeeded.
+    /// Whether at least one file was found and all files succeeded.
     var succeeded: Bool { !reports.isEmpty && reports.allSatisfy(\.succeeded) }
 
-    /// The document that `--json` prints.
+    /// The JSON document that `--json` prints.
     var document: JSONDocument {
         .object([
             ("files", .list(reports.map(Self.document))),
@@ -48,7 +48,7 @@ struct VectorSummary {
         ])
     }
 
-    /// The lines of the table and those that follow it.
+    /// The lines of the table and the lines that follow it.
     var lines: [String] {
         var lines = TextTable.lines(
             ["algorithm", "source", "declared", "equal", "refused", "failed", "skipped", "seconds"], rows,
@@ -76,7 +76,7 @@ struct VectorSummary {
         return lines
     }
 
-    /// One row for each algorithm and source, in order of first appearance.
+    /// The rows of the table, one for each algorithm and source, in order of first appearance.
     private var rows: [[String]] {
         var keys: [[String]] = []
         var groups: [[String]: [VectorReport]] = [:]
@@ -96,8 +96,8 @@ struct VectorSummary {
         }
     }
 
-    /// The number of algorithms whose negative controls were all detected, and of all algorithms with a
-    /// negative control.
+    /// The number of algorithms whose negative controls were all detected, and the total number of algorithms
+    /// with a negative control.
     private var controls: (detected: Int, total: Int) {
         let run = reports.filter { $0.controlDetected != nil }
         let missed = Set(run.filter { $0.controlDetected == false }.map(\.algorithm))
@@ -105,7 +105,7 @@ struct VectorSummary {
         return (all.subtracting(missed).count, all.count)
     }
 
-    /// The libraries that computed the results.
+    /// A line that lists the libraries that computed the results.
     private var provider: String {
         "OpenSSL \(OpenSSLFailure.libraryVersion), libsodium \(SodiumLibrary.version); PBKDF2-HMAC-SHA256 by "
             + "\(Self.derivation); processor features "
@@ -133,6 +133,6 @@ struct VectorSummary {
 }
 
 extension Duration {
-    /// The duration in seconds, rounded to a thousandth.
+    /// The duration in seconds, rounded to the nearest thousandth.
     fileprivate var roundedSeconds: Double { ((self / .seconds(1)) * 1000).rounded() / 1000 }
 }

@@ -4,16 +4,16 @@ import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// A proof that a wipe leaves no secrets behind. Before the wipe, the proof plants canaries in the vault and
-/// verifies that a search finds them; after the wipe, the same search must find none.
+/// A proof that a wipe leaves no secrets behind. Before the wipe, canaries are placed in the vault, and a
+/// search verifies that it can find them. After the wipe, the same search must find none of them.
 struct WipeProof {
     /// The patterns to search for on disks and in keyrings.
     private var search = MemoryScanner()
-    /// The patterns to search for in memory, where names and sealed bytes may stay.
+    /// The patterns to search for in memory, where names and sealed bytes may remain.
     private var memory = MemoryScanner()
     private let home: FilePath
     private let vaultID: VaultID
-    /// The number of matches before the wipe, by location.
+    /// The locations that were searched before the wipe, and the number of matches in each of them.
     private(set) var control: [(location: String, matches: Int)] = []
 
     init(of vaultID: VaultID, at location: VaultLocation) {
@@ -23,7 +23,7 @@ struct WipeProof {
 
     // MARK: Before
 
-    /// Adds a secret that was passed to the command.
+    /// Adds a secret that was passed to the command to the secrets to search for.
     mutating func add(_ name: String, _ secret: borrowing SecretBytes) {
         secret.exposing { bytes in
             search.add(name, bytes, isWhole: true)
@@ -31,7 +31,7 @@ struct WipeProof {
         }
     }
 
-    /// Puts a token and a file with random names and contents into an unlocked vault, views the file once,
+    /// Stores a token and a file with random names and contents in an unlocked vault, views the file once,
     /// and caches the class keys in the kernel keyring.
     mutating func plantCanaries(in vault: Vault) async throws(CofferError) {
         let value = try SecretBytes.random(count: 48)
@@ -91,7 +91,8 @@ struct WipeProof {
         control.append(("directories in memory", matches))
     }
 
-    /// Adds the contents of the key files to the patterns, and records the number of matches in each place.
+    /// Adds the contents of the key files to the patterns, and records the number of matches in each
+    /// location.
     mutating func scanBeforeWipe() throws(CofferError) {
         let vault = try Descriptor.open(home.appending("vault"), [.read, .directory])
         for (name, range) in Self.keyRanges {
@@ -110,14 +111,14 @@ struct WipeProof {
         control.append(("the memory of this process", try memory.matchesInMemory().count))
     }
 
-    /// The ranges of the key files that hold keys, wrapped or not, and sealed tokens.
+    /// The ranges within the key files that contain keys, wrapped or unwrapped, or sealed tokens.
     private static let keyRanges: [(FilePath, Range<Int>)] = [
         ("device", 32..<64), ("keybag", 114..<600), ("filekeys", 114..<600), ("tokens", 32..<4096),
         ("attempts", 480..<512),
     ]
 
-    /// Throws if the search found nothing in a place that must contain secrets; otherwise finding nothing
-    /// later would prove nothing.
+    /// Throws an error if the search found nothing in a place that must contain secrets. Without this check,
+    /// a later search that finds nothing would prove nothing.
     func requirePositiveControl() throws(CofferError) {
         func looksFor(_ name: String) -> Bool { names.contains(name) }
         let isPlanted = looksFor("the value of a token")
@@ -133,8 +134,8 @@ struct WipeProof {
 
     // MARK: After
 
-    /// Returns the matches after the wipe. A pattern that the search did not find before the wipe proves
-    /// nothing.
+    /// Returns the matches that the search finds after the wipe. A pattern that was not found before the wipe
+    /// proves nothing.
     func scanAfterWipe() throws(CofferError) -> [String] {
         var matches = try search.matches(below: home)
         for directory in Self.memoryDirectories + Self.keyringDirectories {
@@ -151,7 +152,7 @@ struct WipeProof {
     /// The names of the secrets to search for.
     var names: [String] { search.names }
 
-    /// Every location that is searched.
+    /// The locations that are searched.
     var locations: [String] {
         let directories = [home] + Self.memoryDirectories + Self.keyringDirectories
         return directories.map(\.string) + ["the kernel keyring", "the memory of this process"]
@@ -174,8 +175,8 @@ struct WipeProof {
         return ["/dev/shm"] + (runtime.map { $0.isAbsolute ? [$0] : [] } ?? [])
     }
 
-    /// The directory in which desktop keyrings such as gnome-keyring store their files; empty if it is
-    /// unknown.
+    /// The directories in which desktop keyrings such as gnome-keyring store their files, or an empty array
+    /// if they are unknown.
     private static var keyringDirectories: [FilePath] {
         if let data = Environment.path("XDG_DATA_HOME"), data.isAbsolute {
             return [data.appending("keyrings")]

@@ -4,13 +4,13 @@ import CofferEngine
 /// Authenticated encryption with associated data under one key, prepared once for many messages.
 ///
 /// `seal` draws a random nonce for each message and prepends it: nonce ‖ ciphertext ‖ tag. Tags are always 16
-/// bytes. Every failure to open a message throws the same `notAuthentic`, and no plaintext is released before
-/// the tag is checked. Only ``UnsafeNonceAEAD`` seals under nonces that the caller chooses.
+/// bytes. Every failure to open a message throws the same `notAuthentic` error, and no plaintext is released
+/// before the tag is checked. Only ``UnsafeNonceAEAD`` seals under nonces that the caller chooses.
 ///
 /// Limits: with the 12-byte nonces of AES-GCM and ChaCha20-Poly1305, seal at most 2^32 messages under one key
 /// (NIST SP 800-38D section 8.3). A value of this type counts its messages and refuses to seal more.
 /// XChaCha20-Poly1305 and XAES-256-GCM have no such limit. For many messages whose nonces share their first
-/// half, see ``XAES256GCM``.
+/// half, use ``XAES256GCM``.
 ///
 /// Sources: NIST SP 800-38D, RFC 8439, draft-irtf-cfrg-xchacha-03, C2SP XAES-256-GCM.
 public struct AEAD: ~Copyable, Sendable {
@@ -59,9 +59,9 @@ public struct AEAD: ~Copyable, Sendable {
     /// The algorithm.
     public var algorithm: Algorithm { cipher.algorithm }
 
-    /// Prepares `key` for many messages.
+    /// Prepares `key` for sealing and opening many messages with `algorithm`.
     ///
-    /// - Throws: `invalidInput` for a key of the wrong size.
+    /// - Throws: `invalidInput` if the key has the wrong size for the algorithm.
     public static func prepare(_ algorithm: Algorithm, key: borrowing SymmetricKey) throws(CofferError)
         -> AEAD
     {
@@ -71,9 +71,9 @@ public struct AEAD: ~Copyable, Sendable {
     /// The number of bytes by which a sealed message with its nonce is longer than the plaintext.
     public var overhead: Int { algorithm.nonceSize + Self.tagSize }
 
-    /// Seals under a new random nonce: nonce ‖ ciphertext ‖ tag.
+    /// Seals `plaintext` under a new random nonce and returns nonce ‖ ciphertext ‖ tag.
     ///
-    /// - Throws: `refused` after 2^32 messages with 12-byte nonces.
+    /// - Throws: `refused` if this value has already sealed 2^32 messages with 12-byte nonces.
     public mutating func seal(
         _ plaintext: Span<UInt8>, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> [UInt8] {
@@ -91,7 +91,7 @@ public struct AEAD: ~Copyable, Sendable {
         return sealed
     }
 
-    /// Opens a message that ``seal(_:associatedData:)`` sealed, into guarded memory.
+    /// Opens a message that ``seal(_:associatedData:)`` sealed and returns the plaintext in guarded memory.
     ///
     /// - Throws: `notAuthentic` unless the message was sealed under this key with this associated data.
     public mutating func open(
@@ -107,16 +107,16 @@ public struct AEAD: ~Copyable, Sendable {
         return SecretBytes(plaintext)
     }
 
-    /// Opens ciphertext ‖ tag.
+    /// Opens a message, whose nonce is passed separately, into the caller's memory.
     ///
     /// - Parameters:
-    ///   - sealed: Ciphertext and tag.
+    ///   - sealed: The ciphertext, followed by the tag.
     ///   - nonce: The nonce, of exactly the algorithm's nonce size.
     ///   - associatedData: The bytes that were authenticated with the plaintext.
     ///   - output: The memory for the plaintext, exactly 16 bytes shorter than `sealed`; cleared if opening
     ///     fails.
-    /// - Throws: `notAuthentic` if `sealed` is too short or its tag is invalid; `invalidInput` for a nonce or
-    ///   an output of the wrong size.
+    /// - Throws: `notAuthentic` if `sealed` is too short or its tag is invalid; `invalidInput` if the nonce
+    ///   or the output has the wrong size.
     public mutating func open(
         _ sealed: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>

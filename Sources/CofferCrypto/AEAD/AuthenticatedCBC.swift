@@ -7,7 +7,7 @@ import CofferEngine
 /// independent keys from a 32-byte key. The tag covers the length of the associated data (8 bytes,
 /// big-endian), the associated data, the IV and the ciphertext. The tag is compared in constant time before
 /// anything is decrypted, so there is no padding oracle. Every failure to open a message throws the same
-/// `notAuthentic`.
+/// `notAuthentic` error.
 ///
 /// A message is IV (16) ‖ ciphertext ‖ tag (32). Sources: NIST SP 800-38A, RFC 2104, RFC 5869.
 public struct AuthenticatedCBC: ~Copyable, Sendable {
@@ -31,7 +31,7 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
 
     /// Derives both keys from a 32-byte key and prepares them for many messages.
     ///
-    /// - Throws: `invalidInput` for a key of another size.
+    /// - Throws: `invalidInput` if the key is not 32 bytes long.
     public static func prepare(key: borrowing SymmetricKey) throws(CofferError) -> AuthenticatedCBC {
         guard key.count == 32 else { throw CofferError.wrongKeySize(key.count) }
         let encryptionKey = try HKDF.deriveKey(from: key, info: KDFLabel.cbcEncryption)
@@ -42,12 +42,12 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
             authentication: try HMACContext.make(key: authenticationKey.secret.span, digest: .sha256))
     }
 
-    /// Returns the message size for `count` bytes of plaintext.
+    /// Returns the size in bytes of a sealed message for `count` bytes of plaintext.
     public static func messageSize(_ count: Int) -> Int {
         ivSize + CBCCipher.ciphertextSize(count) + tagSize
     }
 
-    /// Seals under a new random IV.
+    /// Seals `plaintext` under a new random IV and returns IV ‖ ciphertext ‖ tag.
     ///
     /// - Throws: `internalFailure` if an underlying library fails.
     public mutating func seal(
@@ -57,9 +57,10 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
         return try seal(plaintext, choosingIV: iv.span, associatedData: associatedData)
     }
 
-    /// Seals under an IV that the caller chooses, for test vectors. IVs must be unpredictable.
+    /// Seals `plaintext` under an IV that the caller chooses, as test vectors require. For any other purpose,
+    /// the IV must be unpredictable.
     ///
-    /// - Throws: `invalidInput` for an IV that is not 16 bytes.
+    /// - Throws: `invalidInput` if the IV is not 16 bytes long.
     public mutating func seal(
         _ plaintext: Span<UInt8>, choosingIV iv: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) -> [UInt8] {
@@ -69,14 +70,14 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
         return message
     }
 
-    /// Seals into the caller's memory, in one pass over the data.
+    /// Seals `plaintext` into the caller's memory, in one pass over the data.
     ///
     /// - Parameters:
     ///   - plaintext: The bytes to encrypt; may be empty.
     ///   - iv: The IV: 16 bytes, unpredictable for each message.
     ///   - associatedData: The bytes to authenticate with the plaintext.
     ///   - output: The memory for the message, exactly ``messageSize(_:)`` bytes.
-    /// - Throws: `invalidInput` for an IV or an output of another size.
+    /// - Throws: `invalidInput` if the IV or the output has the wrong size.
     public mutating func seal(
         _ plaintext: Span<UInt8>, choosingIV iv: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -96,7 +97,7 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
 
     /// Opens a message into guarded memory.
     ///
-    /// - Throws: `notAuthentic` for a bad tag, a bad length and bad padding alike.
+    /// - Throws: `notAuthentic` if the tag, the length or the padding is invalid.
     public mutating func open(
         _ message: Span<UInt8>, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> SecretBytes {
@@ -110,13 +111,13 @@ public struct AuthenticatedCBC: ~Copyable, Sendable {
     /// Opens a message into the caller's memory.
     ///
     /// - Parameters:
-    ///   - message: IV, ciphertext and tag.
+    ///   - message: The IV, followed by the ciphertext and the tag.
     ///   - associatedData: The bytes that were authenticated with the plaintext.
     ///   - output: The memory for the plaintext, at least as long as the ciphertext, which is 48 bytes
     ///     shorter than the message.
     /// - Returns: The number of bytes of plaintext at the start of `output`.
-    /// - Throws: `notAuthentic` for a bad tag, a bad length and bad padding alike; `invalidInput` for an
-    ///   output that is too short.
+    /// - Throws: `notAuthentic` if the tag, the length or the padding is invalid; `invalidInput` if the
+    ///   output is too short.
     public mutating func open(
         _ message: Span<UInt8>, associatedData: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) -> Int {

@@ -7,10 +7,10 @@ import CofferEngine
 /// who can observe whether the padding was valid can decrypt the ciphertext. Use ``AuthenticatedCBC`` or
 /// ``AEAD`` for new data. Sources: NIST SP 800-38A section 6.2, RFC 8018 section 6.1.1.
 public enum CBC {
-    /// Encrypts `plaintext` under a key of 16, 24 or 32 bytes and an IV of 16 bytes; returns only the
+    /// Encrypts `plaintext` under a key of 16, 24 or 32 bytes and an IV of 16 bytes, and returns only the
     /// ciphertext.
     ///
-    /// - Throws: `invalidInput` for a wrong key or IV size.
+    /// - Throws: `invalidInput` if the key or the IV has the wrong size.
     public static func seal(
         _ plaintext: Span<UInt8>, iv: Span<UInt8>, key: borrowing SymmetricKey
     ) throws(CofferError) -> [UInt8] {
@@ -23,8 +23,8 @@ public enum CBC {
 
     /// Decrypts `ciphertext` into guarded memory.
     ///
-    /// - Throws: `notAuthentic` for a bad length and bad padding alike; `invalidInput` for a wrong key or IV
-    ///   size.
+    /// - Throws: `notAuthentic` if the length or the padding is invalid; `invalidInput` if the key or the IV
+    ///   has the wrong size.
     public static func open(
         _ ciphertext: Span<UInt8>, iv: Span<UInt8>, key: borrowing SymmetricKey
     ) throws(CofferError) -> SecretBytes {

@@ -1,18 +1,18 @@
 public import CofferBase
 import CofferEngine
 
-/// The authenticated JOSE ciphers: AES-CBC, then HMAC with SHA-2 (RFC 7518 section 5.2).
+/// JOSE's authenticated ciphers: AES-CBC followed by HMAC with SHA-2 (RFC 7518 section 5.2).
 ///
 /// Use this type only for JSON Web Encryption and formats built on it, and ``AEAD`` otherwise. The first half
-/// of the key authenticates, the second half encrypts. The tag is the first half of an HMAC over the
+/// of the key authenticates, and the second half encrypts. The tag is the first half of an HMAC over the
 /// associated data, the IV, the ciphertext and the length of the associated data in bits (8 bytes,
 /// big-endian). The tag is compared in constant time before anything is decrypted, so there is no padding
-/// oracle, and every failure to open a message throws the same `notAuthentic`.
+/// oracle, and every failure to open a message throws the same `notAuthentic` error.
 ///
-/// IVs are 16 bytes and must be unpredictable for each message. Not guaranteed: 256-bit encryption, because
-/// A128CBC-HS256 and A192CBC-HS384 encrypt under keys of only 16 and 24 bytes.
+/// IVs are 16 bytes and must be unpredictable for each message. Only A256CBC-HS512 encrypts under a 256-bit
+/// key: A128CBC-HS256 and A192CBC-HS384 encrypt under keys of only 16 and 24 bytes.
 public struct JOSECBC: ~Copyable, Sendable {
-    /// The three algorithms.
+    /// The supported algorithms.
     public enum Algorithm: Sendable, CaseIterable {
         /// A128CBC-HS256: a 32-byte key and a 16-byte tag.
         case a128CBCHS256
@@ -21,7 +21,7 @@ public struct JOSECBC: ~Copyable, Sendable {
         /// A256CBC-HS512: a 64-byte key and a 32-byte tag.
         case a256CBCHS512
 
-        /// The size of the combined key in bytes.
+        /// The combined key's size in bytes.
         public var keySize: Int { 2 * tagSize }
 
         /// The tag's size in bytes.
@@ -60,9 +60,9 @@ public struct JOSECBC: ~Copyable, Sendable {
         self.authentication = authentication
     }
 
-    /// Prepares a key for many messages.
+    /// Prepares `key` for sealing and opening many messages with `algorithm`.
     ///
-    /// - Throws: `invalidInput` for a key of the wrong size.
+    /// - Throws: `invalidInput` if the key has the wrong size for the algorithm.
     public static func prepare(
         _ algorithm: Algorithm, key: borrowing SymmetricKey
     ) throws(CofferError) -> JOSECBC {
@@ -76,7 +76,7 @@ public struct JOSECBC: ~Copyable, Sendable {
                 key: key.secret.span.extracting(..<half), digest: algorithm.digest.engine))
     }
 
-    /// Seals under a new random IV.
+    /// Seals `plaintext` under a new random IV.
     ///
     /// - Returns: The IV, the ciphertext and the tag, which JOSE writes separately.
     /// - Throws: `internalFailure` if an underlying library fails.
@@ -88,9 +88,10 @@ public struct JOSECBC: ~Copyable, Sendable {
         return (iv, sealed.ciphertext, sealed.tag)
     }
 
-    /// Seals under an IV that the caller chooses, for test vectors. IVs must be unpredictable.
+    /// Seals `plaintext` under an IV that the caller chooses, as test vectors require. For any other purpose,
+    /// the IV must be unpredictable.
     ///
-    /// - Throws: `invalidInput` for an IV that is not 16 bytes.
+    /// - Throws: `invalidInput` if the IV is not 16 bytes long.
     public mutating func seal(
         _ plaintext: Span<UInt8>, choosingIV iv: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) -> (ciphertext: [UInt8], tag: [UInt8]) {
@@ -106,7 +107,7 @@ public struct JOSECBC: ~Copyable, Sendable {
 
     /// Opens a message into guarded memory.
     ///
-    /// - Throws: `notAuthentic` for a bad tag, a wrong size of any part, and bad padding alike.
+    /// - Throws: `notAuthentic` if the tag, the size of any part or the padding is invalid.
     public mutating func open(
         _ ciphertext: Span<UInt8>, tag: Span<UInt8>, iv: Span<UInt8>, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> SecretBytes {
@@ -124,7 +125,7 @@ public struct JOSECBC: ~Copyable, Sendable {
         return SecretBytes(padded)
     }
 
-    /// Adds the length of the associated data to the HMAC, and returns the first half of the result.
+    /// Adds the length of the associated data to the HMAC and returns the first half of the result.
     private mutating func tag(_ associatedCount: Int) throws(CofferError) -> [UInt8] {
         let bits = UInt64(associatedCount) * 8
         let length = InlineArray<8, UInt8> { UInt8(truncatingIfNeeded: bits >> (56 - 8 * UInt64($0))) }

@@ -3,12 +3,13 @@ import CofferEngine
 
 /// Deterministic authenticated encryption: AES-SIV over CMAC (RFC 5297).
 ///
-/// The same message with the same associated data always encrypts to the same bytes; the ciphertext reveals
-/// nothing else. If the last string of associated data is a nonce, equal messages encrypt differently, and a
-/// reused nonce reveals only that two messages are equal. The key has 32, 48 or 64 bytes: the first half
-/// authenticates, the second half encrypts. The output is the synthetic IV (16 bytes) ‖ ciphertext.
+/// The same message with the same associated data always encrypts to the same bytes. The ciphertext therefore
+/// reveals whether two messages are equal, but nothing else about their content. If the last string of
+/// associated data is a nonce, equal messages encrypt differently, and a reused nonce reveals only that two
+/// messages are equal. The key has 32, 48 or 64 bytes: the first half authenticates, and the second half
+/// encrypts. The output is the synthetic IV (16 bytes) ‖ ciphertext.
 ///
-/// Not guaranteed: the ciphertext does not commit to its key. The whole message must be in memory.
+/// Limits: the ciphertext does not commit to its key, and the whole message must be in memory.
 public struct SIV: ~Copyable, Sendable {
     /// The size of the synthetic IV in bytes.
     public static let tagSize = SIVCipher.tagSize
@@ -19,21 +20,21 @@ public struct SIV: ~Copyable, Sendable {
 
     private init(cipher: consuming SIVCipher) { self.cipher = cipher }
 
-    /// Prepares a key for many messages.
+    /// Prepares `key` for sealing and opening many messages.
     ///
-    /// - Throws: `invalidInput` for a key that is not 32, 48 or 64 bytes.
+    /// - Throws: `invalidInput` if the key is not 32, 48 or 64 bytes long.
     public static func prepare(key: borrowing SymmetricKey) throws(CofferError) -> SIV {
         SIV(cipher: try SIVCipher.make(key: key.secret.span))
     }
 
-    /// Seals a message.
+    /// Seals `plaintext` and returns the synthetic IV ‖ ciphertext.
     ///
     /// - Parameters:
     ///   - plaintext: The bytes to encrypt; may be empty.
     ///   - associatedData: Strings that are authenticated with the plaintext, separately and in order. An
     ///     empty string is not the same as no string.
     /// - Returns: The synthetic IV and the ciphertext, 16 bytes more than the plaintext.
-    /// - Throws: `invalidInput` for more than 126 strings.
+    /// - Throws: `invalidInput` if there are more than 126 strings of associated data.
     public mutating func seal(
         _ plaintext: Span<UInt8>, associatedData: [[UInt8]] = []
     ) throws(CofferError) -> [UInt8] {
@@ -47,7 +48,7 @@ public struct SIV: ~Copyable, Sendable {
     /// Opens a message into guarded memory.
     ///
     /// - Throws: `notAuthentic` unless the message was sealed under this key with these strings;
-    ///   `invalidInput` for more than 126 strings.
+    ///   `invalidInput` if there are more than 126 strings of associated data.
     public mutating func open(
         _ sealed: Span<UInt8>, associatedData: [[UInt8]] = []
     ) throws(CofferError) -> SecretBytes {

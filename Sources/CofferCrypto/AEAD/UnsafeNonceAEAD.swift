@@ -1,7 +1,7 @@
 public import CofferBase
 import CofferEngine
 
-/// The ciphers in ``AEAD`` with nonces that the caller chooses.
+/// The ciphers of ``AEAD``, with nonces that the caller chooses.
 ///
 /// **Dangerous**: reusing a nonce under one key compromises both messages and the key's authentication. Use
 /// this type only for protocols that prescribe the nonce and for test vectors; otherwise use ``AEAD``, which
@@ -29,9 +29,9 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
         self.extended = extended
     }
 
-    /// Prepares `key` for many messages.
+    /// Prepares `key` for sealing and opening many messages with `algorithm`.
     ///
-    /// - Throws: `invalidInput` for a key of the wrong size.
+    /// - Throws: `invalidInput` if the key has the wrong size for the algorithm.
     public static func prepare(_ algorithm: AEAD.Algorithm, key: borrowing SymmetricKey) throws(CofferError)
         -> UnsafeNonceAEAD
     {
@@ -45,14 +45,15 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
         return UnsafeNonceAEAD(algorithm, extended: ExtendedKey(try SymmetricKey.copying(key.secret.span)))
     }
 
-    /// Seals under a nonce that the caller chooses and has never used under this key: ciphertext ‖ tag.
+    /// Seals `plaintext` into the caller's memory as ciphertext ‖ tag. The caller must never have used the
+    /// nonce under this key.
     ///
     /// - Parameters:
     ///   - plaintext: The bytes to encrypt; may be empty.
     ///   - nonce: The nonce, of exactly the algorithm's nonce size.
     ///   - associatedData: The bytes to authenticate with the plaintext.
     ///   - output: The memory for the ciphertext and the tag, exactly 16 bytes longer than the plaintext.
-    /// - Throws: `invalidInput` for a nonce or an output of the wrong size.
+    /// - Throws: `invalidInput` if the nonce or the output has the wrong size.
     public mutating func seal(
         _ plaintext: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -68,16 +69,16 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
         }
     }
 
-    /// Opens ciphertext ‖ tag.
+    /// Opens a message, whose nonce is passed separately, into the caller's memory.
     ///
     /// - Parameters:
-    ///   - sealed: Ciphertext and tag.
+    ///   - sealed: The ciphertext, followed by the tag.
     ///   - nonce: The nonce, of exactly the algorithm's nonce size.
     ///   - associatedData: The bytes that were authenticated with the plaintext.
     ///   - output: The memory for the plaintext, exactly 16 bytes shorter than `sealed`; cleared if opening
     ///     fails.
-    /// - Throws: `notAuthentic` if `sealed` is too short or its tag is invalid; `invalidInput` for a nonce or
-    ///   an output of the wrong size.
+    /// - Throws: `notAuthentic` if `sealed` is too short or its tag is invalid; `invalidInput` if the nonce
+    ///   or the output has the wrong size.
     public mutating func open(
         _ sealed: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -93,8 +94,9 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
         }
     }
 
-    /// Replaces the plaintext, which is all of `buffer` except its last 16 bytes, with ciphertext and tag.
-    /// The caller must never reuse the nonce. Throws `unsupported` for XChaCha20-Poly1305.
+    /// Replaces the plaintext, which is all of `buffer` except its last 16 bytes, with the ciphertext and the
+    /// tag. The caller must never reuse the nonce. Throws `unsupported` if the algorithm is
+    /// XChaCha20-Poly1305.
     package mutating func sealInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>
     ) throws(CofferError) {
@@ -103,8 +105,8 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
         try cipher?.sealInPlace(&buffer, nonce: nonce, associatedData: Span())
     }
 
-    /// Replaces ciphertext and tag with the plaintext, which is 16 bytes shorter. Throws `unsupported` for
-    /// XChaCha20-Poly1305.
+    /// Replaces the ciphertext and the tag in `buffer` with the plaintext, which is 16 bytes shorter. Throws
+    /// `unsupported` if the algorithm is XChaCha20-Poly1305.
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>
     ) throws(CofferError) {

@@ -5,14 +5,14 @@ import CofferEngine
 ///
 /// Format: nonce (24) ‖ ciphertext ‖ tag (16). Nonces of this size can be generated at random without a limit
 /// on the number of messages. Source: draft-irtf-cfrg-xchacha-03. For many messages under one key, and for
-/// other algorithms, see ``AEAD``.
+/// other algorithms, use ``AEAD``.
 public enum XChaCha20Poly1305 {
     /// The number of bytes by which a sealed message is longer than the plaintext.
     public static let overhead = XChaChaBinding.nonceSize + XChaChaBinding.tagSize
 
-    /// Seals `plaintext` under a 32-byte key.
+    /// Seals `plaintext` under a 32-byte key and a new random nonce.
     ///
-    /// - Throws: `invalidInput` for a key of another size.
+    /// - Throws: `invalidInput` if the key is not 32 bytes long.
     public static func seal(
         _ plaintext: Span<UInt8>, key: borrowing SymmetricKey, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> [UInt8] {

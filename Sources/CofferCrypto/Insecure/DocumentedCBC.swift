@@ -2,13 +2,13 @@ public import CofferBase
 import CofferEngine
 
 extension Insecure.DocumentedCBC {
-    /// Encrypts `plaintext` with the documented scheme: IV (16 random bytes) ‖ AES-CBC with PKCS#5 padding,
-    /// under a key of 16 or 32 bytes.
+    /// Encrypts `plaintext` with the documented scheme, AES-CBC with PKCS#5 padding under a key of 16 or 32
+    /// bytes, and returns IV (16 random bytes) ‖ ciphertext.
     ///
     /// "AES-128 with a 256-bit key" in the documents means AES-256: 128 is the block size in bits. The
-    /// message is not authenticated: see ``CBC``.
+    /// message is not authenticated, so the warnings for ``CBC`` apply.
     ///
-    /// - Throws: `invalidInput` for a key of another size.
+    /// - Throws: `invalidInput` if the key is not 16 or 32 bytes long.
     public static func encrypt(
         _ plaintext: Span<UInt8>, key: borrowing SymmetricKey
     ) throws(CofferError) -> [UInt8] {
@@ -19,8 +19,8 @@ extension Insecure.DocumentedCBC {
 
     /// Decrypts a message that ``encrypt(_:key:)`` encrypted.
     ///
-    /// - Throws: `notAuthentic` for a bad length and bad padding alike; `invalidInput` for a key of another
-    ///   size.
+    /// - Throws: `notAuthentic` if the length or the padding is invalid; `invalidInput` if the key is not 16
+    ///   or 32 bytes long.
     public static func decrypt(
         _ message: Span<UInt8>, key: borrowing SymmetricKey
     ) throws(CofferError) -> SecretBytes {

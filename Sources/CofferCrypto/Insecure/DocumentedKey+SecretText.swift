@@ -33,28 +33,29 @@ extension Insecure.DocumentedKey {
     /// Returns the upper-case hexadecimal digit for `value` without a table lookup or a branch.
     private static func digit(_ value: UInt8) -> UInt8 { 48 &+ value &+ ((9 &- value) >> 7) &* 7 }
 
-    /// Returns the documented key for a UUID in guarded memory, like the overload for a `String`.
+    /// Returns the documented key for a UUID in guarded memory, like the overload that accepts the UUID as a
+    /// `String`.
     ///
     /// - Parameters:
     ///   - uuid: The UUID's UTF-8 bytes, hashed unchanged.
     ///   - label: The text that is appended to the UUID; empty in the documented case.
     ///   - passcode: The passcode, whose hash is appended; `nil` appends nothing.
-    /// - Returns: The key.
-    /// - Throws: `invalidInput` for an empty UUID.
+    /// - Returns: The key, which has 32 bytes.
+    /// - Throws: `invalidInput` if the UUID is empty.
     public static func key(
         uuid: borrowing SecretBytes, label: String = "", passcode: borrowing SecretBytes?
     ) throws(CofferError) -> SymmetricKey {
         SymmetricKey.adopting(try exposingKey(uuid: uuid, label: label, passcode: passcode))
     }
 
-    /// Returns the documented key as readable bytes, for another program that implements the scheme.
+    /// Returns the documented key as readable bytes, for use in another program that implements the scheme.
     ///
     /// - Parameters:
     ///   - uuid: The UUID's UTF-8 bytes, hashed unchanged.
     ///   - label: The text that is appended to the UUID; empty in the documented case.
-    ///   - passcode: The passcode; `nil` if there is none.
+    ///   - passcode: The passcode, whose hash is appended; `nil` if there is none.
     /// - Returns: The key's 32 bytes.
-    /// - Throws: `invalidInput` for an empty UUID.
+    /// - Throws: `invalidInput` if the UUID is empty.
     public static func exposingKey(
         uuid: borrowing SecretBytes, label: String = "", passcode: borrowing SecretBytes?
     ) throws(CofferError) -> SecretBytes {
@@ -67,9 +68,9 @@ extension Insecure.DocumentedKey {
         }
     }
 
-    /// Returns the documented key as readable bytes when a passcode is set.
+    /// Returns the documented key for a UUID and a passcode as readable bytes.
     ///
-    /// - Throws: `invalidInput` for an empty UUID.
+    /// - Throws: `invalidInput` if the UUID is empty.
     public static func exposingKey(
         uuid: borrowing SecretBytes, label: String = "", passcode: borrowing SecretBytes
     ) throws(CofferError) -> SecretBytes {
@@ -87,18 +88,18 @@ extension Insecure.DocumentedKey {
     }
 
     /// Returns the passphrase for a documented SQLCipher database, made from the passcode if one is set,
-    /// otherwise from the UUID. Either is hashed like a passcode: Base64(SHA-256(UTF-8)), 44 ASCII bytes.
-    /// SQLCipher derives the key from the passphrase with PBKDF2.
+    /// otherwise from the UUID. Either value is hashed like a passcode: Base64(SHA-256(UTF-8)), 44 ASCII
+    /// bytes. SQLCipher derives the key from the passphrase with PBKDF2.
     ///
     /// If a passcode is set, the UUID is not used: an attacker who has the database can guess a passcode of a
     /// few digits. Use this function only for existing databases, and a random key for new ones.
     ///
     /// - Parameters:
-    ///   - uuid: The UUID's UTF-8 bytes, hashed unchanged; required even if a passcode is set, so that no
-    ///     caller omits it.
+    ///   - uuid: The UUID's UTF-8 bytes, hashed unchanged; required even if a passcode is set, so no caller
+    ///     can omit it by mistake.
     ///   - passcode: The passcode; `nil` or empty if there is none.
-    /// - Returns: The passphrase as text.
-    /// - Throws: `invalidInput` for an empty UUID.
+    /// - Returns: The passphrase as 44 ASCII bytes.
+    /// - Throws: `invalidInput` if the UUID is empty.
     public static func databasePassphrase(
         uuid: borrowing SecretBytes, passcode: borrowing SecretBytes?
     ) throws(CofferError) -> SecretBytes {

@@ -20,31 +20,31 @@ extension Insecure.DocumentedKey {
     ///     dashes, 36 bytes.
     ///   - label: The text that is appended to the UUID; empty in the documented case.
     ///   - passcode: The passcode, whose hash is appended; `nil` appends nothing.
-    /// - Returns: The key.
-    /// - Throws: `invalidInput` for an empty UUID.
+    /// - Returns: The key, which has 32 bytes.
+    /// - Throws: `invalidInput` if the UUID is empty.
     public static func key(
         uuid: String, label: String = "", passcode: borrowing SecretBytes?
     ) throws(CofferError) -> SymmetricKey {
         SymmetricKey.adopting(try exposingKey(uuid: uuid, label: label, passcode: passcode))
     }
 
-    /// Returns the documented key when a passcode is set.
+    /// Returns the documented key for a UUID and a passcode.
     ///
-    /// - Throws: `invalidInput` for an empty UUID.
+    /// - Throws: `invalidInput` if the UUID is empty.
     public static func key(
         uuid: String, label: String = "", passcode: borrowing SecretBytes
     ) throws(CofferError) -> SymmetricKey {
         SymmetricKey.adopting(try exposingKey(uuid: uuid, label: label, passcode: passcode))
     }
 
-    /// Returns the documented key as readable bytes, for another program that implements the scheme.
+    /// Returns the documented key as readable bytes, for use in another program that implements the scheme.
     ///
     /// - Parameters:
     ///   - uuid: The UUID as text, as in ``key(uuid:label:passcode:)``.
     ///   - label: The text that is appended to the UUID; empty in the documented case.
-    ///   - passcode: The passcode; `nil` if there is none.
+    ///   - passcode: The passcode, whose hash is appended; `nil` if there is none.
     /// - Returns: The key's 32 bytes.
-    /// - Throws: `invalidInput` for an empty UUID.
+    /// - Throws: `invalidInput` if the UUID is empty.
     public static func exposingKey(
         uuid: String, label: String = "", passcode: borrowing SecretBytes?
     ) throws(CofferError) -> SecretBytes {

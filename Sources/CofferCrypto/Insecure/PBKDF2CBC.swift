@@ -13,9 +13,10 @@ extension Insecure.PBKDF2CBC {
         /// The AES key's size in bytes, 16 or 32.
         public let keySize: Int
 
-        /// Creates parameters and checks them.
+        /// Creates parameters after checking their values.
         ///
-        /// - Throws: `invalidInput` for another digest or key size, or for fewer than 1 round.
+        /// - Throws: `invalidInput` if the digest or the key size is not supported, or if `rounds` is less
+        ///   than 1.
         public init(digest: Digest, salt: [UInt8], rounds: Int, keySize: Int) throws(CofferError) {
             guard [.sha1, .sha256, .sha512].contains(digest) else {
                 throw CofferError(.invalidInput, "PBKDF2-CBC takes SHA-1, SHA-256 or SHA-512.")
@@ -35,7 +36,7 @@ extension Insecure.PBKDF2CBC {
 
     /// Derives the AES key from `secret`, for ``Insecure/DocumentedCBC``.
     ///
-    /// - Throws: `invalidInput` for parameters out of bounds.
+    /// - Throws: `invalidInput` if a parameter is out of bounds.
     public static func key(
         secret: borrowing SecretBytes, _ parameters: Parameters
     ) throws(CofferError) -> SymmetricKey {
@@ -45,7 +46,7 @@ extension Insecure.PBKDF2CBC {
                 digest: parameters.digest, count: parameters.keySize))
     }
 
-    /// Returns a new random string for the device scheme: 32 random bytes in Base64, 44 bytes.
+    /// Returns a new random string for the device scheme: 32 random bytes, encoded as 44 bytes of Base64.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func newRandomString() throws(CofferError) -> SecretBytes {
@@ -53,7 +54,7 @@ extension Insecure.PBKDF2CBC {
         return SecretBytes(try Encoding.base64(random.span))
     }
 
-    /// Returns the secret for the device scheme: device identifier ‖ random string, both UTF-8.
+    /// Returns the secret for the device scheme: device identifier ‖ random string, both in UTF-8.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func deviceSecret(deviceID: String, randomString: String) throws(CofferError) -> SecretBytes
@@ -61,7 +62,7 @@ extension Insecure.PBKDF2CBC {
         try SecretBytes.copying(deviceID + randomString)
     }
 
-    /// Returns the secret for the device scheme: device identifier ‖ random string, both UTF-8.
+    /// Returns the secret for the device scheme: device identifier ‖ random string, both in UTF-8.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func deviceSecret(

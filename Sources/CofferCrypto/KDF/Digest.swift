@@ -1,7 +1,7 @@
 public import CofferBase
 import CofferEngine
 
-/// Hash functions (FIPS 180-4). SHA-1 is provided only for documented formats and test vectors.
+/// A hash function (FIPS 180-4). SHA-1 is provided only for documented formats and test vectors.
 public enum Digest: Sendable, CaseIterable {
     /// SHA-1, 20 bytes.
     case sha1
@@ -29,7 +29,7 @@ public enum Digest: Sendable, CaseIterable {
 
     /// Returns the hash of `bytes`.
     ///
-    /// - Throws: `internalFailure` if the library fails.
+    /// - Throws: `internalFailure` if the underlying library fails.
     public func hash(_ bytes: Span<UInt8>) throws(CofferError) -> [UInt8] {
         var context = try DigestContext.make(engine)
         try context.update(bytes)
@@ -41,8 +41,8 @@ public enum Digest: Sendable, CaseIterable {
 }
 
 extension Digest {
-    /// Returns the digest with the name that test vector files, vaults and the command line use; `nil` for an
-    /// unknown name.
+    /// Returns the digest with `name`, the name used in test vector files, in vaults and on the command line;
+    /// `nil` if the name is unknown.
     package static func named(_ name: String) -> Digest? {
         switch name {
         case "sha1": .sha1

@@ -4,8 +4,8 @@ import CofferEngine
 /// AES-GMAC (NIST SP 800-38D): message authentication with AES-GCM and an empty plaintext.
 ///
 /// Use GMAC only for protocols that prescribe it, and ``HMAC`` otherwise. The key has 16, 24 or 32 bytes, the
-/// nonce 12, the tag 16. Never reuse a nonce under one key, in GMAC or in GCM: two tags under one nonce
-/// reveal enough to forge other tags.
+/// nonce has 12, and the tag has 16. Never reuse a nonce under one key, in GMAC or in GCM: two tags under one
+/// nonce reveal enough to forge other tags.
 public enum GMAC {
     /// The tag's size in bytes.
     public static let tagSize = AEADCipher.tagSize
@@ -14,7 +14,7 @@ public enum GMAC {
 
     /// Returns the tag for `message`.
     ///
-    /// - Throws: `invalidInput` for a key or a nonce of another size.
+    /// - Throws: `invalidInput` if the key or the nonce has the wrong size.
     public static func authenticate(
         _ message: Span<UInt8>, nonce: Span<UInt8>, key: borrowing SymmetricKey
     ) throws(CofferError) -> [UInt8] {
@@ -25,9 +25,9 @@ public enum GMAC {
         return tag
     }
 
-    /// Returns whether `tag` is the full tag for `message`, comparing in constant time.
+    /// Returns whether `tag` is the full tag for `message`, comparing the tags in constant time.
     ///
-    /// - Throws: `invalidInput` for a key or a nonce of another size.
+    /// - Throws: `invalidInput` if the key or the nonce has the wrong size.
     public static func isValid(
         _ tag: Span<UInt8>, for message: Span<UInt8>, nonce: Span<UInt8>, key: borrowing SymmetricKey
     ) throws(CofferError) -> Bool {

@@ -1,19 +1,19 @@
 public import CofferBase
 import CofferEngine
 
-/// HKDF (RFC 5869): derives independent keys from one strong key. For passcodes, use ``Argon2id`` or
-/// ``PBKDF2``.
+/// HKDF (RFC 5869), a function that derives independent keys from one strong key. For passcodes, use
+/// ``Argon2id`` or ``PBKDF2``.
 public enum HKDF {
-    /// Derives `count` bytes with extract and expand, at most 255 times the digest's size.
+    /// Derives `count` bytes from `key` with the extract and expand steps.
     ///
     /// - Parameters:
-    ///   - key: The input keying material, a strong key.
+    ///   - key: The input keying material, which must be a strong key.
     ///   - salt: The salt; may be empty.
     ///   - info: The purpose for which the bytes are derived.
     ///   - digest: The hash function.
-    ///   - count: The number of bytes to derive, at least 1.
+    ///   - count: The number of bytes to derive, from 1 to 255 times the digest's size.
     /// - Returns: The derived bytes.
-    /// - Throws: `invalidInput` for a size out of bounds.
+    /// - Throws: `invalidInput` if `count` is not from 1 to 255 times the digest's size.
     public static func derive(
         from key: borrowing SymmetricKey, salt: Span<UInt8> = Span(), info: Span<UInt8>,
         digest: Digest = .sha256, count: Int
@@ -22,7 +22,7 @@ public enum HKDF {
             try run(key, salt: salt, info: info, digest: digest, mode: .extractAndExpand, count: count))
     }
 
-    /// Derives a 32-byte key for the purpose `info`, optionally bound to `context`, by HKDF-SHA256 without
+    /// Derives a 32-byte key for the purpose `info`, optionally bound to `context`, with HKDF-SHA256 and no
     /// salt.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
@@ -53,7 +53,7 @@ public enum HKDF {
 
     /// Expands a uniformly random key into a block that the caller divides into several keys.
     ///
-    /// - Throws: `invalidInput` for a size out of bounds.
+    /// - Throws: `invalidInput` if `count` is not from 1 to 255 times the digest's size.
     public static func expand(
         _ key: borrowing SymmetricKey, info: Span<UInt8>, digest: Digest, count: Int
     ) throws(CofferError) -> KeyMaterial {

@@ -1,11 +1,11 @@
 public import CofferBase
 import CofferEngine
 
-/// Keyed message authentication (RFC 2104, FIPS 198-1).
+/// HMAC (RFC 2104, FIPS 198-1): message authentication with a key and a hash function.
 public enum HMAC {
     /// Returns the full-length tag for `message`.
     ///
-    /// - Throws: `internalFailure` if the library fails.
+    /// - Throws: `internalFailure` if the underlying library fails.
     public static func authenticate(
         _ message: Span<UInt8>, key: borrowing SymmetricKey, digest: Digest = .sha256
     ) throws(CofferError) -> [UInt8] {
@@ -15,9 +15,9 @@ public enum HMAC {
         return tag
     }
 
-    /// Returns whether `tag` is the full-length tag for `message`, comparing in constant time.
+    /// Returns whether `tag` is the full-length tag for `message`, comparing the tags in constant time.
     ///
-    /// - Throws: `internalFailure` if the library fails.
+    /// - Throws: `internalFailure` if the underlying library fails.
     public static func isValid(
         _ tag: Span<UInt8>, for message: Span<UInt8>, key: borrowing SymmetricKey, digest: Digest = .sha256
     ) throws(CofferError) -> Bool {

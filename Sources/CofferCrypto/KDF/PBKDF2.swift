@@ -1,13 +1,14 @@
 public import CofferBase
 import CofferEngine
 
-/// PBKDF2-HMAC (RFC 8018 section 5.2): derives a key from a passcode for standards that require it.
+/// PBKDF2-HMAC (RFC 8018 section 5.2), a function that derives a key from a passcode, for standards that
+/// require PBKDF2.
 ///
 /// For new data, prefer ``Argon2id``. If new data must use PBKDF2, use at least 600 000 rounds of SHA-256 and
-/// a random salt of at least 16 bytes; this function does not enforce that, because documented formats use
-/// other parameters.
+/// a random salt of at least 16 bytes; this type does not enforce these minimums, because documented formats
+/// use other parameters.
 public enum PBKDF2 {
-    /// Derives `count` bytes.
+    /// Derives `count` bytes from `secret`.
     ///
     /// - Parameters:
     ///   - secret: The passcode's bytes, used unchanged.
@@ -16,7 +17,7 @@ public enum PBKDF2 {
     ///   - digest: The HMAC's hash function.
     ///   - count: The number of bytes to derive, 1 to 2^31 − 1.
     /// - Returns: The derived bytes.
-    /// - Throws: `invalidInput` for a number of rounds or a size out of bounds.
+    /// - Throws: `invalidInput` if `rounds` or `count` is out of bounds.
     public static func derive(
         secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: Digest = .sha256, count: Int
     ) throws(CofferError) -> SecretBytes {

@@ -1,5 +1,5 @@
 extension FixedWidthInteger where Self: Sendable {
-    /// The big-endian bytes. Every format in this package stores numbers in this order.
+    /// The number's bytes in big-endian order. Every format in this package stores numbers in this order.
     package var bigEndianBytes: [UInt8] {
         stride(from: Self.bitWidth - 8, through: 0, by: -8).map {
             UInt8(truncatingIfNeeded: self >> Self($0))

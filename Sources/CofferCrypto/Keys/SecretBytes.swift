@@ -2,27 +2,28 @@ public import CofferBase
 @_exported public import struct CofferBase.CofferError
 package import CofferEngine
 
-/// Secret bytes in guarded memory: a passcode, a derived value, an opened message.
+/// Secret bytes in guarded memory, such as a passcode, a derived value or an opened message.
 ///
 /// The bytes are surrounded by guard pages, locked in memory if the limit allows it, excluded from core
 /// dumps, and cleared when the value is destroyed. The value cannot be copied, compared with `==`, printed or
 /// encoded. About 2 000 such values fit within the usual lock limit of 8 MiB, so keep file contents
 /// elsewhere.
 ///
-/// Not guaranteed: copies that you make while the bytes are exposed are not cleared.
+/// Copies that you make while the bytes are exposed are not cleared.
 public struct SecretBytes: ~Copyable, Sendable {
     package let guarded: GuardedBytes
 
     package init(_ guarded: consuming GuardedBytes) { self.guarded = guarded }
 
-    /// Copies `bytes` into guarded memory. The source is not cleared.
+    /// Returns a copy of `bytes` in guarded memory. The source is not cleared.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func copying(_ bytes: Span<UInt8>) throws(CofferError) -> SecretBytes {
         SecretBytes(try GuardedBytes.copying(bytes))
     }
 
-    /// Copies the UTF-8 bytes of `text` without normalisation. The string itself cannot be cleared.
+    /// Returns a copy of the UTF-8 bytes of `text` in guarded memory, without normalisation. The string
+    /// itself cannot be cleared.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func copying(_ text: String) throws(CofferError) -> SecretBytes {
@@ -39,7 +40,7 @@ public struct SecretBytes: ~Copyable, Sendable {
     /// The number of bytes.
     public var count: Int { guarded.count }
 
-    /// Calls `body` with the bytes, read-only. Copies that `body` makes are not guarded.
+    /// Calls `body` with read-only access to the bytes. Copies that `body` makes are not guarded.
     public func exposing<Result: ~Copyable, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -1,7 +1,7 @@
 public import CofferBase
 import CofferEngine
 
-/// A key for a symmetric algorithm, in guarded memory. Code outside this module cannot read its bytes.
+/// A key for a symmetric algorithm, in guarded memory. Code outside this package cannot read the key's bytes.
 ///
 /// Operations borrow the key. The key is cleared when its owner is destroyed; it cannot be copied, compared
 /// with `==`, printed or encoded.
@@ -20,7 +20,7 @@ public struct SymmetricKey: ~Copyable, Sendable {
         SymmetricKey(try GuardedBytes.random(count: count))
     }
 
-    /// Copies the given bytes into a key. The source is not cleared.
+    /// Creates a key from a copy of `bytes`. The source is not cleared.
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func copying(_ bytes: Span<UInt8>) throws(CofferError) -> SymmetricKey {

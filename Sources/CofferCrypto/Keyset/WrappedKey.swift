@@ -1,7 +1,7 @@
 public import CofferBase
 import CofferEngine
 
-/// A 32-byte key sealed under another key for storage, with a header that identifies it.
+/// A 32-byte key sealed under another key for storage, with a header that identifies the sealed key.
 ///
 /// The encoded form has exactly ``encodedSize`` bytes: algorithm (1: XChaCha20-Poly1305), 3 zero bytes,
 /// generation (4 bytes, big-endian), id (16), nonce ‖ ciphertext ‖ tag (72). The seal covers the algorithm,
@@ -29,11 +29,11 @@ public struct WrappedKey: Sendable, Equatable {
     /// - Parameters:
     ///   - key: A key of 32 bytes.
     ///   - kek: The key-encryption key, 32 bytes.
-    ///   - id: The identifier, 16 bytes; `nil` for a new random one.
+    ///   - id: The 16-byte identifier; `nil` for a new random identifier.
     ///   - generation: The generation, at least 1.
     ///   - context: The key's owner and purpose, such as a vault and a protection class.
     /// - Returns: The wrapped key.
-    /// - Throws: `invalidInput` for a key or an identifier of another size, or for generation 0.
+    /// - Throws: `invalidInput` if a key or the identifier has the wrong size, or if `generation` is 0.
     public static func wrap(
         _ key: borrowing SymmetricKey, under kek: borrowing SymmetricKey, id: [UInt8]? = nil,
         generation: UInt32 = 1,
@@ -53,9 +53,10 @@ public struct WrappedKey: Sendable, Equatable {
             id: id, generation: generation, sealed: try aead.seal(key.secret.span, associatedData: data.span))
     }
 
-    /// Unwraps the key.
+    /// Returns the unwrapped key in guarded memory.
     ///
-    /// - Throws: `notAuthentic` unless the key was wrapped under `kek` with this context.
+    /// - Throws: `notAuthentic` unless the key was wrapped under `kek` with this context; `invalidInput` if
+    ///   `kek` is not 32 bytes long.
     public func unwrap(
         under kek: borrowing SymmetricKey, context: Span<UInt8>
     ) throws(CofferError) -> SymmetricKey {
@@ -64,13 +65,13 @@ public struct WrappedKey: Sendable, Equatable {
         return SymmetricKey.adopting(try aead.open(sealed.span, associatedData: data.span))
     }
 
-    /// The encoded form.
+    /// The wrapped key in its encoded form.
     public var encoded: [UInt8] { Self.header(id: id, generation: generation) + sealed }
 
-    /// Decodes the encoded form.
+    /// Decodes a wrapped key from its encoded form.
     ///
-    /// - Throws: `corrupt` for a wrong size or an invalid header; `unsupportedVersion` for an unknown
-    ///   algorithm.
+    /// - Throws: `corrupt` if `bytes` has the wrong size or an invalid header; `unsupportedVersion` if the
+    ///   algorithm is unknown.
     public static func decode(_ bytes: Span<UInt8>) throws(CofferError) -> WrappedKey {
         guard bytes.count == encodedSize else {
             throw CofferError(

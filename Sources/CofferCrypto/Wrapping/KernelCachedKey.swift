@@ -1,20 +1,20 @@
 public import CofferBase
 import CofferEngine
 
-/// A key cached in the kernel's user keyring, where other processes of the same user can find it until a
-/// timeout.
+/// A key cached in the kernel's user keyring, where other processes of the same user can find the key until
+/// it times out.
 ///
 /// The kernel measures timeouts with a clock that can be set back, so the expiry time is also stored
 /// alongside the key, as time since boot. A tag under the key and its name authenticates the expiry time, the
-/// boot and whether use may renew the timeout: ``read(name:boot:now:)`` ignores an entry that another process
+/// boot identifier and the renewal flag, so ``read(name:boot:now:)`` ignores an entry that another process
 /// changed or moved to another name.
 ///
-/// The timeout limits exposure over time. It does not protect against the user's other programs: every
-/// process of the same user can read the key. Any such process can also store a different key under the same
-/// name, so verify a key that you find. If the kernel keyring is missing or forbidden (as in many
+/// The timeout limits how long the key is exposed but does not protect against the user's other programs:
+/// every process of the same user can read the key. Any such process can also store a different key under the
+/// same name, so verify a key that you find. If the kernel keyring is missing or forbidden (as in many
 /// containers), calls throw `unsupported` or `permissionDenied`.
 public struct KernelCachedKey: ~Copyable, Sendable {
-    /// The key.
+    /// The cached key.
     public let key: SymmetricKey
     /// Whether using the key may renew its timeout.
     public let isRenewable: Bool
@@ -28,9 +28,11 @@ public struct KernelCachedKey: ~Copyable, Sendable {
     public enum Renewal: Sendable, Equatable {
         /// The timeout was restarted.
         case renewed
-        /// The key is not renewable: it stays cached until this time since boot; `nil` if it does not expire.
+        /// The key is not renewable and stays cached until `end`, a time since boot; `nil` if the key does
+        /// not expire.
         case exact(end: Duration?)
-        /// There is no such key, it has expired, or another key has its name.
+        /// No key is cached under the name, the cached key has expired, or a different key is cached under
+        /// the name.
         case missing
     }
 
@@ -38,15 +40,16 @@ public struct KernelCachedKey: ~Copyable, Sendable {
     /// replaced key at the same time does not affect the new one.
     ///
     /// - Parameters:
-    ///   - key: The key.
+    ///   - key: The key to cache.
     ///   - name: The name under which the key is cached.
     ///   - timeout: The number of seconds until the kernel removes the key; `nil` to keep the key until
     ///     reboot.
     ///   - isRenewable: Whether using the key may renew the timeout.
     ///   - boot: The current boot's identifier. The key cannot be read in another boot.
     ///   - now: The time since boot.
-    /// - Throws: `invalidInput` for a timeout that is not 1 to 2^31 − 1 seconds; `unsupported`,
-    ///   `permissionDenied` or `noSpace` if the kernel does not store the key.
+    /// - Throws: `invalidInput` if the timeout is not 1 to 2^31 − 1 seconds; `unsupported` or
+    ///   `permissionDenied` if the kernel keyring cannot be used; `noSpace` if the user's quota of kernel
+    ///   keys is exhausted.
     public static func store(
         _ key: borrowing SymmetricKey, name: String, timeout: Int?, isRenewable: Bool, boot: String,
         now: Duration
@@ -55,9 +58,9 @@ public struct KernelCachedKey: ~Copyable, Sendable {
         try KernelKeyring.store(payload, description: name, timeout: timeout)
     }
 
-    /// Renews the timeout if `key` is cached under `name`, has not expired and is renewable.
+    /// Renews the timeout of `key` if the key is cached under `name`, has not expired and is renewable.
     ///
-    /// - Throws: `invalidInput` for a timeout that is not 1 to 2^31 − 1 seconds; `unsupported` or
+    /// - Throws: `invalidInput` if the timeout is not 1 to 2^31 − 1 seconds; `unsupported` or
     ///   `permissionDenied` if the kernel keyring cannot be used.
     public static func renew(
         _ key: borrowing SymmetricKey, name: String, timeout: Int, boot: String, now: Duration
@@ -72,7 +75,8 @@ public struct KernelCachedKey: ~Copyable, Sendable {
     }
 
     /// Returns the key cached under `name`; `nil` if there is none, it has expired, its metadata is not
-    /// authentic, or it belongs to another boot, as can happen on a machine cloned while running.
+    /// authentic, or it belongs to another boot, as can happen on a machine that was cloned while it was
+    /// running.
     ///
     /// - Parameters:
     ///   - name: The name under which the key is cached.

@@ -5,29 +5,29 @@ import CofferEngine
 /// secret key can open it (X25519 and XSalsa20-Poly1305, libsodium's sealed box). The box does not identify
 /// the sender.
 public enum SealedBox {
-    /// The size of public and secret keys in bytes.
+    /// The size in bytes of a public key and of a secret key.
     public static let keySize = SealedBoxBinding.keySize
     /// The number of bytes by which a sealed box is longer than its message.
     public static let overhead = SealedBoxBinding.overhead
 
     /// Returns the public key for a 32-byte secret key.
     ///
-    /// - Throws: `invalidInput` for a key of another size.
+    /// - Throws: `invalidInput` if the secret key is not 32 bytes long.
     public static func publicKey(of secretKey: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {
         try SealedBoxBinding.publicKey(secretKey: secretKey.secret.span)
     }
 
-    /// Seals `message`.
+    /// Seals `message` to the holder of the secret key for `publicKey`.
     ///
-    /// - Throws: `invalidInput` for an invalid public key.
+    /// - Throws: `invalidInput` if the public key is invalid.
     public static func seal(_ message: Span<UInt8>, to publicKey: Span<UInt8>) throws(CofferError) -> [UInt8]
     {
         try SealedBoxBinding.seal(message, to: publicKey)
     }
 
-    /// Opens `box`.
+    /// Opens `box` with a secret key and returns the message in guarded memory.
     ///
-    /// - Throws: `notAuthentic` unless the box was sealed to this key.
+    /// - Throws: `notAuthentic` unless the box was sealed to the public key for `secretKey`.
     public static func open(
         _ box: Span<UInt8>, secretKey: borrowing SymmetricKey
     ) throws(CofferError) -> SecretBytes {

@@ -7,12 +7,13 @@ extension EncryptedDatabase {
     /// Writes a database to a new file in another format or under another key.
     ///
     /// - Parameters:
-    ///   - source: The database to read; it may be in use.
-    ///   - key: Its key.
-    ///   - target: The new file.
-    ///   - newKey: The new file's key, with its format.
-    /// - Throws: `alreadyExists`; `absent`, also for an empty source; `refused` for a read-only format; the
-    ///   errors of ``queue(at:key:configuration:)-(FilePath,_,_)``.
+    ///   - source: The path of the database to read, which may be in use.
+    ///   - key: The source database's key.
+    ///   - target: The path of the new file.
+    ///   - newKey: The key for the new file, which also determines the file's format.
+    /// - Throws: `alreadyExists` if the target exists; `absent` if the source does not exist or is empty;
+    ///   `refused` if the new file's format is read-only; also the errors of
+    ///   ``queue(at:key:configuration:)-(FilePath,_,_)``.
     public static func convert(
         _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath, newKey: borrowing DatabaseKey
     ) throws(CofferError) {
@@ -21,8 +22,8 @@ extension EncryptedDatabase {
         try write(copy, to: targetPath, newKey)
     }
 
-    /// Opens a database for copying. If a crash interrupted a transaction, rolls it back in the database
-    /// itself or, when the source is not writable, in a copy beside the target.
+    /// Opens a database for copying. If a crash interrupted a transaction, the transaction is rolled back in
+    /// the database itself or, if the source is not writable, in a copy beside the target.
     private static func open(
         _ source: FilePath, _ key: borrowing DatabaseKey, for target: FilePath
     ) throws(CofferError) -> DatabaseCopy {
@@ -31,14 +32,15 @@ extension EncryptedDatabase {
             workingIn: target.removingLastComponent())
     }
 
-    /// Writes a plain database to a new, encrypted file.
+    /// Writes an unencrypted database to a new, encrypted file.
     ///
     /// - Parameters:
-    ///   - source: The plain database; it is not changed.
-    ///   - target: The new file.
-    ///   - key: The new file's key, with its format.
-    /// - Throws: `alreadyExists`; `absent`, also for an empty source; `refused` for a read-only format, and
-    ///   for a format that cannot reserve as many bytes in each page as the source does.
+    ///   - source: The path of the unencrypted database, which is not changed.
+    ///   - target: The path of the new file.
+    ///   - key: The key for the new file, which also determines the file's format.
+    /// - Throws: `alreadyExists` if the target exists; `absent` if the source does not exist or is empty;
+    ///   `refused` if the new file's format is read-only or cannot reserve as many bytes in each page as the
+    ///   source does.
     public static func encrypt(
         _ source: FilePath, to target: FilePath, key: borrowing DatabaseKey
     ) throws(CofferError) {
@@ -49,11 +51,11 @@ extension EncryptedDatabase {
     /// Writes a database to a new file **in plaintext**: anyone who can read the file can read all its data.
     ///
     /// - Parameters:
-    ///   - source: The encrypted database.
-    ///   - key: Its key.
-    ///   - target: The new file.
-    /// - Throws: `alreadyExists`; `absent`, also for an empty source; the errors of
-    ///   ``queue(at:key:configuration:)-(FilePath,_,_)``.
+    ///   - source: The path of the encrypted database.
+    ///   - key: The source database's key.
+    ///   - target: The path of the new file.
+    /// - Throws: `alreadyExists` if the target exists; `absent` if the source does not exist or is empty;
+    ///   also the errors of ``queue(at:key:configuration:)-(FilePath,_,_)``.
     public static func exportPlain(
         _ source: FilePath, key: borrowing DatabaseKey, to target: FilePath
     ) throws(CofferError) {
@@ -64,16 +66,17 @@ extension EncryptedDatabase {
 
     /// Re-encrypts a database in place under another key.
     ///
-    /// A crash leaves the old database under the old key or the new one under the new key, never a mixture.
+    /// A crash leaves either the old database under the old key or the new database under the new key, never
+    /// a mixture of the two.
     ///
     /// - Parameters:
-    ///   - path: The database; no program, including this one, may have it open. A connection that continues
-    ///     to use the old file fails with `conflict` at its next write.
-    ///   - key: Its key.
-    ///   - newKey: Its new key, which may be for another format.
-    /// - Throws: `busy` when another connection is reading or writing the database, or has it open in WAL
-    ///   mode. An idle connection in another mode holds no lock and is not detected. Also the errors of
-    ///   ``convert(_:key:to:newKey:)-(FilePath,_,_,_)``.
+    ///   - path: The path of the database, which no program, including this one, may have open. A connection
+    ///     that continues to use the old file fails with `conflict` at its next write.
+    ///   - key: The database's current key.
+    ///   - newKey: The database's new key, which may be for another format.
+    /// - Throws: `busy` if another connection is reading or writing the database or has it open in WAL mode;
+    ///   also the errors of ``convert(_:key:to:newKey:)-(FilePath,_,_,_)``. An idle connection in another
+    ///   mode holds no lock and is not detected.
     public static func rekey(
         at path: FilePath, from key: borrowing DatabaseKey, to newKey: borrowing DatabaseKey
     ) throws(CofferError) {

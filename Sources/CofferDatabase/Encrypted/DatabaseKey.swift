@@ -4,8 +4,9 @@ import CofferEngineSQLite
 
 /// The key to an encrypted database, with the database's format.
 ///
-/// Prefer a 32-byte key: opening a connection then needs no key derivation. Each format derives the key from
-/// a passphrase in its own way: `gcm1` with Argon2id, the others with SQLCipher's PBKDF2.
+/// Prefer a 32-byte key: with it, opening a connection requires no key derivation. The way in which a key is
+/// derived from a passphrase depends on the format: `gcm1` uses Argon2id, and the other formats use
+/// SQLCipher's PBKDF2.
 public struct DatabaseKey: ~Copyable, Sendable {
     /// The format in which the pages are encrypted.
     public let format: DatabaseFormat
@@ -34,12 +35,12 @@ public struct DatabaseKey: ~Copyable, Sendable {
     /// - Parameters:
     ///   - key: The 32-byte key.
     ///   - format: The format in which the pages are encrypted.
-    ///   - salt: The 16 random bytes in the plaintext part of the database's first page; 6 bytes for a `gcm1`
-    ///     database with the first version of the header. With a salt stored beside the key, a database with
-    ///     a torn first page can still be opened. `nil` reads the salt from the file, or generates one for a
-    ///     new file.
-    /// - Returns: The key.
-    /// - Throws: `invalidInput` for a key or a salt with the wrong size.
+    ///   - salt: The 16 random bytes in the plaintext part of the database's first page, or 6 bytes for a
+    ///     `gcm1` database with the first version of the header. If you store the salt with the key, you can
+    ///     open the database even if its first page is torn. If `salt` is `nil`, the salt is read from the
+    ///     file or, for a new file, generated.
+    /// - Returns: A key to pass to ``EncryptedDatabase``.
+    /// - Throws: `invalidInput` if the key or the salt has the wrong size.
     public static func raw(
         _ key: consuming SecretBytes, format: DatabaseFormat = .gcm1, salt: [UInt8]? = nil
     ) throws(CofferError) -> DatabaseKey {
@@ -55,15 +56,15 @@ public struct DatabaseKey: ~Copyable, Sendable {
     /// Creates a key from 32 bytes for a SQLCipher database with a plaintext header
     /// (`cipher_plaintext_header_size`).
     ///
-    /// The plaintext bytes are not authenticated; they include the journal mode and the number of pages. Use
-    /// this for databases that already have this form, not for new ones.
+    /// The plaintext bytes, which include the journal mode and the number of pages, are not authenticated.
+    /// Use this method for databases that already have a plaintext header, not for new ones.
     ///
     /// - Parameters:
     ///   - key: The 32-byte key.
     ///   - salt: The 16 bytes that SQLCipher reads from outside the file (`cipher_salt`).
     ///   - plaintextHeader: The number of plaintext bytes: a multiple of 16, from 16 to 1024.
-    /// - Returns: The key, for the format `sqlcipher4`.
-    /// - Throws: `invalidInput` when the key, the salt or the plaintext header has the wrong size.
+    /// - Returns: A key for a database in the format `sqlcipher4`.
+    /// - Throws: `invalidInput` if the key, the salt or the plaintext header has the wrong size.
     public static func sqlcipher4(
         _ key: consuming SecretBytes, salt: [UInt8], plaintextHeader: Int
     ) throws(CofferError) -> DatabaseKey {
@@ -77,13 +78,13 @@ public struct DatabaseKey: ~Copyable, Sendable {
 
     /// Returns the same key for a SQLCipher database that was not created with its format's defaults.
     ///
-    /// A database does not record its settings. With the wrong settings, opening it fails as with a wrong
-    /// key.
+    /// A database does not record its settings. Opening a database with the wrong settings fails in the same
+    /// way as opening it with a wrong key.
     ///
-    /// - Parameter settings: The settings.
-    /// - Returns: The key.
-    /// - Throws: `invalidInput` for the format `gcm1`, for a setting out of bounds, for a plaintext header
-    ///   in a format other than `sqlcipher4`, and for one that leaves nothing of the first page to encrypt.
+    /// - Parameter settings: The settings with which the database was created.
+    /// - Returns: A key to pass to ``EncryptedDatabase``.
+    /// - Throws: `invalidInput` if the format is `gcm1`, if a setting is out of bounds, or if a plaintext
+    ///   header is used in a format other than `sqlcipher4` or leaves no part of the first page to encrypt.
     public consuming func with(_ settings: SQLCipherSettings) throws(CofferError) -> DatabaseKey {
         let (format, costs) = (format, costs)
         // Read before the secret is taken out.
@@ -101,12 +102,14 @@ public struct DatabaseKey: ~Copyable, Sendable {
 
     /// Creates a random key.
     ///
-    /// - Throws: `outOfMemory`.
+    /// - Parameter format: The format in which the pages are encrypted.
+    /// - Returns: A key made from 32 random bytes.
+    /// - Throws: `outOfMemory` if memory for the key cannot be allocated.
     public static func random(format: DatabaseFormat = .gcm1) throws(CofferError) -> DatabaseKey {
         try raw(SecretBytes.random(count: 32), format: format)
     }
 
-    /// Creates a key from a passphrase. The format's derivation runs once for each queue or pool.
+    /// Creates a key from a passphrase. Key derivation runs once for each queue or pool.
     ///
     /// In SQLCipher's formats, 64 hexadecimal digits between `x'` and `'` are not a passphrase but the key
     /// itself, and 96 digits are the key and the salt, as in SQLCipher.
@@ -120,9 +123,11 @@ public struct DatabaseKey: ~Copyable, Sendable {
     ///   - format: The format in which the pages are encrypted.
     ///   - cost: The memory and the number of passes for a new database; `nil` for the standard cost.
     ///     SQLCipher's formats have fixed costs.
-    ///   - allowingExpensive: Whether a database may demand more, up to 4 GiB and 64 passes.
-    /// - Returns: The key.
-    /// - Throws: `invalidInput` for an empty passphrase, and for a cost in SQLCipher's formats.
+    ///   - allowingExpensive: Whether a database may demand more than 1 GiB of memory or 16 passes, up to 4
+    ///     GiB and 64 passes.
+    /// - Returns: A key to pass to ``EncryptedDatabase``.
+    /// - Throws: `invalidInput` if the passphrase is empty, or if `cost` is specified for one of SQLCipher's
+    ///   formats.
     public static func passphrase(
         _ passphrase: consuming SecretBytes, format: DatabaseFormat = .gcm1, cost: Argon2id.Cost? = nil,
         allowingExpensive: Bool = false
@@ -157,7 +162,7 @@ public struct DatabaseKey: ~Copyable, Sendable {
         return try? Encoding.decodeHex(text.extracting(2..<text.count - 1))
     }
 
-    /// Registers the key with the VFS.
+    /// Registers the key with the VFS and returns the key's handle.
     func handle(
         reserve: Int? = nil, recovers: Bool = false, trace: AccessTrace? = nil
     ) throws(CofferError) -> DatabaseKeyHandle {

@@ -4,23 +4,25 @@ import CofferEngineSQLite
 public import GRDB
 public import SystemPackage
 
-/// Databases that are encrypted page by page, through GRDB and the system's SQLite.
+/// A namespace for functions that open databases encrypted page by page, using GRDB and the system's SQLite.
 ///
 /// ```swift
 /// let pool = try EncryptedDatabase.pool(at: "/home/me/.local/share/app/notes.db", key: key)
 /// try await pool.write { db in try db.create(table: "note") { $0.primaryKey("id", .text) } }
 /// ```
 ///
-/// The result is GRDB's own queue or pool, and all GRDB features work on it: migrations, full-text search,
-/// observation, `vacuum(into:)`, whose copy has the same key, and backup; see <doc:CopiesOfADatabase>. The
-/// database, its journal or WAL, and the unnamed files that SQLite uses for sorting are encrypted; the shared
-/// memory beside a WAL holds page numbers only. Every page is authenticated for its place in its database.
-/// Replacing a page, or the whole file, with an older version is not detected.
+/// An open database is an ordinary GRDB queue or pool, and all GRDB features work on it: migrations,
+/// full-text search, observation, backup, and `vacuum(into:)`, whose copy has the same key.
+/// <doc:CopiesOfADatabase> describes the ways to copy a database.
 ///
-/// Statements that would bypass the encryption are denied: attaching a database that is not encrypted, and
-/// loading extensions. `PRAGMA auto_vacuum` works on a new database, in `prepareDatabase` or before the first
-/// table; `PRAGMA page_size` and `PRAGMA mmap_size` change nothing. See <doc:WhatDiffersFromGRDB> for the
-/// other differences.
+/// The database, its journal or WAL, and the unnamed files that SQLite uses for sorting are encrypted; the
+/// shared memory beside a WAL holds only page numbers. Every page is authenticated for its place in its
+/// database, but replacing a page, or the whole file, with an older version is not detected.
+///
+/// Statements that would bypass the encryption are denied: you cannot attach an unencrypted database or load
+/// an extension. `PRAGMA auto_vacuum` works only on a new database: execute it in `prepareDatabase` or before
+/// you create the first table. `PRAGMA page_size` and `PRAGMA mmap_size` have no effect.
+/// <doc:WhatDiffersFromGRDB> describes the other differences from GRDB.
 ///
 /// The queue's or pool's `path` is an SQLite URI with a token that stands for the key in this process. Use
 /// ``path(of:)`` to get the file's path.
@@ -28,18 +30,18 @@ public enum EncryptedDatabase {
     /// Opens a database for one connection, creating it if necessary.
     ///
     /// - Parameters:
-    ///   - path: The file.
-    ///   - key: Its key.
-    ///   - configuration: GRDB's configuration; its `prepareDatabase` blocks run before statements are
+    ///   - path: The path of the database's file.
+    ///   - key: The database's key.
+    ///   - configuration: The GRDB configuration, whose `prepareDatabase` blocks run before statements are
     ///     restricted.
-    /// - Returns: GRDB's queue.
-    /// - Throws: `CofferError`: `notAuthentic` for a wrong key; `refused` for a plain database; `foreign` for
-    ///   another format; `corrupt` when the first page is damaged, or when a WAL or a journal beside the
-    ///   database does not match it; `readOnly` when a crash interrupted the last transaction of a database
-    ///   that is opened read-only; `absent` when a database that is opened read-only does not exist;
-    ///   `unsupported` for SQLCipher's plaintext header; `invalidInput` for an empty path and `:memory:`;
-    ///   system errors. An error that the program itself throws while it prepares a connection is
-    ///   rethrown unchanged.
+    /// - Returns: A GRDB queue.
+    /// - Throws: A `CofferError`: `notAuthentic` if the key is wrong; `refused` if the database is not
+    ///   encrypted; `foreign` if the database has another format; `corrupt` if the first page is damaged, or
+    ///   if a WAL or a journal beside the database does not match the database; `readOnly` if a crash
+    ///   interrupted the last transaction of a database that is opened read-only; `absent` if a database that
+    ///   is opened read-only does not exist; `unsupported` if the database has a SQLCipher plaintext header
+    ///   that the key does not specify; `invalidInput` if the path is empty or `:memory:`; or a system error.
+    ///   An error that your own code throws while it prepares a connection is rethrown unchanged.
     public static func queue(
         at path: FilePath, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
     ) throws -> DatabaseQueue {
@@ -49,11 +51,11 @@ public enum EncryptedDatabase {
     /// Opens a database in WAL mode, for one writer and several readers, creating it if necessary.
     ///
     /// - Parameters:
-    ///   - path: The file.
-    ///   - key: Its key.
-    ///   - configuration: GRDB's configuration; its `prepareDatabase` blocks run before statements are
+    ///   - path: The path of the database's file.
+    ///   - key: The database's key.
+    ///   - configuration: The GRDB configuration, whose `prepareDatabase` blocks run before statements are
     ///     restricted.
-    /// - Returns: GRDB's pool.
+    /// - Returns: A GRDB pool.
     /// - Throws: The errors of ``queue(at:key:configuration:)-(FilePath,_,_)``.
     public static func pool(
         at path: FilePath, key: borrowing DatabaseKey, configuration: Configuration = Configuration()
@@ -90,25 +92,26 @@ public enum EncryptedDatabase {
 
     /// Returns the path of an encrypted database's file.
     ///
-    /// GRDB's own `path` is the URI with which SQLite opens the file through the encrypting VFS.
+    /// GRDB's own `path` property is the URI with which SQLite opens the file through the encrypting VFS.
     ///
     /// - Parameter reader: A queue, a pool or a snapshot.
-    /// - Returns: The absolute path; for a database that is not encrypted, GRDB's `path`.
+    /// - Returns: The absolute path of the file; for a database that is not encrypted, GRDB's `path`.
     public static func path(of reader: any DatabaseReader) -> FilePath {
         let text = reader.path
         guard case .uri(let uri) = DatabaseURI.read(Array(text.utf8)) else { return FilePath(text) }
         return FileNameBytes.path(uri.path) ?? FilePath(text)
     }
 
-    /// Checks that there is a database at `path`, for callers whose open call would otherwise create one.
+    /// Checks that a database exists at `path`, for callers that must not create one.
     ///
-    /// - Parameter path: The database.
-    /// - Throws: `absent`, also for an empty file; system errors.
+    /// - Parameter path: The path of the database's file.
+    /// - Throws: `absent` if the file does not exist, or is empty without a nonempty journal or WAL beside
+    ///   it; or a system error.
     package static func requireDatabase(at path: FilePath) throws(CofferError) {
         try UnopenedFile.requireDatabase(at: absolutePath(path))
     }
 
-    /// Returns the absolute path, because SQLite's URIs accept no other.
+    /// Returns the absolute form of a path, the only form that SQLite's URIs accept.
     static func absolutePath(_ path: FilePath) throws(CofferError) -> FilePath {
         guard !path.isEmpty else { throw CofferError(.invalidInput, "The database's path is empty.") }
         guard path != ":memory:" else {
@@ -122,7 +125,7 @@ public enum EncryptedDatabase {
         return folder.pushing(path)
     }
 
-    /// Returns a configuration that prepares every connection before use: the preparation checks that the
+    /// Returns a configuration that prepares every connection before use. The preparation checks that the
     /// connection is encrypted, makes SQLite overwrite freed pages and installs the guard. The configuration
     /// keeps the key's handle alive.
     private static func guarded(
@@ -149,7 +152,8 @@ public enum EncryptedDatabase {
     /// have ended. Every later use of the queue or pool fails with `locked`.
     ///
     /// GRDB's own `close()` cannot be used: using a closed queue or pool ends the process. Until the program
-    /// releases the queue or pool, its connections remain, without key, codec, pages or temporary tables.
+    /// releases the queue or pool, its connections remain open, but without a key, a codec, pages or
+    /// temporary tables.
     static func invalidate(_ writer: any DatabaseWriter, _ handle: DatabaseKeyHandle) {
         let forget = "PRAGMA \(DatabaseKeyHandle.forgetPragma)"
         try? writer.barrierWriteWithoutTransaction { db in
@@ -171,11 +175,11 @@ public enum EncryptedDatabase {
         (writer as? DatabasePool)?.invalidateReadOnlyConnections()
     }
 
-    /// Converts an error that GRDB threw to a typed error: `corrupt` for a damaged page, `noSpace`, `busy`
-    /// and so on.
+    /// Converts an error that GRDB threw to a `CofferError`, such as `corrupt` for a damaged page, `noSpace`
+    /// for a full disk or `busy` for a locked database.
     ///
-    /// - Parameter error: The error that was thrown.
-    /// - Returns: The typed error; `error` itself if it is a `CofferError`.
+    /// - Parameter error: The error that GRDB threw.
+    /// - Returns: The converted error, or `error` itself if it is already a `CofferError`.
     public static func failure(_ error: any Error) -> CofferError { failure(error, opening: nil, at: nil) }
 
     static func failure(_ error: any Error, opening handle: DatabaseKeyHandle?, at path: FilePath?)

@@ -17,10 +17,11 @@ package enum LinkedSQLite {
         [number / 1_000_000, number / 1000 % 1000, number % 1000].map(String.init).joined(separator: ".")
     }
 
-    /// Returns a note about the library for a report on the host; none for SQLite 3.50.2 and later.
+    /// Returns the checks on the library for a report on the host: one for a version before SQLite 3.50.2,
+    /// and none for SQLite 3.50.2 and later.
     ///
-    /// - Parameter number: The version number.
-    /// - Returns: One check or none.
+    /// - Parameter number: The version number of the library.
+    /// - Returns: An array with one check, or an empty array.
     package static func protections(number: Int32 = number) -> [SecurityCheck] {
         guard number < firstWhole else { return [] }
         return [

@@ -10,20 +10,20 @@ import CofferEngineSQLite
 /// ```
 public struct SQLCipherSettings: Sendable, Hashable {
     /// The number of PBKDF2 rounds for a passphrase (`kdf_iter`), at most 10 million; `nil` for the default:
-    /// 256000 in `sqlcipher4`, 64000 in `sqlcipher3`. A 32-byte key needs none.
+    /// 256000 in `sqlcipher4`, 64000 in `sqlcipher3`. A 32-byte key needs no derivation.
     public var iterations: Int?
 
     /// The page size in bytes (`cipher_page_size`): a power of two from 1024 to 65536; `nil` for the default:
     /// 4096 in `sqlcipher4`, 1024 in `sqlcipher3`.
     public var pageSize: Int?
 
-    /// The 16-byte salt, if it is stored outside the database (`cipher_salt`), whose first page then begins
-    /// in plaintext; `nil` if the database holds its salt.
+    /// The 16-byte salt, if it is stored outside the database (`cipher_salt`); `nil` if the database contains
+    /// its salt. A database without its salt begins with plaintext bytes.
     public var salt: [UInt8]?
 
-    /// The number of plaintext bytes with such a salt (`cipher_plaintext_header_size`): 16 to 1024, a
-    /// multiple of 16. With pages of 1024 bytes, at most 928: at least one block on the first page is
-    /// encrypted.
+    /// The number of plaintext bytes at the beginning of a database whose salt is stored outside it
+    /// (`cipher_plaintext_header_size`): a multiple of 16, from 16 to 1024. With 1024-byte pages, the maximum
+    /// is 928, so at least one block on the first page is encrypted.
     public var plaintextHeader: Int
 
     /// Creates settings.
@@ -31,8 +31,9 @@ public struct SQLCipherSettings: Sendable, Hashable {
     /// - Parameters:
     ///   - iterations: The number of PBKDF2 rounds for a passphrase; `nil` for the default.
     ///   - pageSize: The page size in bytes; `nil` for the default.
-    ///   - salt: The salt outside the database; `nil` if there is none.
-    ///   - plaintextHeader: The number of plaintext bytes with such a salt.
+    ///   - salt: The salt, if it is stored outside the database; `nil` if the database contains its salt.
+    ///   - plaintextHeader: The number of plaintext bytes at the beginning of a database whose salt is stored
+    ///     outside it.
     public init(
         iterations: Int? = nil, pageSize: Int? = nil, salt: [UInt8]? = nil, plaintextHeader: Int = 32
     ) {

@@ -1,4 +1,4 @@
-/// The limits, by age and by number, on the entries that a soup keeps.
+/// A policy that limits the entries that a soup keeps, by age and by number.
 public struct RetentionPolicy: Sendable, Hashable {
     /// The maximum time since an entry was last viewed, after which the entry is purged.
     public var maximumAge: Duration

@@ -8,11 +8,11 @@ extension SoupStore {
     /// does not. An entry last viewed exactly as long ago as the policy's maximum age is kept.
     ///
     /// - Parameters:
-    ///   - policy: The policy.
-    ///   - soup: The soup.
+    ///   - policy: The policy that determines which entries are kept.
+    ///   - soup: The name of the soup.
     /// - Returns: The numbers of removed and remaining entries.
-    /// - Throws: `absent` when the soup does not exist; `invalidInput` for a negative age or count, and for a
-    ///   minimum above the maximum.
+    /// - Throws: `absent` if the soup does not exist; `invalidInput` if the policy's maximum age or a count
+    ///   is negative, or if the minimum count exceeds the maximum count.
     @discardableResult
     public func retain(
         _ policy: RetentionPolicy, in soup: String

@@ -58,7 +58,7 @@ struct EntryWriter {
         return try Int64.fetchOne(statement, arguments: [id])
     }
 
-    /// Returns the highest id that was ever in use.
+    /// Returns the highest id that has ever been in use.
     func lastID() throws -> Int64 {
         let statement = try db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = ?")
         return try Int64.fetchOne(statement, arguments: [layout.table]) ?? 0

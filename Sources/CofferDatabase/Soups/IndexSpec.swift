@@ -10,22 +10,23 @@ public struct IndexSpec: Sendable, Hashable {
         /// Floating-point numbers. `true` is stored as 1 and `false` as 0; every other value that is not a
         /// number is treated as missing.
         case floating
-        /// Words, for ``QuerySpec/match(_:path:orderPath:order:pageSize:)``: the words of every text and
-        /// number at or below the path.
+        /// The words of every text and number at or below the path, which a query created with
+        /// ``QuerySpec/match(_:path:orderPath:order:pageSize:)`` can find.
         case fullText
-        /// The values that SQLite's JSON functions return. Such an index takes no space in the entry, but
-        /// does not look into arrays.
+        /// The values that SQLite's JSON functions return. An index of this kind needs no space in the entry
+        /// but does not look into arrays.
         case json1
     }
 
-    /// Keys from the outermost to the innermost, separated by dots: `Owner.Name`. Keys are case-sensitive.
-    /// Inside a key, `\.` is a dot and `\\` a backslash. An array on the path stands for all its elements.
+    /// The keys from the outermost to the innermost, separated by dots, such as `Owner.Name`. Keys are
+    /// case-sensitive. Inside a key, `\.` stands for a dot and `\\` for a backslash. An array on the path
+    /// stands for all its elements.
     public let path: String
 
     /// The form in which the values are stored.
     public let kind: Kind
 
-    /// Creates an index on `path`.
+    /// Creates the specification of an index on `path` that stores values in the form `kind`.
     public init(_ path: String, _ kind: Kind) {
         self.path = path
         self.kind = kind

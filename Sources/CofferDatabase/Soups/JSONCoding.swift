@@ -12,9 +12,10 @@ extension JSONValue {
         }
     }
 
-    /// Encodes `value`. Dates become milliseconds since 1970, like a soup's own dates.
+    /// Creates a JSON value by encoding `value`. Dates become milliseconds since 1970, like a soup's own
+    /// dates.
     ///
-    /// - Throws: `invalidInput` when JSON cannot represent the value, such as not-a-number.
+    /// - Throws: `invalidInput` if JSON cannot represent the value, for example if it contains NaN.
     public init(encoding value: some Encodable) throws(CofferError) {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .millisecondsSince1970
@@ -27,7 +28,7 @@ extension JSONValue {
         self = try JSONValue(parsing: [UInt8](data))
     }
 
-    /// Decodes this value as `type`.
+    /// Returns this value decoded as `type`.
     ///
     /// - Throws: `invalidInput` when the value does not have the form of `type`.
     public func decoded<Value: Decodable>(as type: Value.Type) throws(CofferError) -> Value {

@@ -2,14 +2,15 @@ public import CofferBase
 
 /// A query for entries in a soup: one condition on one indexed path, and an order.
 ///
-/// In addition to the soup's index paths, `_soupEntryId`, `_soupCreatedDate`, `_soupLastModifiedDate` and
-/// `_soupLastViewedDate` can be queried and ordered by. Entries with equal values are ordered by id.
+/// In addition to the soup's index paths, the condition and the order can use the fields `_soupEntryId`,
+/// `_soupCreatedDate`, `_soupLastModifiedDate` and `_soupLastViewedDate`. Entries with equal values are
+/// ordered by id.
 public struct QuerySpec: Sendable, Hashable {
     /// The sort direction.
     public enum Order: String, Sendable, CaseIterable {
-        /// Smallest first; entries without a value come before all others.
+        /// Smallest values first; entries without a value come before all others.
         case ascending = "ASC"
-        /// Largest first.
+        /// Largest values first; entries without a value come after all others.
         case descending = "DESC"
     }
 
@@ -46,7 +47,7 @@ public struct QuerySpec: Sendable, Hashable {
     ///   - orderPath: The index path to order by; `nil` orders by id.
     ///   - order: The sort direction.
     ///   - pageSize: The number of entries on a page; at least 1.
-    /// - Returns: The query.
+    /// - Returns: A query to pass to ``SoupStore/query(_:in:)``.
     public static func all(
         orderPath: String? = nil, order: Order = .ascending, pageSize: Int = defaultPageSize
     ) -> QuerySpec {
@@ -56,12 +57,12 @@ public struct QuerySpec: Sendable, Hashable {
     /// Creates a query for entries whose value at `path` is `key`.
     ///
     /// - Parameters:
-    ///   - key: The value; `null` finds entries without a value.
+    ///   - key: The value to find; `null` finds entries without a value.
     ///   - path: An index path.
     ///   - orderPath: The index path to order by; `nil` orders by id.
     ///   - order: The sort direction.
     ///   - pageSize: The number of entries on a page; at least 1.
-    /// - Returns: The query.
+    /// - Returns: A query to pass to ``SoupStore/query(_:in:)``.
     public static func exact(
         _ key: JSONValue, path: String, orderPath: String? = nil, order: Order = .ascending,
         pageSize: Int = defaultPageSize
@@ -78,7 +79,7 @@ public struct QuerySpec: Sendable, Hashable {
     ///   - orderPath: The index path to order by; `nil` orders by `path`.
     ///   - order: The sort direction.
     ///   - pageSize: The number of entries on a page; at least 1.
-    /// - Returns: The query.
+    /// - Returns: A query to pass to ``SoupStore/query(_:in:)``.
     public static func range(
         from begin: JSONValue?, to end: JSONValue?, path: String, orderPath: String? = nil,
         order: Order = .ascending, pageSize: Int = defaultPageSize
@@ -89,16 +90,16 @@ public struct QuerySpec: Sendable, Hashable {
     /// Creates a query for entries whose text at `path` matches a pattern.
     ///
     /// In the pattern, `%` stands for any text and `_` for one character; a backslash before `%`, `_` or
-    /// another backslash makes that character literal. The case of ASCII letters is ignored. This query is
-    /// the slowest: it examines every entry.
+    /// another backslash makes that character literal. The case of ASCII letters is ignored. This kind of
+    /// query is the slowest, because it examines every entry.
     ///
     /// - Parameters:
-    ///   - pattern: The pattern; see ``literal(_:)``.
+    ///   - pattern: The pattern. To match part of it literally, escape that part with ``literal(_:)``.
     ///   - path: An index path. The results are ordered by it unless `orderPath` is set.
     ///   - orderPath: The index path to order by; `nil` orders by `path`.
     ///   - order: The sort direction.
     ///   - pageSize: The number of entries on a page; at least 1.
-    /// - Returns: The query.
+    /// - Returns: A query to pass to ``SoupStore/query(_:in:)``.
     public static func like(
         _ pattern: String, path: String, orderPath: String? = nil, order: Order = .ascending,
         pageSize: Int = defaultPageSize
@@ -109,12 +110,13 @@ public struct QuerySpec: Sendable, Hashable {
     /// Creates a query for entries whose words match an SQLite FTS5 expression.
     ///
     /// - Parameters:
-    ///   - expression: The expression, such as `cloud AND sto*`; see ``words(_:)``.
-    ///   - path: A path with a full-text index; `nil` for all of them.
+    ///   - expression: The expression, such as `cloud AND sto*`. To search for words that a user typed,
+    ///     create it with ``words(_:)``.
+    ///   - path: A path with a full-text index; `nil` searches all such paths.
     ///   - orderPath: The index path to order by; `nil` for the best match first.
     ///   - order: The sort direction; ordering by relevance ignores it.
     ///   - pageSize: The number of entries on a page; at least 1.
-    /// - Returns: The query.
+    /// - Returns: A query to pass to ``SoupStore/query(_:in:)``.
     public static func match(
         _ expression: String, path: String? = nil, orderPath: String? = nil, order: Order = .ascending,
         pageSize: Int = defaultPageSize
@@ -122,7 +124,7 @@ public struct QuerySpec: Sendable, Hashable {
         QuerySpec(.match(path: path, expression: expression), orderPath, order, pageSize)
     }
 
-    /// Escapes text for a pattern of ``like(_:path:orderPath:order:pageSize:)``, so that it matches
+    /// Returns text escaped for use in a ``like(_:path:orderPath:order:pageSize:)`` pattern that matches it
     /// literally.
     ///
     /// - Parameter text: Any text.
@@ -135,12 +137,12 @@ public struct QuerySpec: Sendable, Hashable {
                 }))
     }
 
-    /// Returns an expression for ``match(_:path:orderPath:order:pageSize:)`` that finds entries with all
-    /// words of a text that a user typed.
+    /// Returns an expression for ``match(_:path:orderPath:order:pageSize:)`` that finds the entries that
+    /// contain every word in text that a user typed.
     ///
     /// - Parameter text: Any text.
-    /// - Returns: The words, each in quotation marks; empty when `text` has none, in which case the query
-    ///   finds nothing.
+    /// - Returns: The words, each in quotation marks. If `text` contains no words, the result is empty, and a
+    ///   query with it finds nothing.
     public static func words(_ text: String) -> String {
         text.unicodeScalars.split(whereSeparator: \.properties.isWhitespace)
             .map { "\"" + Substring($0).doubling("\"") + "\"" }.joined(separator: " ")

@@ -4,8 +4,8 @@ import GRDB
 /// A change to a soup that takes many transactions and is recorded in the database, so that it can resume
 /// after an interruption.
 ///
-/// Altering creates new tables beside the old ones, which stay in use, records the changes made in the
-/// meantime, and replaces the old tables in one transaction. Reindexing works in place.
+/// Altering a soup creates new tables while the old ones stay in use, records the changes made in the
+/// meantime, and then replaces the old tables in one transaction. Reindexing works in place.
 struct ResumableOperation: Sendable {
     enum Kind: String { case alter, reindex }
 
@@ -17,9 +17,9 @@ struct ResumableOperation: Sendable {
 
     let soup: Int64
     let kind: Kind
-    /// The number in the names of the new tables or, for reindexing, in those of the present tables.
+    /// The number in the names of the new tables or, for reindexing, in the names of the present tables.
     let storage: Int64
-    /// The new indexes, or those to rebuild.
+    /// The new indexes or, for reindexing, the indexes to rebuild.
     let specs: [IndexSpec]
     /// The id of the last processed entry.
     let progress: Int64
@@ -139,7 +139,8 @@ extension ResumableOperation {
         return try applyPending(layout, target, db) ? .caughtUp : try swapIn(target, insteadOf: layout, db)
     }
 
-    /// Applies some of the changes made to entries since the operation began. Returns whether there were any.
+    /// Applies some of the changes made to entries since the operation began. Returns whether there were any
+    /// changes to apply.
     private func applyPending(_ layout: SoupLayout, _ target: SoupLayout, _ db: Database) throws -> Bool {
         let changed = try Int64.fetchAll(
             db, sql: "SELECT entry FROM coffer_soup_changes WHERE soup = ? ORDER BY entry LIMIT ?",

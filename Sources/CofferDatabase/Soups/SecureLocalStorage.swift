@@ -11,7 +11,7 @@ public struct SecureLocalStorage: Sendable {
     /// The name of the default soup.
     public static let defaultSoup = "localStorage"
 
-    /// Every key is stored with this prefix, because a key may be empty but an external id may not.
+    /// The prefix with which every key is stored, because a key may be empty but an external id may not.
     private static let mark = "="
     private static let id = "id"
     private static let value = "value"
@@ -22,10 +22,10 @@ public struct SecureLocalStorage: Sendable {
     /// Opens the storage, creating its soup if necessary.
     ///
     /// - Parameters:
-    ///   - store: The store.
-    ///   - soup: A soup used for this storage alone.
-    /// - Returns: The storage.
-    /// - Throws: `alreadyExists` when the soup has other indexes.
+    ///   - store: The store that contains the soup.
+    ///   - soup: The name of a soup that is used only for this storage.
+    /// - Returns: The storage, which keeps its strings in the soup.
+    /// - Throws: `alreadyExists` if a soup of this name exists with other indexes.
     public static func open(
         in store: SoupStore, soup: String = defaultSoup
     ) async throws(CofferError) -> SecureLocalStorage {
@@ -50,7 +50,7 @@ public struct SecureLocalStorage: Sendable {
         try await store.upsert([document], in: soup, externalIDPath: Self.id)
     }
 
-    /// Removes the string stored under `key`. Returns whether there was one.
+    /// Removes the string stored under `key`. Returns whether there was such a string.
     @discardableResult
     public func removeItem(_ key: String) async throws(CofferError) -> Bool {
         try await store.remove(matching: .exact(.string(Self.mark + key), path: Self.id), from: soup) > 0
@@ -66,7 +66,7 @@ public struct SecureLocalStorage: Sendable {
         return keys
     }
 
-    /// Returns the key at `index` of ``keys()``; `nil` when there is none.
+    /// Returns the key at `index` in the order of ``keys()``; `nil` if the index is out of range.
     public func key(at index: Int) async throws(CofferError) -> String? {
         let keys = try await keys()
         return keys.indices.contains(index) ? keys[index] : nil

@@ -54,7 +54,7 @@ struct SmartTemplate: Sendable {
         CofferError(.invalidInput, "The smart query is refused: \(reason).")
     }
 
-    /// Returns the SQL with the soups' tables and columns in place of the braces.
+    /// Returns the SQL with the soups' tables and columns in place of the references in braces.
     func sql(_ find: (String) throws -> SoupLayout) throws -> String {
         var pieces: [String] = []
         for token in tokens {

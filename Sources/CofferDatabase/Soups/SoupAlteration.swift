@@ -1,21 +1,22 @@
 public import CofferBase
 import GRDB
 
-/// Changing the indexes of a soup that has entries.
+/// Methods that change the indexes of a soup that has entries.
 extension SoupStore {
     /// Replaces the indexes of a soup and fills the new ones from its entries.
     ///
-    /// Works in many short transactions, between which other connections can read and write the soup with
-    /// the old indexes. An alteration interrupted by an error, a cancelled task or the end of the process
-    /// resumes when the store is next opened or the soup is altered again. The new indexes take effect all at
-    /// once, with the last transaction.
+    /// The method works in many short transactions, between which other connections can read and write the
+    /// soup using the old indexes. An alteration interrupted by an error, a cancelled task or the end of the
+    /// process resumes when the store is next opened or the soup is altered again. All new indexes take
+    /// effect at the same time, in the last transaction.
     ///
     /// - Parameters:
-    ///   - name: The soup.
-    ///   - indexSpecs: All indexes that the soup is to have. If they equal the present ones, in any order,
-    ///     nothing happens.
-    /// - Throws: `absent` when the soup does not exist; `invalidInput` as in ``registerSoup(_:indexSpecs:)``;
-    ///   `busy` when another task or process begins to alter the soup at the same time.
+    ///   - name: The name of the soup.
+    ///   - indexSpecs: All indexes that the soup is to have. If these equal the present indexes, in any
+    ///     order, the method does nothing.
+    /// - Throws: `absent` if the soup does not exist; `invalidInput` under the same conditions as in
+    ///   ``registerSoup(_:indexSpecs:)``; `busy` if another task or process begins to alter the soup at the
+    ///   same time.
     public func alterSoup(_ name: String, indexSpecs: [IndexSpec]) async throws(CofferError) {
         _ = try SoupLayout.indexes(indexSpecs)
         try await change(name) { (layout, db) in
@@ -26,14 +27,14 @@ extension SoupStore {
         }
     }
 
-    /// Rebuilds a soup's indexes from its entries. Resumes after an interruption like
+    /// Rebuilds a soup's indexes from its entries. An interrupted call resumes in the same way as
     /// ``alterSoup(_:indexSpecs:)``.
     ///
     /// - Parameters:
-    ///   - name: The soup.
-    ///   - paths: The indexes to rebuild; `nil` for all.
-    /// - Throws: `absent` when the soup does not exist; `invalidInput` for a path that is not one of its
-    ///   indexes; `busy` when another task or process begins to alter the soup at the same time.
+    ///   - name: The name of the soup.
+    ///   - paths: The paths of the indexes to rebuild; `nil` for all indexes.
+    /// - Throws: `absent` if the soup does not exist; `invalidInput` if a path is not one of the soup's
+    ///   indexes; `busy` if another task or process begins to alter the soup at the same time.
     public func reindexSoup(_ name: String, paths: [String]? = nil) async throws(CofferError) {
         try await change(name) { (layout, _) in
             let indexes = try paths.map { paths in try paths.map { try layout.index(on: $0) } }

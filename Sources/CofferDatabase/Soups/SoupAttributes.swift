@@ -2,11 +2,11 @@
 public struct SoupAttributes: Sendable, Hashable {
     /// The soup's name.
     public let name: String
-    /// Its indexes, in the order of registration.
+    /// The soup's indexes, in the order of registration.
     public let indexSpecs: [IndexSpec]
     /// The date when the soup was registered, in milliseconds since 1970.
     public let createdDate: Int64
-    /// The number of its entries.
+    /// The number of entries in the soup.
     public let entryCount: Int
     /// The latest modification date among the soup's entries, in milliseconds since 1970; `nil` for an empty
     /// soup.

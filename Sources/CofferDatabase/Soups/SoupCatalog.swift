@@ -8,7 +8,7 @@ enum SoupCatalog {
 
     /// Creates the tables if they do not exist.
     ///
-    /// - Throws: `unsupportedVersion` when a later release created them.
+    /// - Throws: `unsupportedVersion` if a later release created the tables.
     static func prepare(_ db: Database) throws {
         try db.execute(
             sql: """

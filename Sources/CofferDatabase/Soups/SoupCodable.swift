@@ -1,18 +1,19 @@
 public import CofferBase
 
-/// Entries as values of your own types.
+/// Methods that store and retrieve entries as values of your own types.
 extension SoupStore {
     /// Puts a value into a soup and returns the id of its entry.
     ///
-    /// A value that encodes a `_soupEntryId` replaces that entry, as in ``upsert(_:in:externalIDPath:)``.
+    /// A value that encodes a `_soupEntryId` replaces the entry with that id, as in
+    /// ``upsert(_:in:externalIDPath:)``.
     ///
     /// - Parameters:
     ///   - value: A value that encodes to a JSON object. Dates become milliseconds since 1970.
-    ///   - soup: The soup.
-    ///   - externalIDPath: The indexed path to an id of your own; the value replaces the entry with the same
-    ///     id there.
-    /// - Returns: The id.
-    /// - Throws: `invalidInput` for NaN and infinity, and for values without a JSON form; otherwise as
+    ///   - soup: The name of the soup.
+    ///   - externalIDPath: The indexed path to an id of your own; the value replaces the entry that has the
+    ///     same id at this path.
+    /// - Returns: The id of the entry.
+    /// - Throws: `invalidInput` if the value contains NaN or infinity or has no JSON form; also the errors of
     ///   ``upsert(_:in:externalIDPath:)``.
     @discardableResult
     public func put(
@@ -25,7 +26,7 @@ extension SoupStore {
     /// Puts values into a soup and returns the ids of their entries. After an error, no value has been
     /// stored.
     ///
-    /// - Throws: As ``put(_:in:externalIDPath:)``.
+    /// - Throws: The errors of ``put(_:in:externalIDPath:)``.
     @discardableResult
     public func putAll(
         _ values: [some Encodable], in soup: String, externalIDPath: String? = nil
@@ -39,10 +40,10 @@ extension SoupStore {
     ///
     /// - Parameters:
     ///   - type: The type to decode the entries as.
-    ///   - soup: The soup.
-    ///   - spec: The query; by default, every entry.
+    ///   - soup: The name of the soup.
+    ///   - spec: The query; by default, it finds every entry.
     /// - Returns: The values, in the query's order.
-    /// - Throws: `invalidInput` when an entry does not decode as `Value`; otherwise as ``query(_:in:)``.
+    /// - Throws: `invalidInput` if an entry does not decode as `Value`; also the errors of ``query(_:in:)``.
     public func all<Value: Decodable>(
         _ type: Value.Type, in soup: String, matching spec: QuerySpec = .all()
     ) async throws(CofferError) -> [Value] {
@@ -55,10 +56,9 @@ extension SoupStore {
         return values
     }
 
-    /// Returns the value of one entry; `nil` when there is none with this id.
+    /// Returns the value of the entry with this id; `nil` if there is no such entry.
     ///
-    /// - Throws: `absent` when the soup does not exist; `invalidInput` when the entry does not decode as
-    ///   `Value`.
+    /// - Throws: `absent` if the soup does not exist; `invalidInput` if the entry does not decode as `Value`.
     public func entry<Value: Decodable>(
         _ type: Value.Type, id: Int64, in soup: String
     ) async throws(CofferError) -> Value? {

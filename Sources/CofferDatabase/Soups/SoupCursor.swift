@@ -2,8 +2,8 @@ public import CofferBase
 
 /// A cursor over a query's results, which it reads one page at a time.
 ///
-/// A cursor holds the query, its position and one page, not all results: every move runs the query again and
-/// sees the changes made in the meantime. Only one task may move a cursor at a time.
+/// A cursor holds the query, its position and one page rather than all results. Every move runs the query
+/// again and sees the changes made since the previous move. Only one task may move a cursor at a time.
 public actor SoupCursor {
     private let store: SoupStore
     private let query: SoupQuery
@@ -43,22 +43,22 @@ public actor SoupCursor {
         return values
     }
 
-    /// Moves to the next page, if there is one. Returns whether it moved.
+    /// Moves to the next page, if there is one. Returns whether the cursor moved.
     ///
-    /// - Throws: `refused` when the cursor is closed; `absent` when the soup no longer exists.
+    /// - Throws: `refused` if the cursor is closed; `absent` if the soup no longer exists.
     @discardableResult
     public func moveToNextPage() async throws(CofferError) -> Bool { try await move(to: pageIndex + 1) }
 
-    /// Moves to the previous page, if there is one. Returns whether it moved.
+    /// Moves to the previous page, if there is one. Returns whether the cursor moved.
     ///
-    /// - Throws: `refused` when the cursor is closed; `absent` when the soup no longer exists.
+    /// - Throws: `refused` if the cursor is closed; `absent` if the soup no longer exists.
     @discardableResult
     public func moveToPreviousPage() async throws(CofferError) -> Bool { try await move(to: pageIndex - 1) }
 
     /// Moves to the page at `index`. Page 0 always exists, even when it is empty.
     ///
-    /// - Throws: `invalidInput` when there is no such page; `refused` when the cursor is closed; `absent`
-    ///   when the soup no longer exists.
+    /// - Throws: `invalidInput` if there is no such page; `refused` if the cursor is closed; `absent` if the
+    ///   soup no longer exists.
     public func moveToPage(_ index: Int) async throws(CofferError) {
         guard try await move(to: index) else {
             throw CofferError(
@@ -74,8 +74,8 @@ public actor SoupCursor {
         pageIndex = 0
     }
 
-    /// Moves to the page at `index`, if it exists; otherwise changes `totalEntries` at most. Returns whether
-    /// it moved.
+    /// Moves to the page at `index`, if it exists; otherwise, changes at most `totalEntries`. Returns whether
+    /// the cursor moved.
     private func move(to index: Int) async throws(CofferError) -> Bool {
         guard !isClosed else { throw CofferError(.refused, "The cursor is closed: run the query again.") }
         guard index >= 0 else { return false }

@@ -6,9 +6,9 @@ public protocol SoupDatabases: Sendable {
     /// Opens a database, creating it if necessary.
     func open(_ name: SoupStoreName) async throws(CofferError) -> any DatabaseWriter
 
-    /// Returns the existing databases, open or not.
+    /// Returns the names of the existing databases, whether they are open or not.
     func names() async throws(CofferError) -> [SoupStoreName]
 
-    /// Destroys a closed database. Returns whether it existed.
+    /// Destroys a closed database. Returns whether the database existed.
     func destroy(_ name: SoupStoreName) async throws(CofferError) -> Bool
 }

@@ -1,10 +1,11 @@
 public import CofferBase
 
-/// The documents that a query finds, as a sequence: see ``SoupStore/entries(matching:in:)``.
+/// An asynchronous sequence of the documents that a query finds, returned by
+/// ``SoupStore/entries(matching:in:)``.
 public struct SoupEntries: AsyncSequence, Sendable {
-    /// A document.
+    /// The type of the elements: a document.
     public typealias Element = JSONValue
-    /// The error that reading throws.
+    /// The type of the errors that iteration throws.
     public typealias Failure = CofferError
 
     let store: SoupStore
@@ -14,11 +15,11 @@ public struct SoupEntries: AsyncSequence, Sendable {
     /// Returns an iterator that begins at the first document.
     public func makeAsyncIterator() -> Iterator { Iterator(store: store, spec: spec, soup: soup) }
 
-    /// Iterates over the documents.
+    /// An iterator over the documents.
     public struct Iterator: AsyncIteratorProtocol {
-        /// A document.
+        /// The type of the elements: a document.
         public typealias Element = JSONValue
-        /// The error that reading throws.
+        /// The type of the errors that iteration throws.
         public typealias Failure = CofferError
 
         let store: SoupStore
@@ -35,7 +36,7 @@ public struct SoupEntries: AsyncSequence, Sendable {
 
         /// Returns the next document; `nil` after the last.
         ///
-        /// - Throws: As ``SoupStore/query(_:in:)``.
+        /// - Throws: The errors of ``SoupStore/query(_:in:)``.
         public mutating func next() async throws(CofferError) -> JSONValue? {
             let (spec, soup) = (spec, soup)
             if ids == nil {

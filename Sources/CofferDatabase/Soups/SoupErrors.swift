@@ -45,8 +45,8 @@ extension CofferError {
         CofferError(.absent, "There is no soup \(quoted(name)).")
     }
 
-    /// Returns a name as messages show it: in quotation marks, shortened, and without control characters,
-    /// which could corrupt terminal output.
+    /// Returns a name formatted for use in messages: in quotation marks, shortened, and without control
+    /// characters, which could corrupt terminal output.
     static func quoted(_ name: String) -> String {
         let shown = name.unicodeScalars.prefix(80).map { scalar in
             scalar.properties.generalCategory == .control ? "?" : String(scalar)

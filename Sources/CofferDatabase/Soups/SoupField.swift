@@ -17,9 +17,9 @@ extension JSONValue {
     /// The id of this document in its soup.
     public var soupEntryID: Int64? { self[SoupField.entryID]?.integer }
 
-    /// When a soup last changed this document, in milliseconds since 1970.
+    /// The date when a soup last changed this document, in milliseconds since 1970.
     public var soupLastModifiedDate: Int64? { self[SoupField.lastModified]?.integer }
 
-    /// When this document was inserted into its soup, in milliseconds since 1970.
+    /// The date when this document was inserted into its soup, in milliseconds since 1970.
     public var soupCreatedDate: Int64? { self[SoupField.created]?.integer }
 }

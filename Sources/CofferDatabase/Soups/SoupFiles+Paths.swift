@@ -3,18 +3,19 @@ public import CofferBase
 public import FoundationEssentials
 import SystemPackage
 
-/// Overloads that take paths as text or as file URLs.
+/// Overloads that accept paths as strings or as file URLs.
 extension SoupFiles {
-    /// Seals a copy of the file at a path, given as text, and attaches it to an entry.
+    /// Seals a copy of the file at a path string and attaches it to an entry, replacing an earlier file of
+    /// the same name.
     ///
     /// - Parameters:
-    ///   - path: A regular file; it is not removed.
-    ///   - name: The attachment's name in the entry.
+    ///   - path: The path of a regular file, which is not removed.
+    ///   - name: The attachment's name in the entry, which must not be empty or contain control characters.
     ///   - entry: The entry's id.
-    ///   - soup: The soup.
+    ///   - soup: The name of the soup.
     ///   - protection: The class that determines when the file can be read.
-    /// - Returns: The file's id.
-    /// - Throws: `invalidInput` for a path with a NUL; otherwise as for a `FilePath`.
+    /// - Returns: The id of the sealed file.
+    /// - Throws: `invalidInput` if the path contains a NUL; also the errors of the `FilePath` overload.
     @discardableResult
     public func attach(
         contentsOf path: String, as name: String, to entry: Int64, in soup: String,
@@ -24,17 +25,18 @@ extension SoupFiles {
             contentsOf: FilePath(text: path), as: name, to: entry, in: soup, class: protection)
     }
 
-    /// Seals a copy of the file at a file URL and attaches it to an entry.
+    /// Seals a copy of the file at a file URL and attaches it to an entry, replacing an earlier file of the
+    /// same name.
     ///
     /// - Parameters:
-    ///   - url: A regular file; it is not removed.
-    ///   - name: The attachment's name in the entry.
+    ///   - url: The URL of a regular file, which is not removed.
+    ///   - name: The attachment's name in the entry, which must not be empty or contain control characters.
     ///   - entry: The entry's id.
-    ///   - soup: The soup.
+    ///   - soup: The name of the soup.
     ///   - protection: The class that determines when the file can be read.
-    /// - Returns: The file's id.
-    /// - Throws: `invalidInput` for a URL that is not a file URL on this machine; otherwise as for a
-    ///   `FilePath`.
+    /// - Returns: The id of the sealed file.
+    /// - Throws: `invalidInput` if the URL is not a file URL on this machine; also the errors of the
+    ///   `FilePath` overload.
     @discardableResult
     public func attach(
         contentsOf url: URL, as name: String, to entry: Int64, in soup: String,

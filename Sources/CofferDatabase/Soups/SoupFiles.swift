@@ -3,35 +3,36 @@ public import CofferBase
 import GRDB
 public import SystemPackage
 
-/// Large data that is attached to a soup's entries and stored as sealed files in the file store.
+/// A collection of large files that are attached to a soup's entries and sealed in the file store.
 ///
 /// A file is attached to an entry under a name and is released when the entry is removed in any way: by id or
 /// by query, by clearing the soup, by a retention policy, or with its soup. ``reclaim()`` then destroys the
 /// file.
 ///
-/// If a process ends between sealing a file and recording it, the file remains and belongs to no entry.
+/// If a process ends after it seals a file and before it records the attachment, the file remains but belongs
+/// to no entry.
 public struct SoupFiles: Sendable {
     private let store: SoupStore
     private let files: FileStore
 
-    /// Creates a value that stores the files attached to entries of `store` in `files`.
+    /// Creates a collection of the files that are attached to entries in `store` and sealed in `files`.
     public init(store: SoupStore, files: FileStore) {
         self.store = store
         self.files = files
     }
 
-    /// Seals a copy of the file at `path` and attaches it to an entry, replacing an earlier file of that
+    /// Seals a copy of the file at `path` and attaches it to an entry, replacing an earlier file of the same
     /// name.
     ///
     /// - Parameters:
-    ///   - path: A regular file; it is not removed.
-    ///   - name: The attachment's name in the entry, not empty and without control characters.
+    ///   - path: The path of a regular file, which is not removed.
+    ///   - name: The attachment's name in the entry, which must not be empty or contain control characters.
     ///   - entry: The entry's id.
-    ///   - soup: The soup.
+    ///   - soup: The name of the soup.
     ///   - protection: The class that determines when the file can be read.
-    /// - Returns: The file's id.
-    /// - Throws: `absent` when the entry or the soup does not exist; `invalidInput` for a bad name; otherwise
-    ///   as `FileStore.add`.
+    /// - Returns: The id of the sealed file.
+    /// - Throws: `absent` if the entry or the soup does not exist; `invalidInput` if the name is not valid;
+    ///   also the errors of `FileStore.add`.
     @discardableResult
     public func attach(
         contentsOf path: FilePath, as name: String, to entry: Int64, in soup: String,
@@ -60,9 +61,10 @@ public struct SoupFiles: Sendable {
         return file
     }
 
-    /// Returns the files of an entry by name; none when the entry does not exist.
+    /// Returns the ids of an entry's files, keyed by the attachments' names; empty if the entry does not
+    /// exist.
     ///
-    /// - Throws: `absent` when the soup does not exist.
+    /// - Throws: `absent` if the soup does not exist.
     public func attachments(of entry: Int64, in soup: String) async throws(CofferError) -> [String: FileID] {
         try await store.read { db in
             let rows = try Row.fetchAll(
@@ -79,10 +81,10 @@ public struct SoupFiles: Sendable {
     /// - Parameters:
     ///   - name: The attachment's name in the entry.
     ///   - entry: The entry's id.
-    ///   - soup: The soup.
+    ///   - soup: The name of the soup.
     ///   - body: A closure that uses the bytes.
     /// - Returns: The result of `body`; `nil` when the entry has no file of this name.
-    /// - Throws: `absent` when the soup does not exist; otherwise as `FileStore.withDecryptedBytes`.
+    /// - Throws: `absent` if the soup does not exist; also the errors of `FileStore.withDecryptedBytes`.
     public func withBytes<Result: Sendable, Failure: Error>(
         of name: String, entry: Int64, in soup: String,
         _ body: @escaping @Sendable (Span<UInt8>) throws(Failure) -> Result
@@ -91,9 +93,9 @@ public struct SoupFiles: Sendable {
         return try await files.withDecryptedBytes(of: file, body)
     }
 
-    /// Detaches a file from its entry and destroys it. Returns whether there was one.
+    /// Detaches a file from its entry and destroys it. Returns whether the entry had a file of this name.
     ///
-    /// - Throws: `absent` when the soup does not exist.
+    /// - Throws: `absent` if the soup does not exist.
     @discardableResult
     public func detach(_ name: String, from entry: Int64, in soup: String) async throws(CofferError) -> Bool {
         let isFound = try await store.write { db in
@@ -103,8 +105,8 @@ public struct SoupFiles: Sendable {
         return isFound
     }
 
-    /// Destroys the files that were detached or whose entries were removed, and returns their number. Works
-    /// while the vault is locked.
+    /// Destroys the files that were detached or whose entries were removed, and returns the number of files
+    /// destroyed. You can call this method while the vault is locked.
     @discardableResult
     public func reclaim() async throws(CofferError) -> Int {
         let released = try await store.read { db in

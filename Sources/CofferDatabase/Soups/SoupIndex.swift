@@ -52,7 +52,7 @@ struct SoupIndex: Sendable {
 
     /// Returns the value to compare with when `key` is looked up.
     ///
-    /// - Throws: `invalidInput` when no value of this index could equal it.
+    /// - Throws: `invalidInput` if no value of this index could equal it.
     func key(_ key: JSONValue) throws(CofferError) -> DatabaseValue {
         switch (spec.kind, key) {
         case (_, .null): return .null
@@ -74,7 +74,8 @@ struct SoupIndex: Sendable {
     /// The SQL placeholder for a key, which casts text that was bound as bytes back to text.
     var keyPlaceholder: String { spec.kind == .string || spec.kind == .fullText ? "CAST(? AS TEXT)" : "?" }
 
-    /// Binds text with a NUL as bytes, because text would be cut off at the NUL.
+    /// Returns text as a value to bind. Text that contains a NUL is bound as bytes, because SQLite would cut
+    /// it off at the NUL.
     private static func bound(_ text: String) -> DatabaseValue {
         text.utf8.contains(0) ? Data(text.utf8).databaseValue : text.databaseValue
     }

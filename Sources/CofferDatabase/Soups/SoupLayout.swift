@@ -75,8 +75,8 @@ extension SoupLayout {
 
     /// Returns the indexes for these specifications.
     ///
-    /// - Throws: `invalidInput` for no specification, more than 128, a duplicate path, and a bad or reserved
-    ///   path.
+    /// - Throws: `invalidInput` if there are no specifications or more than 128, if two have the same path,
+    ///   or if a path is not valid or is reserved.
     static func indexes(_ specs: [IndexSpec]) throws(CofferError) -> [SoupIndex] {
         guard !specs.isEmpty else { throw CofferError(.invalidInput, "A soup requires at least one index.") }
         guard specs.count <= maximumIndexes else {

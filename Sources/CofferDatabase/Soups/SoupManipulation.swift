@@ -1,7 +1,7 @@
 public import CofferBase
 import GRDB
 
-/// Inserting entries, retrieving them by id, and removing them.
+/// Methods that insert entries, retrieve them by id, and remove them.
 extension SoupStore {
     /// Puts documents into a soup: all of them or, after an error, none.
     ///
@@ -12,14 +12,13 @@ extension SoupStore {
     ///
     /// - Parameters:
     ///   - documents: JSON objects.
-    ///   - soup: The soup.
+    ///   - soup: The name of the soup.
     ///   - externalIDPath: An indexed path, not a full-text one, that holds the id assigned by another
     ///     system.
     /// - Returns: The documents as they are now stored, in the same order.
-    /// - Throws: `absent` when the soup does not exist; `invalidInput` for a value that is not an object, a
-    ///   number that is not finite, a document that is nested too deeply, a path without an index, and a
-    ///   document with no value or an empty text at that path; `ambiguous` when several entries have the same
-    ///   external id.
+    /// - Throws: `absent` if the soup does not exist; `invalidInput` if a value is not an object, a number is
+    ///   not finite, a document is nested too deeply, the path has no index, or a document has no value or an
+    ///   empty text at that path; `ambiguous` if several entries have the same external id.
     @discardableResult
     public func upsert(
         _ documents: [JSONValue], in soup: String, externalIDPath: String? = nil
@@ -57,7 +56,7 @@ extension SoupStore {
 
     /// Returns the documents with these ids, in the order of the ids; ids without an entry are left out.
     ///
-    /// - Throws: `absent` when the soup does not exist.
+    /// - Throws: `absent` if the soup does not exist.
     public func retrieve(_ ids: [Int64], from soup: String) async throws(CofferError) -> [JSONValue] {
         let texts = try await read { db in
             let table = try SoupCatalog.require(soup, db).table
@@ -68,15 +67,15 @@ extension SoupStore {
         return try documents(texts)
     }
 
-    /// Returns the id of the entry with `value` at `path`; `nil` when there is none.
+    /// Returns the id of the entry that has `value` at `path`.
     ///
     /// - Parameters:
-    ///   - soup: The soup.
+    ///   - soup: The name of the soup.
     ///   - path: An indexed path, not a full-text one.
-    ///   - value: The value at that path; `null` finds an entry without one.
-    /// - Returns: The id.
-    /// - Throws: `absent` when the soup does not exist; `invalidInput` for a path without an index;
-    ///   `ambiguous` when several entries have the value.
+    ///   - value: The value at that path; `null` finds an entry without a value.
+    /// - Returns: The id of the entry; `nil` if no entry has the value.
+    /// - Throws: `absent` if the soup does not exist; `invalidInput` if the path has no index; `ambiguous` if
+    ///   several entries have the value.
     public func lookupEntryID(
         in soup: String, path: String, value: JSONValue
     ) async throws(CofferError) -> Int64? {
@@ -85,9 +84,9 @@ extension SoupStore {
         }
     }
 
-    /// Removes entries by id. Returns how many existed.
+    /// Removes entries by id. Returns the number of removed entries.
     ///
-    /// - Throws: `absent` when the soup does not exist.
+    /// - Throws: `absent` if the soup does not exist.
     @discardableResult
     public func remove(_ ids: [Int64], from soup: String) async throws(CofferError) -> Int {
         try await write { db in
@@ -103,9 +102,10 @@ extension SoupStore {
         }
     }
 
-    /// Removes all entries that a query finds, whatever its page size. Returns how many there were.
+    /// Removes all entries that a query finds, whatever its page size. Returns the number of removed entries.
     ///
-    /// - Throws: `absent` when the soup does not exist; `invalidInput` as in ``query(_:in:)``.
+    /// - Throws: `absent` if the soup does not exist; `invalidInput` under the same conditions as in
+    ///   ``query(_:in:)``.
     @discardableResult
     public func remove(matching spec: QuerySpec, from soup: String) async throws(CofferError) -> Int {
         try await write { db in
@@ -118,13 +118,14 @@ extension SoupStore {
         }
     }
 
-    /// Records that the user viewed entries, which ``retain(_:in:)`` relies on. The documents do not change.
+    /// Records that the user viewed entries. ``retain(_:in:)`` uses this record to determine which entries to
+    /// remove. The documents do not change.
     ///
     /// - Parameters:
     ///   - ids: The ids of the entries; ids without an entry are ignored.
-    ///   - soup: The soup.
+    ///   - soup: The name of the soup.
     /// - Returns: The number of ids that have an entry.
-    /// - Throws: `absent` when the soup does not exist.
+    /// - Throws: `absent` if the soup does not exist.
     @discardableResult
     public func markViewed(_ ids: [Int64], in soup: String) async throws(CofferError) -> Int {
         let now = now

@@ -71,7 +71,7 @@ struct SoupPath: Sendable, Hashable {
         }
     }
 
-    /// Returns the path in the notation of SQLite's JSON functions, which cannot name every key.
+    /// Returns the path in the notation of SQLite's JSON functions, which cannot express every key.
     func sqlitePath() throws(CofferError) -> String {
         let marks = [UInt8(ascii: "\""), UInt8(ascii: "\\")]
         guard !components.contains(where: { $0.utf8.contains(where: marks.contains) }) else {

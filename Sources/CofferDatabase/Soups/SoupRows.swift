@@ -1,10 +1,10 @@
 public import CofferBase
 
-/// The rows of a smart query, as a sequence: see ``SoupStore/rows(of:)``.
+/// An asynchronous sequence of a smart query's rows, returned by ``SoupStore/rows(of:)``.
 public struct SoupRows: AsyncSequence, Sendable {
-    /// A row: a value for each column.
+    /// The type of the elements: a row, with a value for each column.
     public typealias Element = [JSONValue]
-    /// The error that reading throws.
+    /// The type of the errors that iteration throws.
     public typealias Failure = CofferError
 
     let store: SoupStore
@@ -13,11 +13,11 @@ public struct SoupRows: AsyncSequence, Sendable {
     /// Returns an iterator that begins at the first row.
     public func makeAsyncIterator() -> Iterator { Iterator(store: store, query: query) }
 
-    /// Iterates over the rows.
+    /// An iterator over the rows.
     public struct Iterator: AsyncIteratorProtocol {
-        /// A row.
+        /// The type of the elements: a row, with a value for each column.
         public typealias Element = [JSONValue]
-        /// The error that reading throws.
+        /// The type of the errors that iteration throws.
         public typealias Failure = CofferError
 
         private let store: SoupStore
@@ -32,7 +32,7 @@ public struct SoupRows: AsyncSequence, Sendable {
 
         /// Returns the next row; `nil` after the last.
         ///
-        /// - Throws: As ``SoupStore/query(_:)-(SmartQuery)``.
+        /// - Throws: The errors of ``SoupStore/query(_:)-(SmartQuery)``.
         public mutating func next() async throws(CofferError) -> [JSONValue]? {
             if rows.isEmpty {
                 if let cursor {

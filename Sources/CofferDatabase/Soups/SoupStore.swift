@@ -3,7 +3,7 @@ public import CofferBase
 public import GRDB
 import Synchronization
 
-/// A store of JSON documents in named sets, called soups, which are searched by indexed paths.
+/// A store that keeps JSON documents in named sets, called soups, and finds them by indexed paths.
 ///
 /// ```swift
 /// let store = try await SoupStore.open(on: database)
@@ -21,13 +21,14 @@ import Synchronization
 /// `busy` when another connection keeps the database locked for longer than GRDB's `busyMode` waits,
 /// `noSpace`, `readOnly`, `inputOutput` or `corrupt` when the underlying file fails, and `cancelled` when its
 /// task is cancelled. A call that throws an error has no effect. The exceptions are
-/// ``alterSoup(_:indexSpecs:)`` and ``reindexSoup(_:paths:)``, which take many transactions: after an error,
+/// ``alterSoup(_:indexSpecs:)`` and ``reindexSoup(_:paths:)``, which use many transactions: after an error,
 /// the rest of their work is done later.
 public final class SoupStore: Sendable {
     /// The database; `nil` after ``end()``.
     private let database: Mutex<(any DatabaseWriter)?>
     let clock: VaultClock
-    /// Called between the transactions of a resumable operation, so that tests can stop it there.
+    /// A closure called between the transactions of a resumable operation, so that tests can stop the
+    /// operation there.
     let checkpoint: @Sendable (ResumableOperation.Step) throws(CofferError) -> Void
 
     private init(
@@ -45,8 +46,8 @@ public final class SoupStore: Sendable {
     /// - Parameters:
     ///   - writer: An open database, from `EncryptedDatabase` if the documents are to be protected.
     ///   - clock: The clock that supplies dates.
-    /// - Returns: The store.
-    /// - Throws: `unsupportedVersion` when a later release created the store.
+    /// - Returns: An open store.
+    /// - Throws: `unsupportedVersion` if a later release created the store.
     public static func open(
         on writer: any DatabaseWriter, clock: VaultClock = .system
     ) async throws(CofferError) -> SoupStore {
@@ -57,8 +58,8 @@ public final class SoupStore: Sendable {
     /// it is released.
     ///
     /// - Parameter clock: The clock that supplies dates.
-    /// - Returns: The store.
-    /// - Throws: `outOfMemory`.
+    /// - Returns: An open store.
+    /// - Throws: `outOfMemory` if there is not enough memory for the store.
     public static func insecureInMemory(clock: VaultClock = .system) async throws(CofferError) -> SoupStore {
         let queue: DatabaseQueue
         do { queue = try DatabaseQueue() } catch { throw CofferError(soups: error) }
@@ -139,14 +140,16 @@ public final class SoupStore: Sendable {
 }
 
 extension SoupStore {
-    /// Creates a soup. Does nothing when the soup exists with the same indexes, in any order.
+    /// Creates a soup. If a soup of this name exists with the same indexes, in any order, the method does
+    /// nothing.
     ///
     /// - Parameters:
     ///   - name: The soup's name: 1 to 255 bytes without braces, colons or control characters;
     ///     case-sensitive.
     ///   - indexSpecs: The soup's indexes, 1 to 128.
-    /// - Throws: `invalidInput` for a bad name, bad paths, a duplicate path, no index and too many indexes;
-    ///   `alreadyExists` when a soup of this name has other indexes: see ``alterSoup(_:indexSpecs:)``.
+    /// - Throws: `invalidInput` if the name or a path is not valid, if two indexes have the same path, or if
+    ///   the number of indexes is not from 1 to 128; `alreadyExists` if a soup of this name has other
+    ///   indexes, which you can change with ``alterSoup(_:indexSpecs:)``.
     public func registerSoup(_ name: String, indexSpecs: [IndexSpec]) async throws(CofferError) {
         try SoupLayout.check(name: name)
         _ = try SoupLayout.indexes(indexSpecs)
@@ -175,14 +178,14 @@ extension SoupStore {
 
     /// Returns the indexes of a soup, in the order of registration.
     ///
-    /// - Throws: `absent` when the soup does not exist.
+    /// - Throws: `absent` if the soup does not exist.
     public func indexSpecs(of soup: String) async throws(CofferError) -> [IndexSpec] {
         try await read { try SoupCatalog.require(soup, $0).specs }
     }
 
     /// Returns the attributes of a soup.
     ///
-    /// - Throws: `absent` when the soup does not exist.
+    /// - Throws: `absent` if the soup does not exist.
     public func attributes(of soup: String) async throws(CofferError) -> SoupAttributes {
         try await read { db in
             let layout = try SoupCatalog.require(soup, db)
@@ -195,7 +198,7 @@ extension SoupStore {
         }
     }
 
-    /// Removes a soup with all its entries. Returns whether it existed.
+    /// Removes a soup with all its entries. Returns whether the soup existed.
     @discardableResult
     public func removeSoup(_ name: String) async throws(CofferError) -> Bool {
         try await write { db in
@@ -205,7 +208,7 @@ extension SoupStore {
         }
     }
 
-    /// Removes every soup. Returns how many there were.
+    /// Removes every soup. Returns the number of removed soups.
     @discardableResult
     public func removeAllSoups() async throws(CofferError) -> Int {
         try await write { db in
@@ -215,9 +218,10 @@ extension SoupStore {
         }
     }
 
-    /// Removes all entries from a soup but keeps the soup. Returns how many there were. Ids are not reused.
+    /// Removes all entries from a soup but keeps the soup. Returns the number of removed entries, whose ids
+    /// are not reused.
     ///
-    /// - Throws: `absent` when the soup does not exist.
+    /// - Throws: `absent` if the soup does not exist.
     @discardableResult
     public func clearSoup(_ name: String) async throws(CofferError) -> Int {
         try await write { db in
@@ -226,7 +230,7 @@ extension SoupStore {
         }
     }
 
-    /// Returns the total size of the database's pages in bytes, including those that other tables use.
+    /// Returns the total size of the database's pages in bytes, including the pages that other tables use.
     public func size() async throws(CofferError) -> Int64 {
         try await read { db in
             let pages = try Int64.fetchOne(db, sql: "PRAGMA page_count") ?? 0
@@ -236,7 +240,7 @@ extension SoupStore {
 
     /// Returns the size of a soup's documents as JSON, in bytes.
     ///
-    /// - Throws: `absent` when the soup does not exist.
+    /// - Throws: `absent` if the soup does not exist.
     public func size(of soup: String) async throws(CofferError) -> Int64 {
         try await read { db in
             let table = try SoupCatalog.require(soup, db).table

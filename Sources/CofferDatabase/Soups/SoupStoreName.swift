@@ -23,7 +23,7 @@ public struct SoupStoreName: Sendable, Hashable, CustomStringConvertible {
     ///   - name: The store's name: 1 to 64 ASCII letters, digits, dashes, dots and underscores, not beginning
     ///     with a dot. The name becomes part of a file name.
     ///   - scope: The store's owner.
-    /// - Throws: `invalidInput` for any other name.
+    /// - Throws: `invalidInput` if the name does not have this form.
     public init(_ name: String, _ scope: Scope) throws(CofferError) {
         let isFit = name.utf8.allSatisfy { byte in
             switch byte {

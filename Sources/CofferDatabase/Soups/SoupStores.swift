@@ -1,8 +1,10 @@
 public import Coffer
 public import CofferBase
 
-/// A vault's stores, by name. User stores belong to the logged-in user; by default, a logout wipes them.
-/// Global stores are shared; by default, a logout only closes them.
+/// An actor that opens, closes and destroys a vault's stores by name.
+///
+/// User stores belong to the logged-in user; by default, a logout wipes them. Global stores are shared; by
+/// default, a logout only closes them.
 ///
 /// ```swift
 /// let stores = SoupStores(databases, policy: SoupStorePolicy(globalLogout: .keep))
@@ -39,15 +41,15 @@ public actor SoupStores {
         self.clock = clock
     }
 
-    /// Opens a store, creating it if necessary. Returns the same store while it is open.
+    /// Opens a store, creating it if necessary. While the store is open, further calls return the same store.
     ///
     /// - Parameters:
     ///   - name: The store's name: 1 to 64 ASCII letters, digits, dashes, dots and underscores, not beginning
     ///     with a dot.
     ///   - scope: The store's owner.
-    /// - Returns: The store.
-    /// - Throws: `invalidInput` for a bad name; `locked` when the keys are not available, or are evicted
-    ///   while the store is being opened.
+    /// - Returns: The open store.
+    /// - Throws: `invalidInput` if the name does not have this form; `locked` if the keys are not available,
+    ///   or are evicted while the store is being opened.
     public func store(
         _ name: String = "default", _ scope: SoupStoreName.Scope = .user
     ) async throws(CofferError) -> SoupStore {
@@ -78,12 +80,12 @@ public actor SoupStores {
         }
     }
 
-    /// Returns the sorted names of the existing stores.
+    /// Returns the sorted names of the existing stores in a scope.
     public func names(_ scope: SoupStoreName.Scope = .user) async throws(CofferError) -> [String] {
         try await databases.names().filter { $0.scope == scope }.map(\.name).sorted()
     }
 
-    /// Destroys a store. Returns whether it existed.
+    /// Destroys a store. Returns whether the store existed.
     @discardableResult
     public func remove(
         _ name: String = "default", _ scope: SoupStoreName.Scope = .user
@@ -91,8 +93,8 @@ public actor SoupStores {
         try await destroy(try SoupStoreName(name, scope))
     }
 
-    /// Destroys all stores in a scope and returns how many there were. When a store cannot be destroyed,
-    /// continues with the others and then throws the error.
+    /// Destroys all stores in a scope and returns the number of destroyed stores. If a store cannot be
+    /// destroyed, the method continues with the others and then throws the error.
     @discardableResult
     public func removeAll(_ scope: SoupStoreName.Scope = .user) async throws(CofferError) -> Int {
         var count = 0
@@ -108,7 +110,8 @@ public actor SoupStores {
         return count
     }
 
-    /// Applies the policy to an event. Like ``removeAll(_:)``, continues after an error.
+    /// Closes or destroys stores as the policy requires for an event. Like ``removeAll(_:)``, the method
+    /// continues with the other stores after an error.
     public func apply(_ event: SoupStorePolicy.Event) async throws(CofferError) {
         var failure: CofferError?
         for scope in SoupStoreName.Scope.allCases {

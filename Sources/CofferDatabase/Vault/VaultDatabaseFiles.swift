@@ -32,8 +32,8 @@ final class VaultDatabaseFiles: Sendable {
 
     init(_ session: Vault) { self.session = session }
 
-    /// Has the vault revoke a database's key when the vault evicts its class key, even if the program still
-    /// holds the database.
+    /// Has the vault revoke a database's key when the vault evicts the database's class key, even if the
+    /// program still holds the database.
     private func revokeOnEviction(_ handle: DatabaseKeyHandle, with protection: ProtectionClass) {
         session.onKeyEviction(while: handle) { [weak handle] lost in
             if lost.contains(protection) { handle?.revoke() }
@@ -66,8 +66,8 @@ final class VaultDatabaseFiles: Sendable {
 
     /// Returns a database's key. Creates the key when neither the key nor the database exists.
     ///
-    /// - Throws: `locked`, `wiped`; `refused` for a class that needs a passcode when none is set; `corrupt`
-    ///   when the key of an existing database is missing, or its file is missing or empty.
+    /// - Throws: `locked`, `wiped`; `refused` if the class needs a passcode and none is set; `corrupt` if a
+    ///   database of this name was created but its key is missing, or its file is missing or empty.
     func access(_ scope: Scope, _ name: String, class protection: ProtectionClass) async throws(CofferError)
         -> Access
     {
@@ -125,7 +125,8 @@ final class VaultDatabaseFiles: Sendable {
         }
     }
 
-    /// Returns the scopes and names of the existing databases; works while the vault is locked.
+    /// Returns the scopes and names of the existing databases. You can call this method while the vault is
+    /// locked.
     func names() async throws(CofferError) -> [(scope: Scope, name: String)] {
         let directory = directory
         return try await BlockingExecutor.run { _ throws(CofferError) in
@@ -143,8 +144,8 @@ final class VaultDatabaseFiles: Sendable {
         }
     }
 
-    /// Destroys the key, then removes the files. Returns whether either existed. Works while the vault is
-    /// locked.
+    /// Destroys a database's key and then removes its files. Returns whether the key or a file existed. You
+    /// can call this method while the vault is locked.
     func destroy(_ scope: Scope, _ name: String) async throws(CofferError) -> Bool {
         let hadKey = try await session.tokens.remove(DatabaseKeyNaming.id(scope, name))
         let directory = directory

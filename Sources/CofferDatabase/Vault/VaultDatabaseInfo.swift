@@ -1,6 +1,6 @@
 public import Coffer
 
-/// The status of a database in a vault; available even while the database cannot be opened.
+/// The status of a database in a vault, which is available even while the database cannot be opened.
 public struct VaultDatabaseInfo: Sendable, Hashable {
     /// The database's name.
     public let name: String

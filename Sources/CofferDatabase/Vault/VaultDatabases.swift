@@ -3,8 +3,8 @@ public import CofferBase
 import CofferEngineSQLite
 public import GRDB
 
-/// A program's own databases in a vault, accessed through GRDB. Each is encrypted with a random key that the
-/// vault stores.
+/// An actor that opens and manages a program's own databases in a vault, for access through GRDB. Each
+/// database is encrypted with a random key that the vault stores.
 ///
 /// ```swift
 /// let databases = VaultDatabases(vault)
@@ -14,25 +14,27 @@ public import GRDB
 ///
 /// The protection class determines when a database can be opened. A lock that evicts the class key revokes
 /// the database's key immediately and closes the database, even if the program keeps only the queue or pool.
-/// Running statements are interrupted; cursors and snapshots return no further rows. Every later use of the
-/// queue or pool fails, including the use of temporary tables, which are dropped; committed data stays.
-/// GRDB's own error is then “authorization denied”, “authorizer malfunction” or “interrupted”;
-/// ``EncryptedDatabase/failure(_:)`` turns each of them into `locked`. Get the database again after the next
-/// unlock. A queue or pool keeps its vault alive.
+/// Running statements are interrupted, and cursors and snapshots return no further rows. Every later use of
+/// the queue or pool fails, including the use of temporary tables, which are dropped; committed data is kept.
+/// In these cases, GRDB throws “authorization denied”, “authorizer malfunction” or “interrupted”, and
+/// ``EncryptedDatabase/failure(_:)`` converts each of these errors to `locked`. Get the database again after
+/// the next unlock. A queue or pool keeps its vault alive.
 ///
-/// SQLite asks Coffer through its progress handler (`sqlite3_progress_handler`) whether a statement may
-/// continue, and fetches pages that it has in memory through a page cache that Coffer wraps, so that backups
-/// and other databases' transactions, to which this one is attached, get no further page. A program that
-/// replaces the progress handler or SQLite's page cache (`SQLITE_CONFIG_PCACHE2`) loses these guarantees. The
-/// pages stay in memory until the database and its snapshots are released: release snapshots when the vault
-/// locks. A transaction in which a write was interrupted ends with SQLite's “abort”, which
-/// ``EncryptedDatabase/failure(_:)`` turns into `cancelled`.
+/// Coffer installs a progress handler (`sqlite3_progress_handler`), which SQLite calls to ask whether a
+/// statement may continue. Coffer also wraps the page cache through which SQLite fetches pages that are
+/// already in memory, so, after a lock, neither a backup nor a transaction of another database to which this
+/// one is attached gets any further page. A program that replaces the progress handler or SQLite's page cache
+/// (`SQLITE_CONFIG_PCACHE2`) loses these guarantees. The pages stay in memory until the database and its
+/// snapshots are released, so release your snapshots when the vault locks. A transaction in which a write was
+/// interrupted ends with SQLite's “abort” error, which ``EncryptedDatabase/failure(_:)`` converts to
+/// `cancelled`.
 ///
-/// To close a database yourself, call ``close(_:)``. After GRDB's own `close()`, reading through the closed
-/// queue or pool ends the process; getting the database again opens it. Wiping the vault destroys every
-/// database; removing the passcode destroys those of the class
-/// `ProtectionClass.whenPasscodeSetThisDeviceOnly`. Wiping only the tokens leaves the databases, unless the
-/// token file is damaged.
+/// To close a database yourself, call ``close(_:)``. If you call GRDB's own `close()` instead, reading
+/// through the closed queue or pool ends the process; getting the database from this actor again reopens it.
+///
+/// Wiping the vault destroys every database, and removing the passcode destroys every database with the class
+/// `ProtectionClass.whenPasscodeSetThisDeviceOnly`. Wiping only the tokens leaves the databases intact,
+/// unless the token file is damaged.
 public actor VaultDatabases {
     /// The prefix of these databases' file names.
     private static let scope = "database"
@@ -51,11 +53,11 @@ public actor VaultDatabases {
     private var pendingOpens: [String: Task<Result<Open, any Error>, Never>] = [:]
 
     /// Creates an actor that manages a vault's databases. A lock closes those whose class key it evicts;
-    /// closing or wiping the vault closes all.
+    /// closing or wiping the vault closes all databases.
     ///
-    /// Use one instance for each vault: an instance does not know which databases another has open.
+    /// Use one instance for each vault: an instance cannot detect which databases another instance has open.
     ///
-    /// - Parameter vault: The vault.
+    /// - Parameter vault: The vault that contains the databases.
     public init(_ vault: Vault) {
         files = VaultDatabaseFiles(vault)
         vault.onKeyEviction(while: self) { [weak self] _ in
@@ -65,20 +67,20 @@ public actor VaultDatabases {
         }
     }
 
-    /// Opens a database for one writer and several readers, creating it if necessary. Returns the same pool
-    /// while it is open.
+    /// Opens a database for one writer and several readers, creating it if necessary. While the database is
+    /// open, further calls return the same pool.
     ///
     /// - Parameters:
     ///   - name: The database's name: 1 to 64 ASCII letters, digits, dashes, dots and underscores, not
     ///     beginning with a dot.
     ///   - protection: The class for a new database; an existing one keeps its class.
-    ///   - configuration: GRDB's configuration.
-    /// - Returns: GRDB's pool.
-    /// - Throws: `CofferError`: `locked`, `wiped`; `refused` for a class that needs a passcode when none is
-    ///   set; `conflict` when the database is open as a queue; `corrupt` when the key of an existing database
-    ///   is missing, or its file is missing or empty; the errors of
-    ///   ``EncryptedDatabase/pool(at:key:configuration:)-(FilePath,_,_)``. An error that the program itself
-    ///   throws while it prepares a connection is rethrown unchanged.
+    ///   - configuration: The GRDB configuration.
+    /// - Returns: A GRDB pool.
+    /// - Throws: A `CofferError`: `locked`; `wiped`; `refused` if the class needs a passcode and none is set;
+    ///   `conflict` if the database is open as a queue; `corrupt` if a database of this name was created but
+    ///   its key is missing, or its file is missing or empty; also the errors of
+    ///   ``EncryptedDatabase/pool(at:key:configuration:)-(FilePath,_,_)``. An error that your own code throws
+    ///   while it prepares a connection is rethrown unchanged.
     public func pool(
         _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         configuration: Configuration = Configuration()
@@ -90,15 +92,16 @@ public actor VaultDatabases {
         return try Self.expect(writer)
     }
 
-    /// Opens a database for one connection, creating it if necessary. Returns the same queue while it is
-    /// open.
+    /// Opens a database for one connection, creating it if necessary. While the database is open, further
+    /// calls return the same queue.
     ///
     /// - Parameters:
-    ///   - name: As for ``pool(_:class:configuration:)``.
-    ///   - protection: As for ``pool(_:class:configuration:)``.
-    ///   - configuration: GRDB's configuration.
-    /// - Returns: GRDB's queue.
-    /// - Throws: As ``pool(_:class:configuration:)``; `conflict` when the database is open as a pool.
+    ///   - name: The database's name, in the form that ``pool(_:class:configuration:)`` requires.
+    ///   - protection: The class for a new database; an existing one keeps its class.
+    ///   - configuration: The GRDB configuration.
+    /// - Returns: A GRDB queue.
+    /// - Throws: The errors of ``pool(_:class:configuration:)``, except that `conflict` is thrown if the
+    ///   database is open as a pool.
     public func queue(
         _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         configuration: Configuration = Configuration()
@@ -171,12 +174,14 @@ public actor VaultDatabases {
             isOpen: open[name]?.isUsable ?? false)
     }
 
-    /// Returns the sorted names of the existing databases; works while the vault is locked.
+    /// Returns the sorted names of the existing databases. You can call this method while the vault is
+    /// locked.
     public func names() async throws(CofferError) -> [String] {
         try await files.names().filter { $0.scope == Self.scope }.map(\.name).sorted()
     }
 
-    /// Destroys a database with its key. Returns whether it existed. Works while the vault is locked.
+    /// Destroys a database and its key. Returns whether the database or its key existed. You can call this
+    /// method while the vault is locked.
     @discardableResult
     public func remove(_ name: String = "default") async throws(CofferError) -> Bool {
         let name = try SoupStoreName(name, .user).name

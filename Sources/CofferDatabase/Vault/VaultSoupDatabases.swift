@@ -2,7 +2,8 @@ public import Coffer
 public import CofferBase
 public import GRDB
 
-/// Encrypted databases in a vault's directory, each with a random key that the vault stores as a token.
+/// A set of encrypted databases in a vault's directory, each with a random key that the vault stores as a
+/// token.
 ///
 /// Therefore the vault's lock and the key's class also apply to the database, destroying the key destroys the
 /// database, and wiping the vault destroys all databases.
@@ -30,9 +31,9 @@ public struct VaultSoupDatabases: SoupDatabases {
 
     /// Opens a database. Creates the database and its key when neither exists.
     ///
-    /// - Throws: `locked`, `wiped`; `refused` for a class that needs a passcode when none is set; `corrupt`
-    ///   when the key of an existing database is missing, or its file is missing or empty; the errors of
-    ///   ``EncryptedDatabase/pool(at:key:configuration:)-(FilePath,_,_)``.
+    /// - Throws: `locked`; `wiped`; `refused` if the class needs a passcode and none is set; `corrupt` if a
+    ///   database of this name was created but its key is missing, or its file is missing or empty; also the
+    ///   errors of ``EncryptedDatabase/pool(at:key:configuration:)-(FilePath,_,_)``.
     public func open(_ name: SoupStoreName) async throws(CofferError) -> any DatabaseWriter {
         let access = try await files.access(name.scope.rawValue, name.name, class: protection)
         var configuration = files.keepingSession(Configuration())
@@ -50,26 +51,26 @@ public struct VaultSoupDatabases: SoupDatabases {
         return pool
     }
 
-    /// Returns the existing databases; works while the vault is locked.
+    /// Returns the names of the existing databases. You can call this method while the vault is locked.
     public func names() async throws(CofferError) -> [SoupStoreName] {
         try await files.names().compactMap { found in
             SoupStoreName.Scope(rawValue: found.scope).flatMap { try? SoupStoreName(found.name, $0) }
         }
     }
 
-    /// Destroys the key, then removes the files. Returns whether either existed. Works while the vault is
-    /// locked.
+    /// Destroys a database's key and then removes its files. Returns whether the key or a file existed. You
+    /// can call this method while the vault is locked.
     public func destroy(_ name: SoupStoreName) async throws(CofferError) -> Bool {
         try await files.destroy(name.scope.rawValue, name.name)
     }
 }
 
 extension SoupStores {
-    /// Creates an actor that manages a vault's stores. A lock closes them if it evicts their class key;
-    /// closing or wiping the vault closes them too.
+    /// Creates an actor that manages a vault's stores. A lock closes the stores if it evicts their class key;
+    /// closing or wiping the vault also closes them.
     ///
     /// - Parameters:
-    ///   - vault: The vault.
+    ///   - vault: The vault that contains the stores.
     ///   - protection: The class that determines when the stores can be opened.
     ///   - policy: The policy that determines how a logout, or the revocation of a grant, affects the stores.
     ///     Report these events with ``apply(_:)``. When a user's grant is revoked, the stores in the

@@ -2,12 +2,12 @@ package import CofferBase
 import Glibc
 import CLinux
 
-/// A key in the kernel keyring, identified by its number. A key stored later under the same description has
-/// another number.
+/// A key in the kernel keyring, identified by its number. A key stored later under the same description has a
+/// different number.
 package struct KernelKey: Sendable, Equatable {
     let number: Int
 
-    /// Returns the secret, or `nil` if the key has been removed or has expired.
+    /// Returns the secret in the key, or `nil` if the key has been removed or has expired.
     package func content() throws(CofferError) -> GuardedBytes? {
         let size = clinux_keyctl_read(number, nil, 0)
         guard size >= 0 else { return try KernelKeyring.missing() }
@@ -21,8 +21,8 @@ package struct KernelKey: Sendable, Equatable {
         return secret
     }
 
-    /// Replaces the secret and restarts the timeout. Does nothing if the key no longer exists, so that a key
-    /// removed by another process does not come back.
+    /// Replaces the secret in the key and restarts the timeout. Does nothing if the key no longer exists, so
+    /// a key that another process has removed does not reappear.
     package func update(_ secret: borrowing GuardedBytes, timeout: Int) throws(CofferError) {
         try KernelKeyring.check(timeout)
         let result = unsafe secret.span.withUnsafeBytes { payload in
@@ -35,25 +35,26 @@ package struct KernelKey: Sendable, Equatable {
         try setTimeout(timeout)
     }
 
-    /// Sets the timeout in seconds, counted from now. The kernel interprets 0 as no timeout.
+    /// Sets the key's timeout in seconds, counted from now. The kernel interprets 0 as no timeout.
     func setTimeout(_ seconds: Int) throws(CofferError) {
         guard clinux_keyctl(KEYCTL_SET_TIMEOUT, UInt(number), UInt(seconds), 0, 0) == 0 else {
             throw Errno.failure("set a timeout in the kernel keyring", nil)
         }
     }
 
-    /// Removes the key from the kernel immediately, and from every ring that links it.
+    /// Removes the key from the kernel immediately, and from every ring that links to it.
     ///
-    /// Unlinks the key from the user keyring first. A link that the kernel's garbage collector removes counts
-    /// against the user's quota until a reboot, so that no key could be stored after a thousand locks.
+    /// Unlinks the key from the user keyring first. Otherwise, the kernel's garbage collector would remove
+    /// the link, which would then count against the user's quota until a reboot. After a thousand locks, no
+    /// more keys could be stored.
     package func invalidate() throws(CofferError) {
         let isOut = isLinked && KernelKeyring.unlink(number, from: Int(KEY_SPEC_USER_KEYRING))
         guard clinux_keyctl(KEYCTL_INVALIDATE, UInt(number), 0, 0, 0) == 0 || isOut && Errno.current == ENOKEY
         else { throw Errno.failure("remove from the kernel keyring", nil) }
     }
 
-    /// Whether the user keyring links this key, and not a newer one, under its description. The kernel
-    /// unlinks by description, so unlinking could otherwise remove the newer key.
+    /// Whether the user keyring contains a link to this key, and not to a newer key with the same
+    /// description. The kernel unlinks by description, so unlinking could otherwise remove the newer key.
     package var isLinked: Bool {
         guard let label else { return false }
         let (type, name) = (
@@ -74,10 +75,10 @@ package struct KernelKey: Sendable, Equatable {
         }
     }
 
-    /// The type and the description, byte for byte; `nil` if the key has been removed or does not permit
-    /// reading them.
+    /// The key's type and its description, byte for byte, or `nil` if the key has been removed or does not
+    /// permit reading them.
     ///
-    /// The kernel returns type, user, group, permissions and description, separated by semicolons.
+    /// The kernel returns the type, user, group, permissions and description, separated by semicolons.
     var label: (type: [UInt8], name: [UInt8])? {
         // No description is longer than a page.
         var text = [UInt8](repeating: 0, count: 5000)

@@ -2,13 +2,13 @@ package import CofferBase
 import Glibc
 import CLinux
 
-/// Short secrets in the kernel's user keyring, which all processes of a user share. The kernel removes the
-/// secrets at their timeout or at a reboot.
+/// Functions that store short secrets in the kernel's user keyring, which all of a user's processes share.
+/// The kernel removes a secret when its timeout expires or at the next reboot.
 ///
 /// If the kernel has no keyring, or a container forbids its use, every call throws `unsupported` or
-/// `permissionDenied`, and callers work without the keyring.
+/// `permissionDenied`. Callers then continue without the keyring.
 package enum KernelKeyring {
-    /// The maximum number of keys that ``remove(_:)`` removes under one description.
+    /// The maximum number of keys that a single call to ``remove(_:)`` removes.
     private static let maxCountPerName = 64
 
     /// Whether this process can search the user keyring.
@@ -21,11 +21,11 @@ package enum KernelKeyring {
         }
     }
 
-    /// Stores `secret` under `description`. The kernel removes the secret after `timeout` seconds; without a
-    /// timeout, at the next reboot.
+    /// Stores `secret` under `description`. The kernel removes the secret after `timeout` seconds or, without
+    /// a timeout, at the next reboot.
     ///
-    /// Links a new key in place of the previous one in a single step, so that a process that still updates
-    /// the previous key does not affect the new one. Then invalidates the previous key.
+    /// The new key replaces the previous one in a single step, so a process that is still updating the
+    /// previous key does not affect the new one. The previous key is then invalidated.
     @discardableResult
     package static func store(
         _ secret: borrowing GuardedBytes, description: String, timeout: Int?
@@ -40,7 +40,7 @@ package enum KernelKeyring {
         return KernelKey(number: key)
     }
 
-    /// Stores `secret` under `description` in a ring, replacing the previous secret.
+    /// Stores `secret` under `description` in the given ring, replacing the previous secret.
     static func store(
         _ secret: borrowing GuardedBytes, description: String, in ring: Int
     ) throws(CofferError) {
@@ -69,29 +69,30 @@ package enum KernelKeyring {
         return key
     }
 
-    /// Returns the key under `description`; `nil` if there is none or it has expired.
+    /// Returns the key that is stored under `description`, or `nil` if there is none or it has expired.
     package static func key(_ description: String) throws(CofferError) -> KernelKey? {
         try find(description).map { KernelKey(number: $0) }
     }
 
-    /// Returns the secret under `description`; `nil` if there is none or it has expired.
+    /// Returns the secret that is stored under `description`, or `nil` if there is none or it has expired.
     package static func read(_ description: String) throws(CofferError) -> GuardedBytes? {
         guard let key = try key(description) else { return nil }
         return try key.content()
     }
 
-    /// Reports whether there is a secret under `description` that has not expired.
+    /// Reports whether a secret that has not expired is stored under `description`.
     package static func contains(_ description: String) throws(CofferError) -> Bool {
         try find(description) != nil
     }
 
-    /// Restarts the timeout; does nothing if the key does not exist.
+    /// Restarts the timeout of the key that is stored under `description`. Does nothing if there is no such
+    /// key.
     package static func refresh(_ description: String, timeout: Int) throws(CofferError) {
         try check(timeout)
         try key(description)?.setTimeout(timeout)
     }
 
-    /// Removes every secret under `description`. Returns whether there was one.
+    /// Removes every secret that is stored under `description`. Returns whether there was at least one.
     @discardableResult
     package static func remove(_ description: String) throws(CofferError) -> Bool {
         var hadAny = false
@@ -108,15 +109,16 @@ package enum KernelKeyring {
         _ = clinux_keyctl(KEYCTL_SETPERM, UInt(key), 0x3f3f_0000, 0, 0)
     }
 
-    /// Throws `invalidInput` unless the timeout is `nil` or from 1 to `Int32.max` seconds. The kernel counts
-    /// in 32 bits and interprets 0 as no timeout.
+    /// Throws `invalidInput` unless `timeout` is `nil` or from 1 to `Int32.max` seconds. The kernel stores
+    /// the timeout in 32 bits and interprets 0 as no timeout.
     static func check(_ timeout: Int?) throws(CofferError) {
         guard timeout.map({ (1...Int(Int32.max)).contains($0) }) ?? true else {
             throw CofferError(.invalidInput, "A timeout is 1 to \(Int32.max) seconds.")
         }
     }
 
-    /// Unlinks a key from a ring; the key continues to exist if another ring links it.
+    /// Unlinks a key from a ring. The key continues to exist if another ring links to it. Returns whether the
+    /// key was unlinked.
     @discardableResult
     static func unlink(_ key: Int, from ring: Int) -> Bool {
         clinux_keyctl(KEYCTL_UNLINK, UInt(key), UInt(bitPattern: ring), 0, 0) == 0
@@ -134,7 +136,7 @@ package enum KernelKeyring {
         return try missing()
     }
 
-    /// Returns the error for a key or a ring that the kernel did not store, from the calling thread's
+    /// Returns the error to throw if the kernel did not store a key or a ring, based on the calling thread's
     /// `errno`.
     static func notStored() -> CofferError {
         guard Errno.current == EDQUOT else { return Errno.failure("use the kernel keyring", nil) }
@@ -144,8 +146,8 @@ package enum KernelKeyring {
             remedy: .removeKernelKeys, systemError: EDQUOT)
     }
 
-    /// Returns `nil` if the calling thread's `errno` reports a missing, expired or revoked key, and throws
-    /// for any other error.
+    /// Returns `nil` if the calling thread's `errno` indicates a missing, expired or revoked key. Throws the
+    /// corresponding error for any other value.
     static func missing<Value: ~Copyable>() throws(CofferError) -> Value? {
         switch Errno.current {
         case ENOKEY, EKEYEXPIRED, EKEYREVOKED: return nil

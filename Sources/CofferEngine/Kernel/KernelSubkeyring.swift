@@ -2,21 +2,21 @@ package import CofferBase
 import Glibc
 import CLinux
 
-/// A ring of short secrets within the kernel's user keyring. The secrets are removed together: at the ring's
-/// timeout, with the ring, or at a reboot.
+/// A ring of short secrets within the kernel's user keyring. The secrets are removed together: when the
+/// ring's timeout expires, when the ring is removed, or at the next reboot.
 package struct KernelSubkeyring: Sendable {
     static let type = "keyring"
     /// The size in bytes of a key number, which is a signed 32-bit word in the kernel.
     private static let numberSize = 4
     let number: Int
 
-    /// Returns the ring under `description`; `nil` if there is none or it has expired.
+    /// Returns the ring that is stored under `description`, or `nil` if there is none or it has expired.
     package static func find(_ description: String) throws(CofferError) -> KernelSubkeyring? {
         let found = try KernelKeyring.find(description, type: type, in: Int(KEY_SPEC_USER_KEYRING))
         return found.map { KernelSubkeyring(number: $0) }
     }
 
-    /// Returns the ring under `description`, creating it if necessary.
+    /// Returns the ring that is stored under `description`, creating it if necessary.
     package static func make(_ description: String) throws(CofferError) -> KernelSubkeyring {
         if let ring = try find(description) { return ring }
         let number = unsafe clinux_add_key(type, description, nil, 0, CInt(KEY_SPEC_USER_KEYRING))
@@ -25,7 +25,8 @@ package struct KernelSubkeyring: Sendable {
         return KernelSubkeyring(number: number)
     }
 
-    /// Removes the ring under `description` with its contents. Returns whether there was one.
+    /// Removes the ring that is stored under `description`, together with its contents. Returns whether there
+    /// was such a ring.
     @discardableResult
     package static func remove(_ description: String) throws(CofferError) -> Bool {
         guard let ring = try find(description) else { return false }
@@ -43,24 +44,25 @@ package struct KernelSubkeyring: Sendable {
         try KernelKey(number: number).remove()
     }
 
-    /// Sets the timeout in seconds, counted from now; `nil` means no timeout, which the kernel expects as 0.
+    /// Sets the ring's timeout in seconds, counted from now. `nil` means no timeout, for which the kernel
+    /// expects 0.
     package func setTimeout(_ seconds: Int?) throws(CofferError) {
         try KernelKeyring.check(seconds)
         try KernelKey(number: number).setTimeout(seconds ?? 0)
     }
 
-    /// Stores `secret` under `description`, replacing the previous secret.
+    /// Stores `secret` under `description` in the ring, replacing the previous secret.
     package func store(_ secret: borrowing GuardedBytes, description: String) throws(CofferError) {
         try KernelKeyring.store(secret, description: description, in: number)
     }
 
-    /// Returns the secret under `description`; `nil` if there is none.
+    /// Returns the secret that is stored under `description` in the ring, or `nil` if there is none.
     package func read(_ description: String) throws(CofferError) -> GuardedBytes? {
         guard let key = try KernelKeyring.find(description, type: "user", in: number) else { return nil }
         return try KernelKey(number: key).content()
     }
 
-    /// Removes the secret under `description`. Returns whether there was one.
+    /// Removes the secret that is stored under `description` in the ring. Returns whether there was one.
     @discardableResult
     package func remove(_ description: String) throws(CofferError) -> Bool {
         guard let key = try KernelKeyring.find(description, type: "user", in: number) else { return false }
@@ -73,7 +75,7 @@ package struct KernelSubkeyring: Sendable {
         try keys().compactMap { $0.label.map { String(decoding: $0.name, as: UTF8.self) } }
     }
 
-    /// Passes the description and the content of every readable secret to `body`, in the user keyring and in
+    /// Calls `body` with the description and the content of every readable secret in the user keyring and in
     /// up to three levels of rings within it.
     package static func forEachSecretOfUser(
         _ body: (_ description: String, _ secret: Span<UInt8>) -> Void

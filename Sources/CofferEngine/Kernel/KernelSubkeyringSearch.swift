@@ -14,12 +14,12 @@ struct KernelSubkeyringSearch {
         var isRing: Bool { type == Array(KernelSubkeyring.type.utf8) }
     }
 
-    /// The maximum depth of nested rings, the same as in the kernel's own search.
+    /// The maximum depth of nested rings, which is the same as in the kernel's own search.
     private static let depth = 6
     private static let maxCount = 65_536
 
     private(set) var entries: [Entry] = []
-    /// Whether the search reached its maximum number of keys or of nested rings.
+    /// Whether the search reached its maximum number of keys or its maximum depth.
     private(set) var isCut = false
     private var seen: Set<Int>
 
@@ -30,7 +30,7 @@ struct KernelSubkeyringSearch {
         descend()
     }
 
-    /// Searches the user keyring.
+    /// Searches the user keyring and the rings within it.
     ///
     /// - Throws: An error if the user keyring cannot be listed.
     static func ofUser() throws(CofferError) -> KernelSubkeyringSearch {
@@ -71,18 +71,19 @@ extension KernelSubkeyring {
 
     /// The result of ``removeOfUser(where:)``.
     package struct RemovedKeys: Sendable {
-        /// The names of the removed keys and rings.
+        /// The names of the keys and rings that were removed.
         package var names: [[UInt8]] = []
-        /// The errors from removals that the kernel refused, and an error if some keys were not examined.
+        /// The errors from removals that the kernel refused and, if some keys were not examined, an error
+        /// that reports this.
         package var failures: [CofferError] = []
-        /// The names that remain.
+        /// The names of the matching keys and rings that remain.
         package var remaining: [[UInt8]] = []
-        /// The number of removed keys and rings.
+        /// The number of keys and rings that were removed.
         package var count: Int { names.count }
     }
 
     /// Removes every key and ring in the user keyring, and in the rings within it, whose name `matches`
-    /// accepts, regardless of its type and even if it is unreadable.
+    /// accepts, regardless of type and even if the key is unreadable.
     package static func removeOfUser(
         where matches: (_ name: [UInt8]) -> Bool
     ) throws(CofferError) -> RemovedKeys {
@@ -124,7 +125,7 @@ extension KernelSubkeyring {
 }
 
 extension KernelSubkeyringSearch.Entry {
-    /// Removes the key, or the ring with its contents.
+    /// Removes the key or, for a ring, the ring and its contents.
     fileprivate func remove() throws(CofferError) {
         // Unlink first, so that the link does not count against the quota until a reboot: see
         // KernelKey.invalidate.

@@ -3,13 +3,13 @@ import Glibc
 
 /// A large page-aligned buffer for bulk data, excluded from core dumps and cleared when it is released.
 ///
-/// The buffer is not locked in memory, because file contents are larger than the lock limit.
-/// `@unchecked Sendable` holds because the pointer never changes; callers that share a buffer between threads
-/// assign a separate range to each thread.
+/// The buffer is not locked in memory, because file contents can exceed the limit on locked memory. The
+/// `@unchecked Sendable` conformance is safe because the pointer never changes and callers that share a
+/// buffer between threads assign a separate range to each thread.
 @safe package final class AlignedBuffer: @unchecked Sendable {
     private let start: UnsafeMutablePointer<UInt8>
 
-    /// The number of bytes.
+    /// The size of the buffer in bytes.
     package let count: Int
 
     private init(start: UnsafeMutablePointer<UInt8>, count: Int) {
@@ -17,7 +17,7 @@ import Glibc
         self.count = count
     }
 
-    /// Allocates zeroed memory for `count` bytes, at least one.
+    /// Allocates a zeroed buffer of `count` bytes, which must be at least 1.
     package static func make(count: Int) throws(CofferError) -> AlignedBuffer {
         guard count > 0 else {
             throw CofferError(.invalidInput, "A buffer cannot be \(count) bytes long.")
@@ -55,6 +55,6 @@ import Glibc
         return try body(&span)
     }
 
-    /// Overwrites the whole buffer with zero.
+    /// Overwrites the whole buffer with zeros.
     package func clear() { unsafe explicit_bzero(start, count) }
 }

@@ -1,9 +1,9 @@
 import CLinux
 
-/// Searches a buffer for a sequence of bytes.
+/// A search for a sequence of bytes in a buffer.
 package enum ByteSearch {
-    /// Returns the first index of `needle` in `haystack`, or `nil` if it does not occur. An empty needle
-    /// never occurs.
+    /// Returns the index at which `needle` first occurs in `haystack`, or `nil` if it does not occur. An
+    /// empty needle never occurs.
     package static func firstIndex(of needle: Span<UInt8>, in haystack: Span<UInt8>) -> Int? {
         guard needle.count > 0, haystack.count >= needle.count else { return nil }
         return unsafe haystack.withUnsafeBytes { haystack in

@@ -1,6 +1,6 @@
 package import CofferBase
 
-/// A growing buffer in guarded memory for secret bytes that arrive in pieces.
+/// A growable buffer in guarded memory for secret bytes that arrive in pieces.
 package struct GuardedBuffer: ~Copyable {
     private let limit: Int
     private var buffer: GuardedBytes
@@ -21,8 +21,8 @@ package struct GuardedBuffer: ~Copyable {
         return GuardedBuffer(limit: limit, buffer: try GuardedBytes.zeroed(count: min(4096, limit + 1)))
     }
 
-    /// Appends the bytes that `read` writes into the space it receives. Returns `false` if `read` returns
-    /// `nil` at the end.
+    /// Appends the bytes that `read` writes to the span that it receives. Returns `false` if `read` returns
+    /// `nil`, which indicates the end of the input.
     package mutating func append(
         _ read: (inout MutableSpan<UInt8>) throws(CofferError) -> Int?
     ) throws(CofferError) -> Bool {
@@ -44,7 +44,7 @@ package struct GuardedBuffer: ~Copyable {
         return true
     }
 
-    /// Appends `bytes`.
+    /// Appends `bytes` to the buffer.
     package mutating func append(_ bytes: Span<UInt8>) throws(CofferError) {
         var done = 0
         while done < bytes.count {
@@ -60,7 +60,7 @@ package struct GuardedBuffer: ~Copyable {
     /// Appends the UTF-8 bytes of `text`, which is not secret.
     package mutating func append(_ text: String) throws(CofferError) { try append(Array(text.utf8).span) }
 
-    /// Returns the collected bytes.
+    /// Returns the collected bytes and consumes the buffer.
     package consuming func finish() throws(CofferError) -> GuardedBytes {
         try GuardedBytes.copying(buffer.span.extracting(0..<count))
     }

@@ -9,16 +9,16 @@ import CSodium
 package struct GuardedBytes: ~Copyable, Sendable {
     private let storage: GuardedStorage
 
-    /// Takes ownership of pages that no other code writes to from now on.
+    /// Creates the owner of pages to which no other code writes from now on.
     init(adopting storage: GuardedStorage) {
         self.storage = storage
         count = storage.count
     }
 
-    /// The number of bytes.
+    /// The size of the secret in bytes.
     package private(set) var count: Int
 
-    /// Clears and drops all bytes after the first `count`, such as padding.
+    /// Clears and discards all bytes after the first `count`, such as padding.
     package mutating func shrink(to count: Int) {
         precondition(count >= 0 && count <= self.count)
         unsafe sodium_memzero(storage.start + count, self.count - count)
@@ -45,19 +45,19 @@ package struct GuardedBytes: ~Copyable, Sendable {
         }
     }
 
-    /// Allocates zeroed guarded pages.
+    /// Returns `count` zero bytes in newly allocated guarded pages.
     package static func zeroed(count: Int) throws(CofferError) -> GuardedBytes {
         GuardedBytes(adopting: try GuardedStorage.make(count: count))
     }
 
-    /// Returns random bytes from the system's generator.
+    /// Returns `count` random bytes from the system's generator.
     package static func random(count: Int) throws(CofferError) -> GuardedBytes {
         let storage = try GuardedStorage.make(count: count)
         unsafe randombytes_buf(storage.start, count)
         return GuardedBytes(adopting: storage)
     }
 
-    /// Copies `bytes`; the source is not cleared.
+    /// Returns a copy of `bytes`. The source is not cleared.
     package static func copying(_ bytes: Span<UInt8>) throws(CofferError) -> GuardedBytes {
         let storage = try GuardedStorage.make(count: bytes.count)
         unsafe bytes.withUnsafeBytes { source in
@@ -67,7 +67,7 @@ package struct GuardedBytes: ~Copyable, Sendable {
         return GuardedBytes(adopting: storage)
     }
 
-    /// Allocates bytes filled by `fill`, which must write every byte.
+    /// Returns `count` bytes that are filled by `fill`, which must write every byte.
     package static func filled(
         count: Int, _ fill: (inout MutableSpan<UInt8>) throws(CofferError) -> Void
     ) throws(CofferError) -> GuardedBytes {
@@ -77,7 +77,7 @@ package struct GuardedBytes: ~Copyable, Sendable {
         return GuardedBytes(adopting: storage)
     }
 
-    /// Concatenates two spans.
+    /// Returns the bytes of two spans, one after the other.
     package static func concatenating(
         _ first: Span<UInt8>, _ second: Span<UInt8>
     ) throws(CofferError) -> GuardedBytes {

@@ -1,10 +1,11 @@
 import CofferBase
 import CSodium
 
-/// The guarded pages behind a ``GuardedBytes``, which are cleared when this object is released.
+/// The guarded pages that store a ``GuardedBytes`` value's bytes. They are cleared when this object is
+/// released.
 ///
-/// `@unchecked Sendable` holds because the pointer never changes after `make`, and bytes are written only
-/// through the single owner's exclusive access.
+/// The `@unchecked Sendable` conformance is safe because the pointer never changes after `make`, and bytes
+/// are written only through the single owner's exclusive access.
 @safe final class GuardedStorage: @unchecked Sendable {
     let start: UnsafeMutablePointer<UInt8>
     let count: Int
@@ -14,7 +15,7 @@ import CSodium
         self.count = count
     }
 
-    /// Allocates zeroed guarded pages for `count` bytes; zero is allowed.
+    /// Allocates zeroed guarded pages for `count` bytes, which may be zero.
     static func make(count: Int) throws(CofferError) -> GuardedStorage {
         try SodiumLibrary.start()
         if let pages = unsafe GuardedAllocator.take(count: count) {
@@ -29,6 +30,7 @@ import CSodium
         return unsafe GuardedStorage(start: pages.assumingMemoryBound(to: UInt8.self), count: count)
     }
 
-    /// Clears the pages and caches or frees them; `sodium_free` also checks the canary.
+    /// Clears the pages and then either caches or frees them. When the pages are freed, `sodium_free` also
+    /// checks the canary.
     deinit { unsafe GuardedAllocator.give(start, count: count) }
 }

@@ -1,15 +1,15 @@
-/// The patterns for a search for traces of secrets, in every form in which a secret might remain: raw,
-/// hexadecimal in both cases, Base64 in its three alignments and UTF-16. Any 8 consecutive bytes of a secret
-/// are enough for a match; in Base64, any 12 consecutive characters are enough.
+/// A set of patterns for finding traces of secrets in every form in which they might remain: raw bytes,
+/// lowercase and uppercase hexadecimal, Base64 in its three alignments, and UTF-16. Any 8 consecutive bytes
+/// of a secret are enough for a match; in Base64, any 12 consecutive characters are enough.
 ///
 /// A pattern is stored as keyed hashes of its windows and never as bytes, so that a search of this process's
 /// own memory does not find the patterns.
 package struct SecretPatterns {
-    /// A form in which bytes may remain.
+    /// A form in which the bytes of a secret may remain.
     private enum Form: String, CaseIterable {
         case raw, hex, upperHex, base64, base64Second, base64Third, utf16
 
-        /// The size in bytes of a window in this form, which covers at least 8 bytes of the secret.
+        /// The size of a window in this form, in bytes. A window covers at least 8 bytes of the secret.
         fileprivate var window: Int {
             switch self {
             case .raw: 8
@@ -36,17 +36,16 @@ package struct SecretPatterns {
         let end: UInt64
     }
 
-    /// The size of the longest window in bytes. Pieces that are searched one after the other must overlap by
-    /// this many bytes.
+    /// The size of the longest window in bytes. Consecutive pieces to search must overlap by this many bytes.
     package private(set) var maxPatternLength = 16
     private static let half = 8
     private static let filterBits = 20
 
     package private(set) var names: [String] = []
     private var windows: [UInt64: [Window]] = [:]
-    /// One bit for each value of the first 20 bits of a hash, to rule out most positions.
+    /// A filter with one bit for each value of a hash's first 20 bits. It rules out most positions.
     private var filter = [UInt8](repeating: 0, count: 1 << (filterBits - 3))
-    /// The key for the hashes, which differs between runs, so that the hashes alone reveal nothing.
+    /// The key for the hashes. It differs between runs, so the hashes alone reveal nothing.
     private let secret: UInt64
 
     /// Creates an empty set of patterns.
@@ -61,14 +60,14 @@ package struct SecretPatterns {
         return value &* 0xBF58_476D_1CE4_E5B9
     }
 
-    /// Adds a pattern. Ignores patterns shorter than 8 bytes and windows with few different bytes, because
+    /// Adds a pattern. Ignores patterns shorter than 8 bytes and windows with few distinct bytes, because
     /// they would match by chance.
     ///
     /// - Parameters:
-    ///   - name: The pattern's name.
+    ///   - name: The name by which ``found(in:)`` reports the pattern.
     ///   - bytes: The bytes to find.
-    ///   - isWhole: Whether only the whole pattern matches, for bytes that are not random, whose pieces would
-    ///     match by chance.
+    ///   - isWhole: Whether only the whole pattern matches. Pass `true` for bytes that are not random,
+    ///     because parts of them would match by chance.
     package mutating func add(_ name: String, _ bytes: Span<UInt8>, isWhole: Bool = false) {
         guard bytes.count >= Self.half else { return }
         let needle = names.count

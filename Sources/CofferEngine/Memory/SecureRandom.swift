@@ -12,7 +12,7 @@ package enum SecureRandom {
         }
     }
 
-    /// Returns `count` random bytes for values that are not secret: nonces, salts, identifiers.
+    /// Returns `count` random bytes for values that are not secret, such as nonces, salts and identifiers.
     package static func bytes(_ count: Int) throws(CofferError) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: count)
         var span = result.mutableSpan

@@ -2,7 +2,7 @@ package import CofferBase
 
 /// Errors that several bindings throw.
 extension CofferError {
-    /// The error that every failed authentication throws.
+    /// The error that is thrown for every failed authentication.
     package static var notAuthentic: CofferError {
         CofferError(.notAuthentic, "The message is not authentic under this key.")
     }

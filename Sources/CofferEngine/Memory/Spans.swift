@@ -1,14 +1,14 @@
 import CSodium
 
 extension Span<UInt8> {
-    /// Copies the bytes to an array. Use it only for bytes that are not secret, because an array is not
-    /// cleared when it is released.
+    /// Returns a copy of the bytes as an array. Use this method only for bytes that are not secret, because
+    /// an array is not cleared when it is released.
     package func copied() -> [UInt8] {
         unsafe withUnsafeBufferPointer { unsafe Array($0) }
     }
 
-    /// Passes an address to `body` that is never null, because C libraries require one even for a length of
-    /// zero.
+    /// Calls `body` with the address of the bytes, which is never null, because C libraries require an
+    /// address even for a length of zero.
     func withPointer<R>(_ body: (UnsafePointer<UInt8>) -> R) -> R {
         unsafe withUnsafeBufferPointer { buffer in
             if let start = buffer.baseAddress { return unsafe body(start) }
@@ -16,14 +16,15 @@ extension Span<UInt8> {
         }
     }
 
-    /// Passes a pointer to C characters to `body` that is never null, like ``withPointer(_:)``.
+    /// Calls `body` with the address of the bytes as C characters. Like the address in ``withPointer(_:)``,
+    /// it is never null.
     func withCharacters<R>(_ body: (UnsafePointer<CChar>) -> R) -> R {
         unsafe withPointer { unsafe body(UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self)) }
     }
 }
 
 extension MutableSpan<UInt8> {
-    /// Overwrites the bytes from `offset` on with `bytes`; traps when they do not fit.
+    /// Overwrites the bytes that start at `offset` with `bytes`. Traps if they do not fit.
     package mutating func write(_ bytes: Span<UInt8>, at offset: Int) {
         precondition(offset >= 0 && offset <= count && bytes.count <= count - offset)
         unsafe withUnsafeMutableBytes { target in
@@ -35,7 +36,7 @@ extension MutableSpan<UInt8> {
         }
     }
 
-    /// Overwrites every byte with zero in a way that the compiler does not remove.
+    /// Overwrites every byte with zero in a way that the compiler cannot optimize away.
     package mutating func clear() {
         unsafe withUnsafeMutableBytes { bytes in
             guard let start = bytes.baseAddress else { return }
@@ -43,8 +44,8 @@ extension MutableSpan<UInt8> {
         }
     }
 
-    /// Passes an address to `body` that is never null, because C libraries require one even for a length of
-    /// zero.
+    /// Calls `body` with the address of the bytes, which is never null, because C libraries require an
+    /// address even for a length of zero.
     mutating func withPointer<R>(_ body: (UnsafeMutablePointer<UInt8>) -> R) -> R {
         unsafe withUnsafeMutableBufferPointer { buffer in
             if let start = buffer.baseAddress { return unsafe body(start) }

@@ -3,7 +3,8 @@ import COpenSSL
 
 /// AES-GCM (NIST SP 800-38D) and ChaCha20-Poly1305 (RFC 8439) with OpenSSL and a cached key schedule.
 ///
-/// Nonces are exactly 12 bytes and tags exactly 16: OpenSSL itself would accept tags from one byte up.
+/// Nonces must be exactly 12 bytes long, and tags exactly 16 bytes; OpenSSL itself would accept tags of one
+/// byte or more.
 package struct AEADCipher: ~Copyable, Sendable {
     package enum Algorithm: Sendable {
         case aes128GCM, aes192GCM, aes256GCM, chaCha20Poly1305
@@ -34,7 +35,8 @@ package struct AEADCipher: ~Copyable, Sendable {
 
     private init(context: CipherContext) { self.context = context }
 
-    /// Expands `key` once for many messages. Tests choose a small `largestPiece`.
+    /// Creates a cipher for many messages under `key`, which is expanded only once. Tests pass a small
+    /// `largestPiece`.
     package static func make(
         _ algorithm: Algorithm, key: Span<UInt8>, largestPiece: Int = defaultPiece
     ) throws(CofferError) -> AEADCipher {
@@ -47,7 +49,7 @@ package struct AEADCipher: ~Copyable, Sendable {
         return AEADCipher(context: context)
     }
 
-    /// Writes the ciphertext and the tag; `output` must be exactly 16 bytes longer than `plaintext`.
+    /// Writes the ciphertext and the tag to `output`, which must be exactly 16 bytes longer than `plaintext`.
     package mutating func seal(
         _ plaintext: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -63,7 +65,8 @@ package struct AEADCipher: ~Copyable, Sendable {
         guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
     }
 
-    /// Replaces the plaintext, all of `buffer` except its last 16 bytes, with the ciphertext and the tag.
+    /// Replaces the plaintext, which is all of `buffer` except its last 16 bytes, with the ciphertext, and
+    /// the last 16 bytes with the tag.
     package mutating func sealInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) {
@@ -78,7 +81,8 @@ package struct AEADCipher: ~Copyable, Sendable {
         guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
     }
 
-    /// Writes the plaintext if the tag is valid; otherwise clears `output` and throws `notAuthentic`.
+    /// Writes the plaintext to `output` if the tag is valid. Otherwise, clears `output` and throws
+    /// `notAuthentic`.
     package mutating func open(
         _ sealed: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -100,8 +104,8 @@ package struct AEADCipher: ~Copyable, Sendable {
         guard done else { throw Self.refusal(clearing: &output) }
     }
 
-    /// Replaces the ciphertext and the tag in `buffer` with the plaintext, which is 16 bytes shorter. Clears
-    /// `buffer` if the tag is invalid.
+    /// Replaces the ciphertext and the tag in `buffer` with the plaintext, which is 16 bytes shorter. If the
+    /// tag is invalid, clears `buffer` and throws `notAuthentic`.
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) {
@@ -161,10 +165,10 @@ package struct AEADCipher: ~Copyable, Sendable {
     }
 }
 
-/// Operations for formats that store the tag apart from the ciphertext, and for keys that change from message
-/// to message.
+/// Operations for formats that store the tag separately from the ciphertext, and for keys that change from
+/// message to message.
 extension AEADCipher {
-    /// Writes the ciphertext, which is as long as the plaintext, and the 16-byte tag.
+    /// Writes the ciphertext, which is as long as the plaintext, to `output` and the 16-byte tag to `tag`.
     package mutating func seal(
         _ plaintext: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>, tag: inout MutableSpan<UInt8>
@@ -184,7 +188,8 @@ extension AEADCipher {
         guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
     }
 
-    /// Replaces the plaintext, all of `buffer`, with its ciphertext and writes the 16-byte tag.
+    /// Replaces the plaintext, which is all of `buffer`, with its ciphertext and writes the 16-byte tag to
+    /// `tag`.
     package mutating func sealInPlace(
         _ buffer: inout MutableSpan<UInt8>, tag: inout MutableSpan<UInt8>, nonce: Span<UInt8>,
         associatedData: Span<UInt8>
@@ -202,8 +207,8 @@ extension AEADCipher {
         guard done else { throw OpenSSLFailure.unexpected("AEAD encryption") }
     }
 
-    /// Writes the plaintext, which is as long as the ciphertext, if the tag is valid; otherwise clears
-    /// `output` and throws `notAuthentic`.
+    /// Writes the plaintext, which is as long as the ciphertext, to `output` if the tag is valid. Otherwise,
+    /// clears `output` and throws `notAuthentic`.
     package mutating func open(
         _ ciphertext: Span<UInt8>, tag: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -222,7 +227,8 @@ extension AEADCipher {
         guard done else { throw Self.refusal(clearing: &output) }
     }
 
-    /// Replaces the ciphertext, all of `buffer`, with the plaintext. Clears `buffer` if the tag is not valid.
+    /// Replaces the ciphertext, which is all of `buffer`, with the plaintext. If the tag is invalid, clears
+    /// `buffer` and throws `notAuthentic`.
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, tag: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) {
@@ -239,7 +245,7 @@ extension AEADCipher {
         guard done else { throw Self.refusal(clearing: &buffer) }
     }
 
-    /// Expands another key for the same algorithm, replacing the current one.
+    /// Replaces the current key with another key for the same algorithm.
     mutating func replaceKey(by key: Span<UInt8>) throws(CofferError) {
         let context = context
         let status = unsafe key.withUnsafeBufferPointer { key in

@@ -1,10 +1,10 @@
 package import CofferBase
 import COpenSSL
 
-/// AES in CBC mode with PKCS#5 padding (NIST SP 800-38A, RFC 8018 section 6.1.1) with OpenSSL.
+/// AES in CBC mode with PKCS#5 padding (NIST SP 800-38A, RFC 8018 section 6.1.1), computed by OpenSSL.
 ///
-/// The ciphertext is not authenticated, and OpenSSL's padding check branches on the decrypted bytes. Callers
-/// that face an attacker must verify a MAC first.
+/// The ciphertext is not authenticated, and OpenSSL's padding check branches on the decrypted bytes. Where an
+/// attacker could alter the ciphertext, callers must verify a MAC first.
 package struct CBCCipher: ~Copyable, Sendable {
     package static let blockSize = 16
     package static let defaultPiece = CipherContext.defaultPiece
@@ -13,7 +13,7 @@ package struct CBCCipher: ~Copyable, Sendable {
 
     private init(context: CipherContext) { self.context = context }
 
-    /// Expands a key of 16, 24 or 32 bytes. Tests choose a small `largestPiece`.
+    /// Creates a cipher under a key of 16, 24 or 32 bytes. Tests pass a small `largestPiece`.
     package static func make(
         key: Span<UInt8>, encrypting: Bool, largestPiece: Int = defaultPiece
     ) throws(CofferError) -> CBCCipher {
@@ -33,14 +33,14 @@ package struct CBCCipher: ~Copyable, Sendable {
         return CBCCipher(context: context)
     }
 
-    /// Returns the ciphertext size for `count` bytes of plaintext; padding adds 1 to 16 bytes.
+    /// Returns the size of the ciphertext for `count` bytes of plaintext. The padding adds 1 to 16 bytes.
     package static func ciphertextSize(_ count: Int) -> Int { (count / blockSize + 1) * blockSize }
 
     /// Runs all of `input` through the cipher and returns the number of bytes written to `output`.
     ///
-    /// Encryption needs ``ciphertextSize(_:)`` bytes of output, and decryption needs as many as the input
-    /// has. When decrypting, an invalid length and invalid padding both throw `notAuthentic` and clear
-    /// `output`.
+    /// For encryption, `output` needs ``ciphertextSize(_:)`` bytes; for decryption, it needs as many bytes as
+    /// `input`. If decryption finds an invalid length or invalid padding, it clears `output` and throws
+    /// `notAuthentic`.
     package mutating func transform(
         _ input: Span<UInt8>, iv: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) -> Int {
@@ -75,8 +75,8 @@ package struct CBCCipher: ~Copyable, Sendable {
     }
 
     /// Encrypts like ``transform(_:iv:into:)`` and adds the ciphertext to `mac` in one pass: each piece is
-    /// authenticated while it is still in the processor's cache. `output` must have exactly
-    /// ``ciphertextSize(_:)`` bytes.
+    /// authenticated while it is still in the processor's cache. `output` must be exactly
+    /// ``ciphertextSize(_:)`` bytes long.
     package mutating func encrypt(
         _ plaintext: Span<UInt8>, iv: Span<UInt8>, into output: inout MutableSpan<UInt8>,
         authenticatingWith mac: inout HMACContext

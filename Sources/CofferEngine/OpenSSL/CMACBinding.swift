@@ -1,14 +1,14 @@
 package import CofferBase
 import COpenSSL
 
-/// CMAC over AES (NIST SP 800-38B, RFC 4493) with OpenSSL.
+/// A computation of CMAC over AES (NIST SP 800-38B, RFC 4493) with OpenSSL.
 package struct CMACContext: ~Copyable, Sendable {
     package static let tagSize = 16
 
     private let handle: Handle
 
-    /// `@unchecked Sendable` holds because only the noncopyable owner uses the pointer, with exclusive
-    /// access.
+    /// The owner of an OpenSSL MAC context. The `@unchecked Sendable` conformance is safe because only the
+    /// noncopyable ``CMACContext`` uses the pointer, with exclusive access.
     @safe private final class Handle: @unchecked Sendable {
         let pointer: OpaquePointer
         init(_ pointer: OpaquePointer) { unsafe self.pointer = pointer }
@@ -17,7 +17,7 @@ package struct CMACContext: ~Copyable, Sendable {
 
     private init(handle: Handle) { self.handle = handle }
 
-    /// Starts a CMAC under a key of 16, 24 or 32 bytes.
+    /// Starts a CMAC computation under a key of 16, 24 or 32 bytes.
     package static func make(key: Span<UInt8>) throws(CofferError) -> CMACContext {
         let cipher: StaticString? =
             switch key.count {
@@ -40,14 +40,14 @@ package struct CMACContext: ~Copyable, Sendable {
         return CMACContext(handle: handle)
     }
 
-    /// Discards the added bytes and keeps the key.
+    /// Discards the bytes added so far, but keeps the key.
     package mutating func restart() throws(CofferError) {
         guard unsafe EVP_MAC_init(handle.pointer, nil, 0, nil) == 1 else {
             throw OpenSSLFailure.unexpected("EVP_MAC_init")
         }
     }
 
-    /// Adds `bytes`.
+    /// Adds `bytes` to the message.
     package mutating func update(_ bytes: Span<UInt8>) throws(CofferError) {
         guard bytes.count > 0 else { return }
         let handle = handle
@@ -55,8 +55,8 @@ package struct CMACContext: ~Copyable, Sendable {
         guard added else { throw OpenSSLFailure.unexpected("EVP_MAC_update") }
     }
 
-    /// Writes the tag to `output`, which must have 16 bytes. Afterwards call ``restart()`` or release the
-    /// context.
+    /// Writes the tag to `output`, which must be 16 bytes long. Afterwards, either call ``restart()`` or
+    /// release the context.
     package mutating func finish(into output: inout MutableSpan<UInt8>) throws(CofferError) {
         guard output.count == Self.tagSize else { throw CofferError.wrongOutputSize }
         let handle = handle

@@ -1,14 +1,15 @@
 import COpenSSL
 import CofferBase
 
-/// An `EVP_CIPHER_CTX`, which is freed, and thereby cleared, with its owner.
+/// The owner of an `EVP_CIPHER_CTX`, which is freed, and thereby cleared, when the owner is released.
 ///
-/// `@unchecked Sendable` holds because every user is a noncopyable struct that reaches the context through
-/// exclusive access.
+/// The `@unchecked Sendable` conformance is safe because every user is a noncopyable struct that reaches the
+/// context through exclusive access.
 @safe final class CipherContext: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    /// OpenSSL counts in `Int32`: longer inputs are processed in pieces of at most this size.
+    /// The maximum size of the pieces in which longer inputs are processed. OpenSSL represents lengths as
+    /// `Int32`.
     private let largestPiece: Int
     static let defaultPiece = 1 << 30
 
@@ -27,8 +28,8 @@ import CofferBase
 
     deinit { unsafe EVP_CIPHER_CTX_free(pointer) }
 
-    /// Runs `EVP_CipherUpdate` over all of `input`, writing at `output`. Returns the number of bytes written,
-    /// or `nil` if OpenSSL fails.
+    /// Runs `EVP_CipherUpdate` over all of `input` and writes the result to `output`. Returns the number of
+    /// bytes written, or `nil` if OpenSSL fails.
     func update(input: UnsafeRawBufferPointer, output: UnsafeMutablePointer<UInt8>?) -> Int? {
         var read = 0
         var written = 0

@@ -1,7 +1,7 @@
 package import CofferBase
 import COpenSSL
 
-/// SHA-1 and SHA-2 (FIPS 180-4) with OpenSSL.
+/// The SHA-1 and SHA-2 digests (FIPS 180-4), computed by OpenSSL.
 package enum DigestAlgorithm: Sendable, CaseIterable {
     case sha1, sha224, sha256, sha384, sha512
 
@@ -38,13 +38,13 @@ package enum DigestAlgorithm: Sendable, CaseIterable {
     }
 }
 
-/// A digest computation that takes its input piece by piece.
+/// A digest computation that accepts its input in pieces.
 package struct DigestContext: ~Copyable, Sendable {
     private let context: Handle
     private let algorithm: DigestAlgorithm
 
-    /// `@unchecked Sendable` holds because only the noncopyable owner uses the pointer, with exclusive
-    /// access.
+    /// The owner of an OpenSSL digest context. The `@unchecked Sendable` conformance is safe because only the
+    /// noncopyable ``DigestContext`` uses the pointer, with exclusive access.
     @safe private final class Handle: @unchecked Sendable {
         let pointer: OpaquePointer
         init(_ pointer: OpaquePointer) { unsafe self.pointer = pointer }
@@ -65,7 +65,7 @@ package struct DigestContext: ~Copyable, Sendable {
         return DigestContext(context: handle, algorithm: algorithm)
     }
 
-    /// Adds `bytes`.
+    /// Adds `bytes` to the input.
     package mutating func update(_ bytes: Span<UInt8>) throws(CofferError) {
         let context = context
         let status = unsafe bytes.withUnsafeBytes { bytes in
@@ -74,7 +74,7 @@ package struct DigestContext: ~Copyable, Sendable {
         guard status == 1 else { throw OpenSSLFailure.unexpected("EVP_DigestUpdate") }
     }
 
-    /// Writes the digest to `output`, which must have exactly the digest's size.
+    /// Writes the digest to `output`, which must be exactly as long as the digest.
     package consuming func finish(into output: inout MutableSpan<UInt8>) throws(CofferError) {
         guard output.count == algorithm.size else { throw CofferError.wrongOutputSize }
         let context = context

@@ -4,13 +4,13 @@ import COpenSSL
 /// HKDF (RFC 5869) with OpenSSL.
 package enum HKDFBinding {
     package enum Mode: Sendable {
-        /// Extract with a salt, then expand.
+        /// Extracts with a salt, then expands.
         case extractAndExpand
-        /// Expand a key that is already uniform.
+        /// Expands a key that is already uniform.
         case expandOnly
     }
 
-    /// Fills `output`, which is at most 255 times as long as the digest.
+    /// Derives a key and writes it to `output`, which may be at most 255 times as long as the digest.
     package static func derive(
         key: Span<UInt8>, salt: Span<UInt8>, info: Span<UInt8>, digest: DigestAlgorithm, mode: Mode,
         into output: inout MutableSpan<UInt8>

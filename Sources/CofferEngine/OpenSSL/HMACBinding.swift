@@ -14,13 +14,13 @@ package enum HMACBinding {
     }
 }
 
-/// An HMAC computation that takes its input piece by piece.
+/// An HMAC computation that accepts its input in pieces.
 package struct HMACContext: ~Copyable, Sendable {
     let handle: Handle
     private let digest: DigestAlgorithm
 
-    /// `@unchecked Sendable` holds because only the noncopyable owner uses the pointer, with exclusive
-    /// access.
+    /// The owner of an OpenSSL MAC context. The `@unchecked Sendable` conformance is safe because only the
+    /// noncopyable ``HMACContext`` uses the pointer, with exclusive access.
     @safe final class Handle: @unchecked Sendable {
         let pointer: OpaquePointer
         init(_ pointer: OpaquePointer) { unsafe self.pointer = pointer }
@@ -36,7 +36,7 @@ package struct HMACContext: ~Copyable, Sendable {
         self.digest = digest
     }
 
-    /// Starts an HMAC under `key`, which may have any length.
+    /// Starts an HMAC computation under `key`, which may have any length.
     package static func make(key: Span<UInt8>, digest: DigestAlgorithm) throws(CofferError) -> HMACContext {
         guard let pointer = unsafe EVP_MAC_CTX_new(OpenSSLAlgorithm.hmac.pointer) else {
             throw OpenSSLFailure.unexpected("EVP_MAC_CTX_new")
@@ -54,14 +54,14 @@ package struct HMACContext: ~Copyable, Sendable {
         return HMACContext(handle: handle, digest: digest)
     }
 
-    /// Discards the added bytes and keeps the key.
+    /// Discards the bytes added so far, but keeps the key.
     package mutating func restart() throws(CofferError) {
         guard unsafe EVP_MAC_init(handle.pointer, nil, 0, nil) == 1 else {
             throw OpenSSLFailure.unexpected("EVP_MAC_init")
         }
     }
 
-    /// Adds `bytes`.
+    /// Adds `bytes` to the message.
     package mutating func update(_ bytes: Span<UInt8>) throws(CofferError) {
         guard bytes.count > 0 else { return }
         let handle = handle
@@ -69,8 +69,8 @@ package struct HMACContext: ~Copyable, Sendable {
         guard added else { throw OpenSSLFailure.unexpected("EVP_MAC_update") }
     }
 
-    /// Writes the tag to `output`, which must have exactly the digest's size. Afterwards call ``restart()``
-    /// or release the context.
+    /// Writes the tag to `output`, which must be exactly as long as the digest. Afterwards, either call
+    /// ``restart()`` or release the context.
     package mutating func finish(into output: inout MutableSpan<UInt8>) throws(CofferError) {
         guard output.count == digest.size else { throw CofferError.wrongOutputSize }
         let handle = handle

@@ -1,10 +1,11 @@
 package import CofferBase
 import COpenSSL
 
-/// AES Key Wrap (RFC 3394) and Key Wrap with Padding (RFC 5649), both in NIST SP 800-38F, with OpenSSL.
+/// AES Key Wrap (RFC 3394) and Key Wrap with Padding (RFC 5649), both specified in NIST SP 800-38F, with
+/// OpenSSL.
 package enum KeyWrapBinding {
-    /// The number of bytes that wrapping adds to a key; with padding, to the key's length rounded up to a
-    /// multiple of 8.
+    /// The number of bytes that wrapping adds to a key. With padding, they are added to the key's length
+    /// rounded up to a multiple of 8.
     package static let overhead = 8
 
     /// The maximum length of a key to wrap, in bytes.
@@ -24,7 +25,7 @@ package enum KeyWrapBinding {
         return wrapped
     }
 
-    /// Unwraps a key; throws `notAuthentic` if it was not wrapped under `wrappingKey`.
+    /// Unwraps a key. Throws `notAuthentic` if the key was not wrapped under `wrappingKey`.
     package static func unwrap(
         _ wrapped: Span<UInt8>, under wrappingKey: Span<UInt8>
     ) throws(CofferError) -> GuardedBytes {
@@ -37,7 +38,8 @@ package enum KeyWrapBinding {
         }
     }
 
-    /// Wraps `key` of 1 to ``maxKeyLength`` bytes with padding under a key of 16, 24 or 32 bytes.
+    /// Wraps `key`, which is 1 to ``maxKeyLength`` bytes long, with padding under a key of 16, 24 or 32
+    /// bytes.
     package static func wrapPadded(_ key: Span<UInt8>, under wrappingKey: Span<UInt8>) throws(CofferError)
         -> [UInt8]
     {
@@ -49,7 +51,7 @@ package enum KeyWrapBinding {
         return wrapped
     }
 
-    /// Unwraps a padded key; throws `notAuthentic` if it was not wrapped under `wrappingKey`.
+    /// Unwraps a padded key. Throws `notAuthentic` if the key was not wrapped under `wrappingKey`.
     package static func unwrapPadded(
         _ wrapped: Span<UInt8>, under wrappingKey: Span<UInt8>
     ) throws(CofferError) -> GuardedBytes {
@@ -65,7 +67,7 @@ package enum KeyWrapBinding {
 
     private enum Form { case exact, padded }
 
-    /// The error for every failed unwrapping. Discards OpenSSL's own error.
+    /// The error to throw for every failed unwrapping. Accessing this property discards OpenSSL's own error.
     private static var refusal: CofferError {
         ERR_clear_error()
         return CofferError.notAuthentic
@@ -83,7 +85,7 @@ package enum KeyWrapBinding {
         }
     }
 
-    /// Returns the number of bytes written, or `nil` if OpenSSL fails.
+    /// Wraps or unwraps `input`. Returns the number of bytes written, or `nil` if OpenSSL fails.
     private static func run(
         _ form: Form, _ input: Span<UInt8>, under key: Span<UInt8>, encrypting: Bool,
         into output: inout MutableSpan<UInt8>

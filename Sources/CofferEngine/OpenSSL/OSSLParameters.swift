@@ -4,7 +4,7 @@ import COpenSSL
 /// call.
 ///
 /// The pointers to the names must stay valid, too. Swift imports OpenSSL's macros for the names as `String`,
-/// whose C form is valid only during the call that takes it, so the names are static strings here.
+/// whose C form is valid only during the call that receives it, so the names are static strings here.
 enum OSSLParameters {
     /// The value of `OSSL_ALG_PARAM_DIGEST`.
     static let digest: StaticString = "digest"
@@ -19,7 +19,7 @@ enum OSSLParameters {
     /// The value of `OSSL_KDF_PARAM_SALT`.
     static let salt: StaticString = "salt"
 
-    /// Passes a list with only the digest's name to `body`.
+    /// Calls `body` with a parameter list that contains only the digest's name.
     static func withDigest<R>(
         _ digest: DigestAlgorithm, _ body: (UnsafePointer<OSSL_PARAM>) -> R
     ) -> R {
@@ -30,7 +30,7 @@ enum OSSLParameters {
         return unsafe body(list)
     }
 
-    /// Passes a list with only a cipher's name to `body`.
+    /// Calls `body` with a parameter list that contains only a cipher's name.
     static func withCipher<R>(_ cipher: StaticString, _ body: (UnsafePointer<OSSL_PARAM>) -> R) -> R {
         let name = unsafe UnsafeMutablePointer(mutating: characters(cipher))
         let list = unsafe [
@@ -44,8 +44,8 @@ enum OSSLParameters {
         unsafe OSSL_PARAM_construct_int(characters(name), value)
     }
 
-    /// Returns the parameter for a byte string. Even for an empty string, the address is not null, because
-    /// OpenSSL rejects null.
+    /// Returns the parameter for a byte string. Even for an empty string, the address in the parameter is not
+    /// null, because OpenSSL rejects a null address.
     static func octets(_ name: StaticString, _ bytes: UnsafeRawBufferPointer) -> OSSL_PARAM {
         let name = unsafe characters(name)
         return unsafe OSSL_PARAM_construct_octet_string(

@@ -3,15 +3,16 @@ import COpenSSL
 /// One of OpenSSL's algorithms, fetched once. With functions such as `EVP_aes_256_gcm()`, OpenSSL looks up
 /// the implementation again for every context, which takes longer than encrypting a short message.
 ///
-/// `@unchecked Sendable` holds because an algorithm does not change after the fetch and is never freed.
+/// The `@unchecked Sendable` conformance is safe because an algorithm does not change after the fetch and is
+/// never freed.
 @safe package struct OpenSSLAlgorithm: @unchecked Sendable {
-    /// The fetched algorithm; `nil` if this OpenSSL build does not have it.
+    /// The fetched algorithm, or `nil` if this OpenSSL build does not provide it.
     package let pointer: OpaquePointer?
 
-    /// Whether OpenSSL keeps its memory when the program exits. By default, it frees everything while other
-    /// threads may still use it, and the program crashes instead of ending with its own exit code. The first
-    /// fetch turns that off, unless other code in the program has already used OpenSSL. The kernel reclaims
-    /// the memory.
+    /// Whether OpenSSL keeps its memory when the program exits. By default, OpenSSL frees all of its memory
+    /// while other threads may still use it, and the program crashes instead of ending with its own exit
+    /// code. The first fetch disables that cleanup, unless other code in the program has already used
+    /// OpenSSL. The kernel reclaims the memory.
     private static let keepsEverythingAtExit =
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
 

@@ -10,7 +10,7 @@ package enum OpenSSLFailure {
         return CofferError(.internalFailure, "OpenSSL's \(call) failed.")
     }
 
-    /// The version of the library in use.
+    /// The version of the OpenSSL library in use.
     package static var libraryVersion: String {
         unsafe String(cString: OpenSSL_version(OPENSSL_VERSION_STRING_VALUE))
     }

@@ -1,17 +1,17 @@
 package import CofferBase
 import COpenSSL
 
-/// PBKDF2-HMAC (RFC 8018 section 5.2). Fewer than 100 rounds use OpenSSL's own function. More rounds use the
-/// processor's SHA-256 instructions if they are available for the digest, and OpenSSL's bare compression
-/// functions otherwise.
+/// PBKDF2-HMAC (RFC 8018 section 5.2). OpenSSL's own function computes fewer than 100 rounds. For 100 rounds
+/// or more, the processor's SHA-256 instructions are used if they are available for the digest, and OpenSSL's
+/// bare compression functions otherwise.
 package enum PBKDF2Binding {
-    /// The implementations. All return the same bytes.
+    /// The implementations of PBKDF2. All of them produce the same bytes.
     package enum Implementation: Sendable, CaseIterable {
         /// Computes two blocks in parallel with the processor's SHA-256 instructions.
         case instructions
         /// Calls OpenSSL's compression function twice per round.
         case compression
-        /// OpenSSL's own function.
+        /// Calls OpenSSL's own function.
         case library
 
         package func isAvailable(for digest: DigestAlgorithm) -> Bool {
@@ -23,13 +23,14 @@ package enum PBKDF2Binding {
     /// takes.
     private static let fewestFastRounds = 100
 
-    /// Returns the implementation used for this number of rounds on this processor.
+    /// Returns the implementation to use for this digest and number of rounds on this processor.
     package static func implementation(for digest: DigestAlgorithm, rounds: Int) -> Implementation {
         guard rounds >= fewestFastRounds else { return .library }
         return Implementation.instructions.isAvailable(for: digest) ? .instructions : .compression
     }
 
-    /// Fills `output`. Rejects zero rounds and an empty output, which OpenSSL accepts silently.
+    /// Derives a key and writes it to `output`. Rejects zero rounds and an empty output, which OpenSSL
+    /// accepts silently.
     package static func derive(
         secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: DigestAlgorithm,
         into output: inout MutableSpan<UInt8>
@@ -50,8 +51,8 @@ package enum PBKDF2Binding {
             into: &output)
     }
 
-    /// Fills `output` with the given implementation, which must be available. The caller must have checked
-    /// the arguments. Tests compare the implementations.
+    /// Derives a key with the given implementation, which must be available, and writes the key to `output`.
+    /// The caller must have checked the arguments. Tests use this function to compare the implementations.
     package static func derive(
         by way: Implementation, secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: DigestAlgorithm,
         into output: inout MutableSpan<UInt8>

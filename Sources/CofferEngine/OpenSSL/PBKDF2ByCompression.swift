@@ -2,11 +2,11 @@ package import CofferBase
 import COpenSSL
 
 /// PBKDF2-HMAC with OpenSSL's bare compression functions. The states after the HMAC key's pads are computed
-/// once, and each round takes two compressions and no other calls.
+/// once, and each round requires two compressions and no other calls.
 ///
 /// OpenSSL's HMAC computes the first U value of each block. All secrets are in guarded memory.
 package enum PBKDF2ByCompression {
-    /// Fills `output`. Requires at least one round and one byte of output.
+    /// Derives a key and writes it to `output`. Requires at least one round and one byte of output.
     package static func derive(
         secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: DigestAlgorithm,
         into output: inout MutableSpan<UInt8>
@@ -34,13 +34,13 @@ package enum PBKDF2ByCompression {
     }
 }
 
-/// One of OpenSSL's hash functions without padding: its context begins with the words of its state.
+/// A hash function in OpenSSL without its padding. Its context begins with the words of its state.
 private protocol HashCore {
     associatedtype Word: FixedWidthInteger
     static var blockSize: Int { get }
-    /// Writes the initial state.
+    /// Writes the digest's initial state to `context`.
     static func begin(_ context: UnsafeMutableRawPointer, _ digest: DigestAlgorithm)
-    /// Compresses one block.
+    /// Compresses one block into the state in `context`.
     static func compress(_ context: UnsafeMutableRawPointer, _ block: UnsafePointer<UInt8>)
 }
 
@@ -85,7 +85,7 @@ private enum SHA512Core: HashCore {
     }
 }
 
-/// The memory that the rounds work on.
+/// The working memory for the rounds.
 @safe private final class HashChain<Core: HashCore> {
     typealias Words = UnsafeMutablePointer<Core.Word>
 
@@ -93,12 +93,12 @@ private enum SHA512Core: HashCore {
     private let storage: GuardedStorage
     /// The library's context, which begins with the state.
     private let state: Words
-    /// The states after the key's two pads.
+    /// The hash states after the key's two pads have been compressed.
     private let inner: Words
     private let outer: Words
-    /// The exclusive or of the U values from all rounds so far.
+    /// The exclusive OR of the U values from all rounds so far.
     private let total: Words
-    /// A digest with its padding: the input of every compression after the first two.
+    /// A digest with its padding, which is the input to every compression after the first two.
     private let block: Words
 
     /// The maximum number of words in a state.
@@ -154,7 +154,7 @@ private enum SHA512Core: HashCore {
         for word in 0..<words { unsafe total[word] = block[word] }
     }
 
-    /// Runs the rounds after the first.
+    /// Computes all rounds after the first.
     func run(rounds: Int) {
         for _ in 0..<rounds {
             unsafe compress(from: inner)
@@ -170,7 +170,7 @@ private enum SHA512Core: HashCore {
         for word in 0..<words { unsafe block[word] = state[word].bigEndian }
     }
 
-    /// Writes the block, or the part of it that fits.
+    /// Writes the derived block, or as much of it as fits, to `output`.
     func copy(to output: inout MutableSpan<UInt8>, at offset: Int) {
         let count = min(digest.size, output.count - offset)
         let start = unsafe UnsafeRawPointer(total).assumingMemoryBound(to: UInt8.self)

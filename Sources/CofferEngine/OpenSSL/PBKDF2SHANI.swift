@@ -2,14 +2,15 @@ package import CofferBase
 import CSHA2
 
 /// PBKDF2-HMAC-SHA256 with the processor's SHA-256 instructions. The hash states after the HMAC key's pads
-/// are computed once, each round takes two compressions, and two output blocks are computed in parallel.
+/// are computed once, each round requires two compressions, and two output blocks are computed in parallel.
 ///
 /// OpenSSL computes the first U value of each block. All secrets are in guarded memory.
 package enum PBKDF2SHANI {
-    /// Whether this processor has the instructions and no mask disables them.
+    /// Whether this processor has the SHA-256 instructions and no mask disables them.
     package static let isAvailable = csha2_available() && ProcessorFeatures.allowsSHA256
 
-    /// Fills `output`. Requires ``isAvailable``, at least one round and one byte of output.
+    /// Derives a key and writes it to `output`. Requires that ``isAvailable`` is `true`, and at least one
+    /// round and one byte of output.
     package static func derive(
         secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
@@ -29,7 +30,7 @@ package enum PBKDF2SHANI {
     }
 }
 
-/// The words that the rounds work on, in guarded memory.
+/// The working memory for the rounds, in guarded pages.
 @safe private final class WorkArea {
     private let storage: GuardedStorage
     private let inner: UnsafeMutablePointer<UInt32>
@@ -70,7 +71,7 @@ package enum PBKDF2SHANI {
         unsafe csha2_compress(outer, pad)
     }
 
-    /// Computes the first U value for block `number`: the HMAC of the salt and the number.
+    /// Computes the first U value for block `number`, which is the HMAC of the salt and the number.
     func begin(
         _ lane: Int, with mac: inout HMACContext, salt: Span<UInt8>, number: Int
     ) throws(CofferError) {
@@ -83,12 +84,12 @@ package enum PBKDF2SHANI {
         }
     }
 
-    /// Runs the rounds after the first.
+    /// Computes all rounds after the first.
     func run(blocks: Int, rounds: UInt32) {
         unsafe csha2_pbkdf2_rounds(inner, outer, last, total, UInt32(blocks), rounds)
     }
 
-    /// Writes the block, or the part of it that fits.
+    /// Writes the derived block, or as much of it as fits, to `output`.
     func copy(_ lane: Int, to output: inout MutableSpan<UInt8>, at offset: Int) {
         for word in 0..<8 { unsafe total[8 * lane + word] = total[8 * lane + word].bigEndian }
         let count = min(32, output.count - offset)

@@ -2,8 +2,8 @@ import CofferBase
 
 /// The common setup for the implementations that compute PBKDF2 round by round.
 enum PBKDF2Setup {
-    /// Writes the HMAC key into a zeroed block: the secret, or the digest of a secret that is longer than the
-    /// block.
+    /// Writes the HMAC key to a zeroed block. The key is either the secret or, if the secret is longer than
+    /// the block, its digest.
     static func writeKey(
         _ secret: Span<UInt8>, _ digest: DigestAlgorithm, into block: inout MutableSpan<UInt8>
     ) throws(CofferError) {
@@ -14,7 +14,8 @@ enum PBKDF2Setup {
         try context.finish(into: &start)
     }
 
-    /// Writes the first U value for block `number`: the HMAC of the salt and the number.
+    /// Writes the first U value for block `number`, which is the HMAC of the salt and the number, to
+    /// `output`.
     static func writeFirst(
         _ number: Int, with mac: inout HMACContext, salt: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {

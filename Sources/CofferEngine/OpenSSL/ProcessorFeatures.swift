@@ -1,11 +1,11 @@
 import CofferBase
 import COpenSSL
 
-/// Selects the optional processor instructions to use. OpenSSL reads a mask from the environment; this
+/// The optional processor instructions that may be used. OpenSSL reads a mask from the environment, and this
 /// package's own code obeys the same mask, so one setting selects the portable code in both.
 package enum ProcessorFeatures {
-    /// The variable that OpenSSL reads, and the value that permits only the instructions that every processor
-    /// of the architecture has; `nil` on architectures without such a variable.
+    /// The environment variable that OpenSSL reads and the value that permits only the instructions that
+    /// every processor of the architecture has, or `nil` on an architecture without such a variable.
     package static let portableSetting: (name: String, value: String)? = {
         #if arch(x86_64)
             // Without AES-NI, PCLMULQDQ, SSSE3 and AVX, and without any later extension.
@@ -22,7 +22,7 @@ package enum ProcessorFeatures {
         portableSetting.map { Environment.value($0.name) == $0.value } ?? true
     }
 
-    /// The detected and the masked features, as OpenSSL describes them.
+    /// The detected features and the masked features, as OpenSSL describes them.
     package static var libraryDescription: String {
         unsafe String(cString: OpenSSL_version(OPENSSL_CPU_INFO))
     }
@@ -35,8 +35,9 @@ package enum ProcessorFeatures {
 
     /// Parses a mask as OpenSSL does.
     ///
-    /// - Parameter setting: On x86-64, two vectors separated by a colon, each a number, or `~` and a number
-    ///   whose bits are to be cleared; without a colon, the second vector is zero. On ARM, one number.
+    /// - Parameter setting: On x86-64, two vectors separated by a colon. Each vector is a number, or `~`
+    ///   followed by a number whose bits are to be cleared; without a colon, the second vector is zero. On
+    ///   ARM, a single number.
     /// - Returns: Whether the mask permits the SHA-256 instructions.
     package static func allowsSHA256(_ setting: String) -> Bool {
         #if arch(x86_64)

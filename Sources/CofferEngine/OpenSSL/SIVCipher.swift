@@ -1,10 +1,11 @@
 package import CofferBase
 import COpenSSL
 
-/// AES-SIV (RFC 5297) from OpenSSL's CMAC and counter mode.
+/// AES-SIV (RFC 5297), implemented with OpenSSL's CMAC and counter mode.
 ///
-/// OpenSSL has the mode itself, but before 3.0.10 it ignored empty associated data (CVE-2023-2975), and it
-/// rejects an empty plaintext. This implementation follows the standard in both cases.
+/// OpenSSL itself implements this mode, but versions before 3.0.10 ignore empty associated data
+/// (CVE-2023-2975), and OpenSSL rejects an empty plaintext. This implementation follows the standard in both
+/// cases.
 package struct SIVCipher: ~Copyable, Sendable {
     package static let tagSize = CMACContext.tagSize
     /// The standard's limit: 126 strings of associated data in addition to the plaintext.
@@ -21,7 +22,8 @@ package struct SIVCipher: ~Copyable, Sendable {
         self.area = area
     }
 
-    /// Expands a key of 32, 48 or 64 bytes: its first half authenticates, its second half encrypts.
+    /// Creates a cipher under a key of 32, 48 or 64 bytes. The first half of the key authenticates, and the
+    /// second half encrypts.
     package static func make(key: Span<UInt8>) throws(CofferError) -> SIVCipher {
         let half = key.count / 2
         let cipher: OpaquePointer? =
@@ -41,7 +43,7 @@ package struct SIVCipher: ~Copyable, Sendable {
         return SIVCipher(mac: mac, counter: counter, area: try GuardedBytes.zeroed(count: 2 * tagSize))
     }
 
-    /// Begins S2V. Afterwards call ``add(_:)`` for each string of associated data.
+    /// Begins S2V. Afterwards, call ``add(_:)`` for each string of associated data.
     package mutating func start() throws(CofferError) {
         let zeros = InlineArray<16, UInt8>(repeating: 0)
         try mac.restart()
@@ -59,8 +61,8 @@ package struct SIVCipher: ~Copyable, Sendable {
         for index in 0..<Self.tagSize { span[index] ^= span[Self.tagSize + index] }
     }
 
-    /// Writes the synthetic IV, followed by the ciphertext; `output` must be exactly 16 bytes longer than
-    /// `plaintext`.
+    /// Writes the synthetic IV, followed by the ciphertext, to `output`, which must be exactly 16 bytes
+    /// longer than `plaintext`.
     package mutating func seal(
         _ plaintext: Span<UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
@@ -73,7 +75,7 @@ package struct SIVCipher: ~Copyable, Sendable {
         try run(plaintext, iv: iv, into: &body)
     }
 
-    /// Writes the plaintext if its synthetic IV is valid; otherwise clears `output` and throws
+    /// Writes the plaintext to `output` if its synthetic IV is valid. Otherwise, clears `output` and throws
     /// `notAuthentic`.
     package mutating func open(
         _ sealed: Span<UInt8>, into output: inout MutableSpan<UInt8>
@@ -95,7 +97,7 @@ package struct SIVCipher: ~Copyable, Sendable {
         }
     }
 
-    /// Finishes S2V over the plaintext.
+    /// Finishes S2V with the plaintext and writes the synthetic IV to `tag`.
     private static func authenticate(
         _ plaintext: Span<UInt8>, _ mac: inout CMACContext, _ area: inout GuardedBytes,
         into tag: inout MutableSpan<UInt8>
@@ -114,8 +116,8 @@ package struct SIVCipher: ~Copyable, Sendable {
         try mac.finish(into: &tag)
     }
 
-    /// Writes a CMAC into the area. This function is static because the compiler can prove only for
-    /// parameters that they do not overlap.
+    /// Writes a CMAC to the area. This function is static because the compiler can prove that two values do
+    /// not overlap only if they are parameters.
     private static func finish(
         _ mac: inout CMACContext, into area: inout GuardedBytes, at offset: Int
     ) throws(CofferError) {
@@ -131,7 +133,8 @@ package struct SIVCipher: ~Copyable, Sendable {
         span[tagSize - 1] = span[tagSize - 1] << 1 ^ (0x87 & mask)
     }
 
-    /// Runs counter mode from the synthetic IV, with bits 31 and 63 cleared.
+    /// Encrypts or decrypts `input` in counter mode, which starts from the synthetic IV with bits 31 and 63
+    /// cleared.
     private func run(
         _ input: Span<UInt8>, iv: InlineArray<16, UInt8>, into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {

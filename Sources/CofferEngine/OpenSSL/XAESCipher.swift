@@ -4,16 +4,16 @@ import COpenSSL
 /// XAES-256-GCM (C2SP): AES-256-GCM under a key derived from the first half of a 24-byte nonce.
 ///
 /// The derivation is SP 800-108r1 in counter mode over AES-CMAC: two AES-256 blocks for each nonce prefix.
-/// The context of the last prefix is cached, so that messages with the same prefix cost no more than plain
-/// GCM. Sealing or opening a message allocates no memory.
+/// The context of the last prefix is cached, so messages with the same prefix cost no more than plain GCM.
+/// Sealing or opening a message allocates no memory.
 package struct XAESCipher: ~Copyable, Sendable {
     package static let keySize = 32
     package static let nonceSize = 24
     package static let tagSize = AEADCipher.tagSize
-    /// The number of nonce bytes from which the key is derived; the rest is the GCM nonce.
+    /// The number of nonce bytes from which the key is derived. The remaining bytes are the GCM nonce.
     package static let prefixSize = 12
 
-    /// AES-256 on single blocks, under the key itself.
+    /// The context that encrypts single blocks with AES-256 under the key itself.
     private let block: CipherContext
     /// CMAC's subkey K1, followed by space for a derived key.
     private var area: GuardedBytes
@@ -30,7 +30,7 @@ package struct XAESCipher: ~Copyable, Sendable {
         self.prefix = prefix
     }
 
-    /// Expands a key of 32 bytes.
+    /// Creates a cipher under a key of 32 bytes.
     package static func make(key: Span<UInt8>) throws(CofferError) -> XAESCipher {
         guard key.count == keySize else { throw CofferError.wrongKeySize(key.count) }
         let block = try CipherContext.make()
@@ -49,8 +49,8 @@ package struct XAESCipher: ~Copyable, Sendable {
         return XAESCipher(block: block, area: area, cipher: cipher, prefix: prefix)
     }
 
-    /// Returns AES-256-GCM for the messages whose nonces begin with `prefix`, 12 bytes. The key is derived
-    /// once, and the nonce of each message is the other 12 bytes.
+    /// Returns an AES-256-GCM cipher for the messages whose nonces begin with `prefix`, which is 12 bytes
+    /// long. The key is derived only once, and each message's GCM nonce is the other 12 bytes of its nonce.
     package mutating func derived(prefix: Span<UInt8>) throws(CofferError) -> AEADCipher {
         guard prefix.count == Self.prefixSize else { throw CofferError.wrongNonceSize(prefix.count) }
         try Self.writeKey(for: prefix, into: &area, block)
@@ -59,7 +59,7 @@ package struct XAESCipher: ~Copyable, Sendable {
         return cipher
     }
 
-    /// Writes the ciphertext and the tag; `output` must be exactly 16 bytes longer than `plaintext`.
+    /// Writes the ciphertext and the tag to `output`, which must be exactly 16 bytes longer than `plaintext`.
     package mutating func seal(
         _ plaintext: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -70,7 +70,8 @@ package struct XAESCipher: ~Copyable, Sendable {
             into: &output)
     }
 
-    /// Replaces the plaintext, all of `buffer` except its last 16 bytes, with the ciphertext and the tag.
+    /// Replaces the plaintext, which is all of `buffer` except its last 16 bytes, with the ciphertext, and
+    /// the last 16 bytes with the tag.
     package mutating func sealInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) {
@@ -79,7 +80,8 @@ package struct XAESCipher: ~Copyable, Sendable {
             &buffer, nonce: nonce.extracting(Self.prefixSize...), associatedData: associatedData)
     }
 
-    /// Writes the plaintext if the tag is valid; otherwise clears `output` and throws `notAuthentic`.
+    /// Writes the plaintext to `output` if the tag is valid. Otherwise, clears `output` and throws
+    /// `notAuthentic`.
     package mutating func open(
         _ sealed: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -90,8 +92,8 @@ package struct XAESCipher: ~Copyable, Sendable {
         )
     }
 
-    /// Replaces the ciphertext and the tag in `buffer` with the plaintext, which is 16 bytes shorter. Clears
-    /// `buffer` if the tag is invalid.
+    /// Replaces the ciphertext and the tag in `buffer` with the plaintext, which is 16 bytes shorter. If the
+    /// tag is invalid, clears `buffer` and throws `notAuthentic`.
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
     ) throws(CofferError) {
@@ -100,7 +102,7 @@ package struct XAESCipher: ~Copyable, Sendable {
             &buffer, nonce: nonce.extracting(Self.prefixSize...), associatedData: associatedData)
     }
 
-    /// Switches the cached context to the nonce's prefix.
+    /// Rekeys the cached context for the prefix of `nonce`, unless the context already has that prefix.
     private mutating func turn(to nonce: Span<UInt8>) throws(CofferError) {
         guard nonce.count == Self.nonceSize else { throw CofferError.wrongNonceSize(nonce.count) }
         guard (0..<Self.prefixSize).contains(where: { nonce[$0] != prefix[$0] }) else { return }
@@ -122,7 +124,8 @@ package struct XAESCipher: ~Copyable, Sendable {
         key.clear()
     }
 
-    /// Writes CMAC's subkey K1 (SP 800-38B section 6.1): the encrypted zero block, doubled in GF(2^128).
+    /// Writes CMAC's subkey K1 (SP 800-38B section 6.1), which is the encrypted zero block doubled in
+    /// GF(2^128).
     private static func writeSubkey(
         into area: inout GuardedBytes, _ block: CipherContext
     ) throws(CofferError) {
@@ -133,7 +136,8 @@ package struct XAESCipher: ~Copyable, Sendable {
         span[15] = span[15] << 1 ^ (carry &* 0x87)
     }
 
-    /// Writes the derived key: the CMACs of counter (1, then 2; 16 bits), label "X", zero byte and prefix.
+    /// Writes the derived key, which consists of two CMACs. Their input is the counter (16 bits; 1, then 2),
+    /// the label "X", a zero byte, and the prefix.
     private static func writeKey(
         for prefix: Span<UInt8>, into area: inout GuardedBytes, _ block: CipherContext
     ) throws(CofferError) {

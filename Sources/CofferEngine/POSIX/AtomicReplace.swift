@@ -3,8 +3,8 @@ package import SystemPackage
 
 extension Descriptor {
     /// Replaces the file `name` in this directory atomically: a reader sees either the old bytes or the new
-    /// ones, even after a crash or a power cut. Writes a file with a random name beside it, flushes it,
-    /// renames it and flushes the directory.
+    /// ones, even after a crash or a power cut. Writes the bytes to a new file with a random name in the same
+    /// directory, flushes that file, renames it, and flushes the directory.
     package func replace(_ name: FilePath, with bytes: Span<UInt8>) throws(CofferError) {
         let temporary = try Self.temporaryName()
         do throws(CofferError) {
@@ -28,13 +28,13 @@ extension Descriptor {
 
     package static var temporaryPrefix: String { ".tmp-" }
 
-    /// Returns the names of unfinished files in this directory.
+    /// Returns the names of the unfinished files in this directory.
     package func temporaries() throws(CofferError) -> [FilePath] {
         try names().filter { $0.string.utf8.hasPrefix(Self.temporaryPrefix) }
     }
 
-    /// Removes files that a crash left unfinished. Call it under the lock that writers of this directory
-    /// hold.
+    /// Removes the files that a crash left unfinished. Call this method while holding the lock that this
+    /// directory's writers use.
     package func removeTemporaries() throws(CofferError) {
         for name in try temporaries() { try removeTree(name) }
     }

@@ -1,10 +1,10 @@
 import Dispatch
 
-/// Tasks that run even while other tasks block every thread of the pool, so that a computation that takes
-/// minutes does not keep a vault from locking.
+/// Tasks that run even while other tasks block every thread of the pool. A computation that takes minutes
+/// therefore does not keep a vault from locking.
 package enum BackgroundTask {
-    /// Starts a task on a queue that only background tasks share. Such a task must be short, or sleep between
-    /// short steps.
+    /// Starts a task on a queue that only background tasks share. The task must either be short or sleep
+    /// between short steps.
     package static func start(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
         Task.detached(executorPreference: executor, operation: body)
     }

@@ -4,7 +4,8 @@ package import SystemPackage
 
 /// The properties that sysfs reports for a block device and the devices below it.
 package struct BlockDevice: Sendable, Equatable {
-    /// Whether the device, or one below it, is removable: marked as removable, on USB, or an SD card.
+    /// Whether the device, or a device below it, is marked as removable, is attached by USB, or is an SD
+    /// card.
     package private(set) var isRemovable = false
     /// Whether the device, or every device below it, is encrypted by dm-crypt.
     package private(set) var isEncrypted = false
@@ -14,8 +15,8 @@ package struct BlockDevice: Sendable, Equatable {
     /// Creates the description of a fixed disk that is not encrypted.
     package init() {}
 
-    /// Returns the device with this number, `major:minor`, or `nil` if there is none. Searches below
-    /// `system`, which is /sys except in tests.
+    /// Returns the device with the number `number`, in the form `major:minor`, or `nil` if there is none.
+    /// Searches below `system`, which is /sys except in tests.
     package static func find(_ number: String, system: FilePath = "/sys") -> BlockDevice? {
         guard !number.utf8.contains(UInt8(ascii: "/")) else { return nil }
         return device(at: system.appending("dev").appending("block").appending(number), depth: 0)

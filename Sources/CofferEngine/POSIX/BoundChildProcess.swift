@@ -4,14 +4,14 @@ import CLinux
 import Synchronization
 import SystemPackage
 
-/// A child program that runs until this object is released. Its standard input is a pipe that closes when
-/// this process ends for any reason; its output is discarded unless requested.
+/// A child program that runs until this object is released. The program's standard input is a pipe that
+/// closes when this process ends for any reason, and its output is discarded unless requested.
 package final class BoundChildProcess: Sendable {
     /// The process id, which the kernel does not reuse before ``ended()`` or ``end()`` has returned.
     package let identifier: Int32
     private let input: Descriptor
     private let output: Descriptor?
-    /// The exit code, once the process has been waited for.
+    /// The exit code, or `nil` until this process has waited for the program.
     private let code = Mutex<Int32?>(nil)
 
     private init(process: pid_t, input: consuming Descriptor, output: consuming Descriptor?) {
@@ -22,13 +22,14 @@ package final class BoundChildProcess: Sendable {
 
     deinit { end() }
 
-    /// Starts `arguments[0]`, looked up in PATH.
+    /// Starts the program `arguments[0]`, which is looked up in PATH.
     ///
     /// - Parameters:
     ///   - arguments: The program's name and arguments.
     ///   - readsOutput: Whether ``read(into:)`` returns the program's standard output.
     /// - Returns: The running program.
-    /// - Throws: `invalidInput` for an invalid command; any other error from starting the program.
+    /// - Throws: `invalidInput` if the command is invalid; any other error that occurs while starting the
+    ///   program.
     package static func start(
         _ arguments: [[UInt8]], readsOutput: Bool = false
     ) throws(CofferError) -> BoundChildProcess {
@@ -50,7 +51,7 @@ package final class BoundChildProcess: Sendable {
 
     /// Writes all bytes to the program's standard input.
     ///
-    /// - Throws: `inputOutput` if the program no longer reads.
+    /// - Throws: `inputOutput` if the program no longer reads its standard input.
     package func write(_ bytes: Span<UInt8>) throws(CofferError) {
         var written = 0
         while written < bytes.count {
@@ -63,8 +64,8 @@ package final class BoundChildProcess: Sendable {
         }
     }
 
-    /// Reads from the program's standard output with one call; returns `nil` at the end, and if the output is
-    /// discarded.
+    /// Reads from the program's standard output with one call. Returns the number of bytes read, or `nil` at
+    /// the end or if the output is discarded.
     package func read(into buffer: inout MutableSpan<UInt8>) throws(CofferError) -> Int? {
         try output?.readSome(into: &buffer)
     }
@@ -77,10 +78,10 @@ package final class BoundChildProcess: Sendable {
         }
     }
 
-    /// Suspends the program until ``resume()``.
+    /// Suspends the program until ``resume()`` is called.
     package func stop() { signal(SIGSTOP) }
 
-    /// Resumes the program.
+    /// Resumes the suspended program.
     package func resume() { signal(SIGCONT) }
 
     /// Kills the program immediately, as a crash would, even while it is suspended, and waits until it has
@@ -91,7 +92,7 @@ package final class BoundChildProcess: Sendable {
     }
 
     /// Waits until the program ends. Returns its exit code, 128 + the signal's number if a signal ended it,
-    /// or -1 if the system does not report it.
+    /// or -1 if the system does not report the exit code.
     @discardableResult
     package func ended() -> Int32 {
         // Wait without the lock, so that another thread can end the program in the meantime.
@@ -113,6 +114,7 @@ package final class BoundChildProcess: Sendable {
         }
     }
 
-    /// Sends a signal unless the process has been waited for: its id could then belong to another process.
+    /// Sends a signal to the program unless this process has already waited for it, because its id could then
+    /// belong to another process.
     private func signal(_ number: CInt) { code.withLock { if $0 == nil { kill(identifier, number) } } }
 }

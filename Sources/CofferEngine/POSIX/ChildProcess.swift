@@ -2,22 +2,22 @@ import CLinux
 package import CofferBase
 import Glibc
 
-/// A program that this process runs and waits for. The program inherits standard input, output and error, and
-/// nothing else unless requested.
+/// Functions that run other programs and wait for them to end. A program inherits standard input, output and
+/// error, and nothing else unless requested.
 package enum ChildProcess {
-    /// Runs `arguments[0]`, looked up in PATH, and returns its exit code, or 128 + the signal's number if a
-    /// signal ended it. Meanwhile forwards the signals that ``TerminationSignals`` holds to the program.
+    /// Runs the program `arguments[0]`, which is looked up in PATH, and waits for it to end. While the
+    /// program runs, forwards the signals that ``TerminationSignals`` holds to it.
     ///
     /// - Parameters:
     ///   - arguments: The program's name and arguments.
     ///   - outputToErrors: Whether the program's standard output goes to standard error.
     ///   - inheriting: The numbers of open descriptors that the program inherits under the same numbers.
-    ///   - limit: The time that the program may run. After that, the program is asked to end, and killed if
-    ///     it does not end within two seconds.
-    /// - Returns: The exit code.
+    ///   - limit: The maximum time that the program may run, or `nil` for no limit. After that time, the
+    ///     program is asked to end, and it is killed if it does not end within two seconds.
+    /// - Returns: The program's exit code, or 128 + the signal's number if a signal ended the program.
     /// - Throws: `timedOut` if the program was ended at the limit, regardless of its exit code;
-    ///   `invalidInput` for an invalid command or one that does not name a program; any other error from
-    ///   starting the program.
+    ///   `invalidInput` if the command is invalid or does not specify a program that can be run; any other
+    ///   error that occurs while starting the program.
     package static func run(
         _ arguments: [[UInt8]], outputToErrors: Bool = false, inheriting: [Int32] = [],
         limit: Duration? = nil
@@ -40,8 +40,8 @@ package enum ChildProcess {
 
     private static let grace = Duration.seconds(2)
 
-    /// Waits until the program has ended, or ends it at the time `end`. Returns whether the program ended by
-    /// itself.
+    /// Waits until the program has ended, or ends the program when `end` is reached. Returns whether the
+    /// program ended by itself.
     private static func hasEnded(_ process: pid_t, before end: Duration) throws(CofferError) -> Bool {
         var end = end
         var signals = [SIGKILL, SIGTERM]
@@ -66,14 +66,15 @@ package enum ChildProcess {
         return unsafe clinux_process(&information) != 0
     }
 
-    /// Starts the program with this process's environment; `prepare` sets up its descriptors.
+    /// Starts the program with this process's environment. The closure `prepare` sets up the program's
+    /// descriptors.
     static func start(
         _ arguments: [[UInt8]], _ prepare: (UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Void
     ) throws(CofferError) -> pid_t {
         unsafe try start(arguments, environment: environ, prepare)
     }
 
-    /// Starts the program with another environment, a vector that ends with null.
+    /// Starts the program with the given environment, which is a null-terminated vector.
     static func start(
         _ arguments: [[UInt8]], environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
         _ prepare: (UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Void
@@ -95,9 +96,9 @@ package enum ChildProcess {
         return process
     }
 
-    /// Replaces this process with the program; does not return.
+    /// Replaces this process with the program. Does not return if the program starts.
     ///
-    /// - Throws: The underlying error if the program cannot be started.
+    /// - Throws: The system's error if the program cannot be started.
     static func become(_ arguments: [[UInt8]]) throws(CofferError) {
         let vector = unsafe try copied(arguments)
         defer { unsafe vector.forEach { unsafe free($0) } }
@@ -108,7 +109,7 @@ package enum ChildProcess {
         throw notStarted(arguments, Errno.current)
     }
 
-    /// Starts the program with these descriptors as its standard input and output. When the calling thread
+    /// Starts the program with the given descriptors as its standard input and output. If the calling thread
     /// ends first, for example because this process is killed, the kernel sends SIGTERM to the program.
     static func startBound(
         _ arguments: [[UInt8]], input: CInt, output: CInt
@@ -123,7 +124,7 @@ package enum ChildProcess {
         return process
     }
 
-    /// Copies the arguments for C, with a terminating null; the caller frees them.
+    /// Copies the arguments to a null-terminated vector of C strings. The caller must free the strings.
     private static func copied(
         _ arguments: [[UInt8]]
     ) throws(CofferError) -> [UnsafeMutablePointer<CChar>?] {
@@ -180,9 +181,9 @@ package enum ChildProcess {
         return clinux_exit_code(result)
     }
 
-    /// Calls `body` with attributes for a child with no signal blocked. A child inherits the signal mask of
-    /// the thread that creates it, and the threads of a dispatch queue block every signal: the child would
-    /// ignore a terminal's interrupt.
+    /// Calls `body` with spawn attributes under which the child blocks no signals. A child inherits the
+    /// signal mask of the thread that creates it, and the threads of a dispatch queue block every signal. The
+    /// child would otherwise ignore an interrupt from the terminal.
     private static func withSignalsUnblocked(
         _ body: (UnsafePointer<posix_spawnattr_t>) -> Int32
     ) -> Int32 {

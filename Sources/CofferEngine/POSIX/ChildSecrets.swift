@@ -2,11 +2,11 @@ import CLinux
 package import CofferBase
 import Glibc
 
-/// The secrets that one child process receives, as sealed in-memory files that it inherits and as environment
-/// variables. For each file, a variable contains the file's path.
+/// The secrets that one child process receives, either as sealed in-memory files that it inherits or as
+/// environment variables. For each file, an environment variable contains the file's path.
 package struct ChildSecrets: ~Copyable {
-    /// The maximum length of an environment entry that the kernel accepts (MAX_ARG_STRLEN), including its
-    /// final NUL.
+    /// The maximum length of an environment entry that the kernel accepts (MAX_ARG_STRLEN), including the
+    /// final NUL byte.
     private static let maxEntryLength = 128 << 10
     private static let maxEnvironmentLength = 1 << 20
 
@@ -19,14 +19,14 @@ package struct ChildSecrets: ~Copyable {
         var number: Int32 { descriptor.number }
     }
 
-    /// The environment entries, each followed by a NUL.
+    /// The environment entries, each followed by a NUL byte.
     private var entries: GuardedBuffer
     private var names: [String] = []
     private var files: [File] = []
 
     private init(entries: consuming GuardedBuffer) { self.entries = entries }
 
-    /// Creates an empty set.
+    /// Creates an empty set of secrets.
     package static func make() throws(CofferError) -> ChildSecrets {
         ChildSecrets(entries: try GuardedBuffer.make(limit: maxEnvironmentLength))
     }
@@ -35,7 +35,7 @@ package struct ChildSecrets: ~Copyable {
     ///
     /// - Parameters:
     ///   - name: The variable's name.
-    ///   - value: The variable's value.
+    ///   - value: The bytes of the variable's value.
     /// - Throws: `invalidInput` if `name` is not a valid variable name or was already added, or if `value`
     ///   contains a NUL byte or is too long for a variable.
     package mutating func setVariable(_ name: String, to value: Span<UInt8>) throws(CofferError) {
@@ -50,13 +50,13 @@ package struct ChildSecrets: ~Copyable {
         try add(name, value)
     }
 
-    /// Adds a file, and a variable that contains the file's path.
+    /// Adds a file and an environment variable that contains the file's path.
     ///
     /// - Parameters:
-    ///   - name: The variable's name.
+    ///   - name: The environment variable's name.
     ///   - content: The file's content, which no process can change.
-    /// - Throws: `invalidInput` if `name` is not a valid variable name or was already added; any error from
-    ///   creating an in-memory file.
+    /// - Throws: `invalidInput` if `name` is not a valid variable name or was already added; any error that
+    ///   occurs while creating the in-memory file.
     package mutating func setFile(_ name: String, to content: Span<UInt8>) throws(CofferError) {
         let descriptor = try Descriptor.sealableMemory()
         try descriptor.write(content, at: 0)
@@ -91,16 +91,16 @@ package struct ChildSecrets: ~Copyable {
         }
     }
 
-    /// Runs `arguments[0]`, looked up in PATH, with the secrets, and returns its exit code, or 128 + the
-    /// signal's number if a signal ended it. This process releases the secrets before it waits for the
-    /// program. Meanwhile forwards the signals that ``TerminationSignals`` holds to the program.
+    /// Runs the program `arguments[0]`, which is looked up in PATH, with the secrets. This process releases
+    /// the secrets before it waits for the program to end. While the program runs, forwards the signals that
+    /// ``TerminationSignals`` holds to it.
     ///
     /// - Parameters:
     ///   - arguments: The program's name and arguments.
     ///   - outputToErrors: Whether the program's standard output goes to standard error.
-    /// - Returns: The exit code.
-    /// - Throws: `invalidInput` for an invalid command or one that does not name a program; any other error
-    ///   from starting the program.
+    /// - Returns: The program's exit code, or 128 + the signal's number if a signal ended the program.
+    /// - Throws: `invalidInput` if the command is invalid or does not specify a program that can be run; any
+    ///   other error that occurs while starting the program.
     package consuming func run(
         _ arguments: [[UInt8]], outputToErrors: Bool = false
     ) throws(CofferError) -> Int32 {

@@ -4,10 +4,10 @@ import CLinux
 import Glibc
 import SystemPackage
 
-/// The system's clocks. The user cannot set back ``sinceBoot``, which counts from boot and continues while
-/// the machine is suspended.
+/// The system's clocks. The user cannot set back ``sinceBoot``, which starts at boot and continues while the
+/// machine is suspended.
 package enum Clock {
-    /// The time since boot (CLOCK_BOOTTIME), as it is outside of any time namespace.
+    /// The time since boot (CLOCK_BOOTTIME), without the offset of any time namespace.
     package static var sinceBoot: Duration {
         var time = timespec()
         unsafe clock_gettime(CLOCK_BOOTTIME, &time)
@@ -23,7 +23,7 @@ package enum Clock {
         return bootOffset(in: text) ?? .zero
     }()
 
-    /// Parses the seconds and nanoseconds after the word `boottime`.
+    /// Parses the seconds and nanoseconds that follow the word `boottime`. Returns `nil` if there are none.
     package static func bootOffset(in text: String) -> Duration? {
         for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
             let words = line.split(separator: UInt8(ascii: " ")).compactMap { String($0) }
@@ -47,7 +47,8 @@ package enum Clock {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// Blocks the calling thread for `duration`, which includes time during which the machine is suspended.
+    /// Blocks the calling thread for `duration`, which includes any time during which the machine is
+    /// suspended.
     package static func sleep(for duration: Duration) {
         let parts = duration.components
         var time = timespec(tv_sec: Int(parts.seconds), tv_nsec: Int(parts.attoseconds / 1_000_000_000))

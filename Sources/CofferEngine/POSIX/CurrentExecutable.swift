@@ -5,9 +5,9 @@ import Glibc
 /// The program that this process runs.
 package enum CurrentExecutable {
     /// Restarts the program in this process with the same arguments and one environment variable changed.
-    /// Call it only before any secret exists.
+    /// Call this function only before any secret exists.
     ///
-    /// - Throws: The underlying error if the restart fails; on success, the call does not return.
+    /// - Throws: The system's error if the restart fails. On success, the call does not return.
     package static func reexec(setting name: String, to value: String) throws(CofferError) {
         guard unsafe setenv(name, value, 1) == 0 else { throw Errno.failure("set a variable", nil) }
         _ = unsafe execv("/proc/self/exe", carguments_vector())

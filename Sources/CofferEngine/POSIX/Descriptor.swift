@@ -5,11 +5,11 @@ package import SystemPackage
 
 /// The only owner of an open file or directory, which is closed when the owner is destroyed.
 ///
-/// Everything is opened with `O_CLOEXEC`, so that no child process inherits it by accident.
+/// Every file is opened with `O_CLOEXEC`, so that no child process inherits the descriptor by accident.
 package struct Descriptor: ~Copyable, Sendable {
     private(set) var raw: CInt
 
-    /// The path by which the file was opened, for messages.
+    /// The path by which the file was opened, for use in messages.
     package let path: FilePath
 
     init(raw: CInt, path: FilePath) {
@@ -30,17 +30,17 @@ package struct Descriptor: ~Copyable, Sendable {
         package static let exclusive = Mode(rawValue: O_CREAT | O_EXCL)
         package static let directory = Mode(rawValue: O_DIRECTORY)
         package static let noFollow = Mode(rawValue: O_NOFOLLOW)
-        /// Opens without blocking: otherwise, opening a pipe or a device could block forever.
+        /// Opens without blocking. Otherwise, opening a pipe or a device could block forever.
         package static let nonBlocking = Mode(rawValue: O_NONBLOCK)
     }
 
-    /// Opens `path`; new files are readable by their owner only.
+    /// Opens the file at `path`. A new file can be read only by its owner.
     package static func open(_ path: FilePath, _ mode: Mode) throws(CofferError) -> Descriptor {
         try open(path, mode, base: AT_FDCWD, shown: path)
     }
 
     /// Opens `name` relative to this directory, never through a symbolic link, and without blocking if
-    /// another program put a pipe there.
+    /// another program has put a pipe in its place.
     package func open(_ name: FilePath, _ mode: Mode) throws(CofferError) -> Descriptor {
         try Self.open(name, mode.union([.noFollow, .nonBlocking]), base: raw, shown: path.pushing(name))
     }
@@ -55,7 +55,7 @@ package struct Descriptor: ~Copyable, Sendable {
         return Descriptor(raw: raw, path: shown)
     }
 
-    /// Takes ownership of a descriptor that this process received by number.
+    /// Takes ownership of a descriptor whose number this process received.
     package static func adopting(_ number: Int32) throws(CofferError) -> Descriptor {
         guard clinux_fcntl(number, F_GETFD, 0) >= 0 else {
             throw CofferError(.invalidInput, "Descriptor \(number) is not open.")
@@ -71,8 +71,8 @@ package struct Descriptor: ~Copyable, Sendable {
         return Descriptor(raw: copy, path: path)
     }
 
-    /// Closes the file and throws any error from `close`: on some file systems only `close` reports a full
-    /// disk.
+    /// Closes the file and throws any error from `close`, because some file systems do not report a full disk
+    /// before that call.
     package consuming func close() throws(CofferError) {
         let closing = raw
         raw = -1
@@ -92,8 +92,8 @@ extension Descriptor {
         }
     }
 
-    /// Returns the number of bytes from the current position to the end of a file; `nil` for a descriptor
-    /// that is not a file.
+    /// Returns the number of bytes from the current position to the end of a file, or `nil` if the descriptor
+    /// does not refer to a regular file.
     package func bytesLeft() throws(CofferError) -> Int64? {
         let status = try status()
         guard status.kind == .regular else { return nil }
@@ -101,7 +101,8 @@ extension Descriptor {
         return position < 0 ? nil : max(0, status.size - Int64(position))
     }
 
-    /// Reads from the current position of a pipe or a terminal with one call; returns `nil` at the end.
+    /// Reads from the current position of a pipe or a terminal with one call. Returns the number of bytes
+    /// read, or `nil` at the end.
     package func readSome(into buffer: inout MutableSpan<UInt8>) throws(CofferError) -> Int? {
         while true {
             let count = unsafe buffer.withUnsafeMutableBytes {
@@ -113,8 +114,8 @@ extension Descriptor {
         }
     }
 
-    /// Waits for at most `milliseconds` for input or its end. Returns whether either is there to read. A
-    /// signal ends the wait early.
+    /// Waits for input, or the end of the input, for at most `milliseconds`. Returns whether there is input
+    /// to read or the end has been reached. A signal ends the wait early.
     package func waitForInput(milliseconds: Int32) throws(CofferError) -> Bool {
         var polled = pollfd(fd: raw, events: Int16(POLLIN), revents: 0)
         let ready = unsafe poll(&polled, 1, milliseconds)
@@ -122,7 +123,7 @@ extension Descriptor {
         return ready > 0
     }
 
-    /// Writes all of `bytes` at `offset`, in as many calls as it takes.
+    /// Writes all of `bytes` at `offset`, in as many calls as necessary.
     package func write(_ bytes: Span<UInt8>, at offset: Int64) throws(CofferError) {
         let written = try transfer(bytes.count, "write") { done in
             unsafe bytes.withUnsafeBytes { bytes in
@@ -133,7 +134,7 @@ extension Descriptor {
         guard written == bytes.count else { throw Errno.failure("write", path, errno: ENOSPC) }
     }
 
-    /// Writes all of `bytes` at the current position, for pipes and terminals.
+    /// Writes all of `bytes` at the current position, as pipes and terminals require.
     package func append(_ bytes: Span<UInt8>) throws(CofferError) {
         let written = try transfer(bytes.count, "write") { done in
             unsafe bytes.withUnsafeBytes { bytes in
@@ -143,8 +144,8 @@ extension Descriptor {
         guard written == bytes.count else { throw Errno.failure("write", path, errno: EPIPE) }
     }
 
-    /// Repeats a call that may be interrupted or transfer less than requested, until everything was
-    /// transferred or nothing more can be.
+    /// Repeats a call that may be interrupted or may transfer fewer bytes than requested, until everything
+    /// has been transferred or no more bytes can be. Returns the number of bytes transferred.
     private func transfer(
         _ count: Int, _ action: String, _ step: (Int) -> Int
     ) throws(CofferError) -> Int {
@@ -162,17 +163,18 @@ extension Descriptor {
         return done
     }
 
-    /// Flushes data and metadata. A failure is final: do not repeat the call and report success.
+    /// Flushes the file's data and metadata. A failure is final: do not repeat the call and report success.
     package func sync() throws(CofferError) {
         try flush { fsync(raw) }
     }
 
-    /// Flushes data, and the metadata needed to read it back.
+    /// Flushes the file's data, and the metadata that is needed to read it back.
     package func syncData() throws(CofferError) {
         try flush { fdatasync(raw) }
     }
 
-    /// Runs a flush and repeats it while a signal interrupts it, because an interrupted flush has not failed.
+    /// Performs a flush, and repeats it if a signal interrupts it, because an interrupted flush has not
+    /// failed.
     private func flush(_ call: () -> CInt) throws(CofferError) {
         guard Errno.uninterrupted(call) == 0 else { throw Errno.failure("flush", path) }
     }
@@ -183,8 +185,9 @@ extension Descriptor {
         guard result == 0 else { throw Errno.failure("resize", path) }
     }
 
-    /// Detects a full disk early: reserves space if the file system can. In an in-memory file system, where
-    /// reserving would clear every page beforehand, only checks the available space.
+    /// Reserves space if the file system supports that, so a full disk is detected early. In an in-memory
+    /// file system, where reserving space would clear every page beforehand, only checks whether enough space
+    /// is available.
     package func reserve(_ size: Int64) throws(CofferError) {
         guard size > 0 else { return }
         let info = try FileSystemInfo.of(self)
@@ -198,7 +201,7 @@ extension Descriptor {
         }
     }
 
-    /// Reads the whole file, at most `limit` bytes; throws `corrupt` if it is longer.
+    /// Reads the whole file. Throws `corrupt` if the file is longer than `limit` bytes.
     package func readAll(limit: Int) throws(CofferError) -> [UInt8] {
         let size = try status().size
         guard size <= Int64(limit) else {
@@ -216,6 +219,6 @@ extension Descriptor {
         guard fchmod(raw, bits) == 0 else { throw Errno.failure("change permissions of", path) }
     }
 
-    /// Whether the descriptor is a terminal.
+    /// Whether the descriptor refers to a terminal.
     package var isTerminal: Bool { isatty(raw) == 1 }
 }

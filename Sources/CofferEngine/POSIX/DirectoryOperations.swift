@@ -4,27 +4,28 @@ import CLinux
 import Synchronization
 package import SystemPackage
 
-/// Operations on the entries of an open directory. They are always relative to the descriptor, so that no
-/// other process can replace a parent directory in between.
+/// Operations on the entries of an open directory. Names are always relative to the descriptor, so no other
+/// process can replace a parent directory between two operations.
 extension Descriptor {
-    /// Creates a directory for its owner only.
+    /// Creates a directory that only its owner can access.
     package func makeDirectory(_ name: FilePath) throws(CofferError) {
         let result = unsafe name.withPlatformString { unsafe mkdirat(raw, $0, 0o700) }
         guard result == 0 else { throw Errno.failure("make directory", path.pushing(name)) }
     }
 
-    /// Renames an entry within this directory, replacing an entry that has the new name.
+    /// Renames an entry in this directory, replacing any entry that already has the new name.
     package func rename(_ old: FilePath, to new: FilePath) throws(CofferError) {
         try rename(old, to: new, flags: 0)
     }
 
-    /// Renames an entry within this directory; an existing `new` is an error.
+    /// Renames an entry in this directory. Throws an error if `new` already exists.
     package func renameWithoutReplacing(_ old: FilePath, to new: FilePath) throws(CofferError) {
         try rename(old, to: new, flags: 1)  // RENAME_NOREPLACE
     }
 
-    /// Renames an entry without replacing another one, even on file systems that lack the system call. On
-    /// those, an empty file reserves the new name until the rename replaces that file.
+    /// Renames an entry without replacing another one, even on a file system that does not support the system
+    /// call for this. On such a file system, an empty file reserves the new name until the rename replaces
+    /// that file.
     package func moveWithoutReplacing(_ old: FilePath, to new: FilePath) throws(CofferError) {
         do throws(CofferError) {
             try renameWithoutReplacing(old, to: new)
@@ -40,12 +41,13 @@ extension Descriptor {
         }
     }
 
-    /// Exchanges two names in this directory atomically.
+    /// Exchanges the names of two entries in this directory atomically.
     package func exchange(_ one: FilePath, _ other: FilePath) throws(CofferError) {
         try rename(one, to: other, flags: 2)  // RENAME_EXCHANGE
     }
 
-    /// Exchanges two names; returns `false` and changes nothing if the file system cannot do this.
+    /// Exchanges the names of two entries. Returns `false` and changes nothing if the file system does not
+    /// support this operation.
     package func exchangeIfPossible(_ one: FilePath, _ other: FilePath) throws(CofferError) -> Bool {
         do throws(CofferError) {
             try exchange(one, other)
@@ -65,8 +67,9 @@ extension Descriptor {
         guard result == 0 else { throw Errno.failure("rename to", path.pushing(new)) }
     }
 
-    /// Returns whether `isWanted` returns true for the status of this directory or of one above it. Follows
-    /// `..` from directory to directory, because the path by which it was opened may go through links.
+    /// Returns whether `isWanted` returns true for the status of this directory or of a directory above it.
+    /// Follows `..` from directory to directory, because the path by which this directory was opened may
+    /// contain links.
     package func isOrIsBelow(_ isWanted: (FileStatus) -> Bool) throws(CofferError) -> Bool {
         var status = try self.status()
         var upwards: FilePath = ".."
@@ -80,9 +83,9 @@ extension Descriptor {
         return true
     }
 
-    /// Opens a new file in this directory that has no name, so that nothing of it remains after a crash.
-    /// Returns `nil` if the file system has no such files, or if /proc, which ``link(_:as:)`` needs, is not
-    /// mounted.
+    /// Opens a new file without a name in this directory, so nothing of the file remains after a crash.
+    /// Returns `nil` if the file system does not support such files, or if /proc, which ``link(_:as:)``
+    /// needs, is not mounted.
     package func openUnnamed() throws(CofferError) -> Descriptor? {
         guard unsafe access("/proc/self/fd", F_OK) == 0 else { return nil }
         // O_TMPFILE is only defined with _GNU_SOURCE.
@@ -96,7 +99,7 @@ extension Descriptor {
         }
     }
 
-    /// Links an unnamed file into this directory under `name`; an existing `name` is an error.
+    /// Links an unnamed file into this directory under `name`. Throws an error if `name` already exists.
     package func link(_ file: borrowing Descriptor, as name: FilePath) throws(CofferError) {
         let number = file.raw
         let result = unsafe name.withPlatformString { name in
@@ -123,7 +126,7 @@ extension Descriptor {
         return false
     }
 
-    /// Returns the names in this directory, without `.` and `..`, in no particular order.
+    /// Returns the names of the entries in this directory, except `.` and `..`, in no particular order.
     package func names() throws(CofferError) -> [FilePath] {
         let own = Errno.uninterrupted {
             unsafe clinux_openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
@@ -154,8 +157,8 @@ extension Descriptor {
 
     /// Removes everything in the directory `name` and the directory itself, without following links.
     ///
-    /// With `overwriting`, regular files are filled with zeros first, which is useful only in in-memory file
-    /// systems.
+    /// If `overwriting` is `true`, fills regular files with zeros first, which is useful only in in-memory
+    /// file systems.
     package func removeTree(_ name: FilePath, overwriting: Bool = false) throws(CofferError) {
         guard let status = try status(of: name) else { return }
         if status.kind == .directory {
@@ -168,8 +171,8 @@ extension Descriptor {
         }
     }
 
-    /// Opens a file that belongs to this user for writing, even if its mode forbids that, as the mode of a
-    /// view copy does.
+    /// Opens a file for writing. If the file belongs to this user but its mode forbids writing, as with a
+    /// view copy, changes the mode first.
     package func openForOverwriting(_ name: FilePath) throws(CofferError) -> Descriptor {
         do throws(CofferError) {
             return try open(name, .readWrite)
@@ -179,8 +182,8 @@ extension Descriptor {
         }
     }
 
-    /// Fills the file `name` with zeros in place and, with `flushing`, flushes it. Skips holes, because they
-    /// contain nothing and writing them could fill the disk.
+    /// Fills the file `name` with zeros in place and, if `flushing` is `true`, flushes it. Skips holes,
+    /// because they contain no data and because writing to them could fill the disk.
     package func overwrite(_ name: FilePath, flushing: Bool = true) throws(CofferError) {
         let file = try openForOverwriting(name)
         let size = try file.status().size
@@ -207,7 +210,7 @@ extension Descriptor {
         if flushing { try file.sync() }
     }
 
-    /// Calls `body` with each range of `part` that the file system has stored. Holes are left out.
+    /// Calls `body` with each range within `part` for which the file system stores data. Skips holes.
     fileprivate func forEachDataRange(
         in part: Range<Int64>, _ body: (Range<Int64>) throws(CofferError) -> Void
     ) throws(CofferError) {

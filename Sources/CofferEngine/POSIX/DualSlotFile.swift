@@ -1,11 +1,11 @@
 package import CofferBase
 package import SystemPackage
 
-/// Two equal slots in one preallocated file, updated in place.
+/// A file that contains two slots of equal size, is preallocated, and is updated in place.
 ///
-/// A rename would leave the old bytes readable on the disk, so each update overwrites them in place. One slot
-/// is always complete: the first is written and flushed before the second is touched. The caller, who can
-/// authenticate the slots, decides which one is current.
+/// Replacing the file by a rename would leave the old bytes readable on the disk, so each update overwrites
+/// them in place. One slot is always complete: the first slot is written and flushed before the second is
+/// changed. The caller, who can authenticate the slots, decides which one is current.
 package struct DualSlotFile: ~Copyable, Sendable {
     private let file: Descriptor
     package let slotSize: Int
@@ -15,8 +15,8 @@ package struct DualSlotFile: ~Copyable, Sendable {
         self.slotSize = slotSize
     }
 
-    /// Creates the file with `slot` in both places; an existing file is an error. A failure leaves no file
-    /// behind.
+    /// Creates the file with `slot` in both places. Throws an error if the file already exists. If the
+    /// creation fails, no file remains.
     package static func create(
         _ name: FilePath, in directory: borrowing Descriptor, slot: Span<UInt8>
     ) throws(CofferError) {
@@ -32,7 +32,7 @@ package struct DualSlotFile: ~Copyable, Sendable {
         }
     }
 
-    /// Opens the file; throws `corrupt` if its size is wrong.
+    /// Opens the file. Throws `corrupt` if its size is wrong.
     package static func open(
         _ name: FilePath, in directory: borrowing Descriptor, slotSize: Int, writable: Bool
     ) throws(CofferError) -> DualSlotFile {
@@ -54,7 +54,7 @@ package struct DualSlotFile: ~Copyable, Sendable {
         return bytes
     }
 
-    /// Writes `bytes` to the slot that is not current, then over the other one.
+    /// Writes `bytes` first to the slot that is not current, and then to the other slot.
     package func update(_ bytes: Span<UInt8>, current: Int) throws(CofferError) {
         guard bytes.count == slotSize else { throw CofferError.wrongOutputSize }
         for index in [1 - current, current] {
@@ -63,7 +63,7 @@ package struct DualSlotFile: ~Copyable, Sendable {
         }
     }
 
-    /// Overwrites one slot only, to update a slot that an interrupted update left outdated.
+    /// Overwrites only one slot, to replace the outdated contents that an interrupted update left there.
     package func repair(_ bytes: Span<UInt8>, slot index: Int) throws(CofferError) {
         guard bytes.count == slotSize else { throw CofferError.wrongOutputSize }
         try file.write(bytes, at: Int64(index * slotSize))

@@ -3,7 +3,7 @@ import Glibc
 import CLinux
 package import SystemPackage
 
-/// Converts `errno` to a typed error, for every system call.
+/// The conversion of `errno` to a typed error for every system call.
 package enum Errno {
     /// The calling thread's `errno`.
     package static var current: Int32 { clinux_errno() }
@@ -16,7 +16,7 @@ package enum Errno {
         }
     }
 
-    /// Returns the error for `errno` after `action` on `path` failed.
+    /// Returns the error to throw when `action` on `path` has failed with the given `errno`.
     package static func failure(_ action: String, _ path: FilePath?, errno number: Int32 = current)
         -> CofferError
     {

@@ -4,12 +4,13 @@ import Glibc
 package import SystemPackage
 
 extension Descriptor {
-    /// Locks this file until it is closed. Call it only for a file that no other process can have locked.
+    /// Locks this file until it is closed. Call this method only for a file that no other process can have
+    /// locked.
     package func lock() throws(CofferError) {
         guard flock(raw, LOCK_EX | LOCK_NB) == 0 else { throw Errno.failure("lock", path) }
     }
 
-    /// Locks this file until it is closed. Returns `false` if another owner has locked it.
+    /// Locks this file until it is closed. Returns `false` if the file is already locked by another owner.
     package func tryLock() throws(CofferError) -> Bool {
         while flock(raw, LOCK_EX | LOCK_NB) != 0 {
             switch Errno.current {
@@ -28,7 +29,8 @@ package struct FileLock: ~Copyable, Sendable {
 
     private init(file: consuming Descriptor) { self.file = file }
 
-    /// Acquires the lock on `name`. Waits for at most `deadline`, then throws `busy`.
+    /// Acquires the lock on `name`. Throws `busy` if another owner still holds the lock after the duration
+    /// `deadline`.
     package static func acquire(
         _ name: FilePath, in directory: borrowing Descriptor, exclusive: Bool = true, deadline: Duration
     ) throws(CofferError) -> FileLock {
@@ -63,7 +65,7 @@ package struct FileLock: ~Copyable, Sendable {
         }
     }
 
-    /// Returns the lock on `name`, or `nil` if it is already held.
+    /// Returns the lock on `name`, or `nil` if another owner already holds it.
     package static func tryAcquire(
         _ name: FilePath, in directory: borrowing Descriptor, exclusive: Bool = true
     ) throws(CofferError) -> FileLock? {
@@ -71,7 +73,7 @@ package struct FileLock: ~Copyable, Sendable {
         return try tryAcquire(file, exclusive: exclusive)
     }
 
-    /// Returns the lock on an open file, or `nil` if it is already held.
+    /// Returns the lock on an open file, or `nil` if another owner already holds it.
     package static func tryAcquire(
         _ file: consuming Descriptor, exclusive: Bool = true
     ) throws(CofferError) -> FileLock? {

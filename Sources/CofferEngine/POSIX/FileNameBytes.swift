@@ -1,14 +1,15 @@
 import Glibc
 package import SystemPackage
 
-/// File names as bytes: on Linux they need not be UTF-8.
+/// Conversions between file names and bytes. On Linux, file names need not be UTF-8.
 package enum FileNameBytes {
     /// Returns the bytes of a name.
     package static func of(_ name: FilePath.Component) -> [UInt8] {
         unsafe name.withPlatformString { unsafe copy($0) }
     }
 
-    /// Returns the name with these bytes; `nil` if they are empty or contain a NUL or a slash.
+    /// Returns the name that consists of the given bytes, or `nil` if there are none or they contain a NUL or
+    /// a slash.
     package static func component(_ bytes: [UInt8]) -> FilePath.Component? {
         guard !bytes.isEmpty, !bytes.contains(0), !bytes.contains(UInt8(ascii: "/")) else { return nil }
         let characters = bytes.map { CChar(bitPattern: $0) } + [0]
@@ -22,7 +23,7 @@ package enum FileNameBytes {
         unsafe path.withPlatformString { unsafe copy($0) }
     }
 
-    /// Returns the path with these bytes; `nil` if they contain a NUL.
+    /// Returns the path that consists of the given bytes, or `nil` if they contain a NUL.
     package static func path(_ bytes: [UInt8]) -> FilePath? {
         guard !bytes.contains(0) else { return nil }
         let characters = bytes.map { CChar(bitPattern: $0) } + [0]

@@ -11,15 +11,15 @@ package struct FileStatus: Sendable, Equatable {
     package let size: Int64
     package let device: UInt64
     package let inode: UInt64
-    /// The file's link count: how many names (hard links) it has.
+    /// The number of names (hard links) that the file has.
     package let links: UInt64
     package let owner: UInt32
-    /// The permission bits.
+    /// The file's permission bits.
     package let permissions: UInt32
     /// The modification time, in nanoseconds since 1970.
     package let modified: Int64
-    /// The time of the last change to the content or the status, in nanoseconds since 1970; no program can
-    /// set it.
+    /// The time of the last change to the content or the status, in nanoseconds since 1970. No program can
+    /// set this time.
     package let changed: Int64
 
     init(_ status: stat) {
@@ -43,7 +43,7 @@ package struct FileStatus: Sendable, Equatable {
     }
 
     /// Returns the status of the entry at `path`, following links. Does not open the entry, because opening a
-    /// pipe lets its writer begin.
+    /// pipe would let its writer begin.
     package static func at(_ path: FilePath) throws(CofferError) -> FileStatus {
         var status = stat()
         let result = unsafe path.withPlatformString { unsafe fstatat(AT_FDCWD, $0, &status, 0) }
@@ -51,21 +51,21 @@ package struct FileStatus: Sendable, Equatable {
         return FileStatus(status)
     }
 
-    /// Whether the last change was so long ago that the next change will show in ``changed``: file systems
+    /// Whether the last change was so long ago that the next change will alter ``changed``. File systems
     /// record times in steps of a few milliseconds.
     package var isSettled: Bool {
         Clock.wall - .nanoseconds(changed) > .milliseconds(100)
     }
 
-    /// Reports whether both describe the same file.
+    /// Reports whether both values describe the same file.
     package func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
 
-    /// Whether the file belongs to the user for whom this process acts.
+    /// Whether the file belongs to the user on whose behalf this process acts.
     package var isOwn: Bool { owner == geteuid() }
 }
 
 extension Descriptor {
-    /// Sets the modification time, in nanoseconds since 1970.
+    /// Sets the file's modification time, in nanoseconds since 1970.
     package func setModified(_ nanoseconds: Int64) throws(CofferError) {
         let (seconds, remainder) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         let times = [
@@ -84,7 +84,7 @@ extension Descriptor {
         return FileStatus(status)
     }
 
-    /// Returns the status of `name` in this directory, or `nil` if it does not exist. Does not follow a
+    /// Returns the status of `name` in this directory, or `nil` if there is no such entry. Does not follow a
     /// symbolic link.
     package func status(of name: FilePath) throws(CofferError) -> FileStatus? {
         var status = stat()

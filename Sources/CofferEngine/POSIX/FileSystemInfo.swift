@@ -7,7 +7,7 @@ import SystemPackage
 package struct FileSystemInfo: Sendable {
     /// Whether the files are in memory (tmpfs or ramfs).
     package let isMemory: Bool
-    /// Whether the file system's type is that of a common network file system.
+    /// Whether the file system is of a common network file system's type.
     package let isNetwork: Bool
     /// Whether the mount is read-only.
     package let isReadOnly: Bool
@@ -32,8 +32,8 @@ package struct FileSystemInfo: Sendable {
         0x6969, 0x517b, 0xfe53_4d42, 0xff53_4d42, 0x7375_7245, 0x5346_414f, 0x6b41_4653, 0x00c3_6400, 0x564c,
     ]
 
-    /// Reports whether the kernel may write memory to a swap device from which it can be read later: one that
-    /// is neither in memory (zram) nor encrypted (dm-crypt).
+    /// Reports whether the kernel may write memory to a swap device from which the memory could be read
+    /// later. Such a device is neither in memory (zram) nor encrypted (dm-crypt).
     package static func isSwapActive() -> Bool {
         guard let table = ProcFile.read("/proc/swaps") else {
             // Without /proc only the amount of swap is known, not its kind.
@@ -44,7 +44,7 @@ package struct FileSystemInfo: Sendable {
         }
     }
 
-    /// Reports the same as ``isSwapActive()``, from the text of `/proc/swaps`.
+    /// Reports whether the text of `/proc/swaps` lists a swap device from which memory could be read later.
     package static func readableSwap(_ table: String, isEncrypted: (String) -> Bool) -> Bool {
         table.parts(between: "\n").dropFirst().contains { line in
             guard let path = line.parts(between: " ").first else { return false }
@@ -55,7 +55,7 @@ package struct FileSystemInfo: Sendable {
     }
 
     /// Returns the number of bytes of memory that programs can still allocate without swapping, or `nil` if
-    /// the kernel does not report it.
+    /// the kernel does not report this number.
     package static func availableMemory() -> Int64? {
         if let table = ProcFile.read("/proc/meminfo") { return availableMemory(in: table) }
         return systemInformation().map { Int64(clamping: $0.freeram) * Int64($0.mem_unit) }
@@ -66,7 +66,8 @@ package struct FileSystemInfo: Sendable {
         return unsafe sysinfo(&information) == 0 ? information : nil
     }
 
-    /// Returns the number of bytes of available memory from the text of `/proc/meminfo`.
+    /// Returns the number of bytes of available memory according to the text of `/proc/meminfo`, or `nil` if
+    /// the text does not contain it.
     package static func availableMemory(in table: String) -> Int64? {
         for line in table.parts(between: "\n") where line.utf8.hasPrefix("MemAvailable:") {
             let words = line.parts(between: " ")

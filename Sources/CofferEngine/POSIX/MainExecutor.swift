@@ -2,23 +2,23 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Runs the tasks of a program on its main thread.
+/// An executor that runs a program's tasks on its main thread.
 ///
 /// The pool that would otherwise run the tasks, which is libdispatch's on Linux, waits forever if it cannot
-/// create a thread, and ends the process if it does not find its own threads in /proc.
+/// create a thread and ends the process if it cannot find its own threads in /proc.
 package final class MainExecutor: TaskExecutor {
     private static let running = Mutex<MainExecutor?>(nil)
 
     private let jobs = Mutex<[UnownedJob]>([])
-    /// Counts the waiting jobs; a semaphore needs no thread.
+    /// A semaphore that counts the waiting jobs. A semaphore needs no thread.
     private let waiting = DispatchSemaphore(value: 0)
 
     private init() {}
 
-    /// The executor for tasks without another one; `nil` means the default pool.
+    /// The executor for tasks that have no other executor, or `nil` for the default pool.
     package static var current: (any TaskExecutor)? { running.withLock { $0 } }
 
-    /// Runs `body` on this thread, which must be the main one, until it ends the process.
+    /// Runs `body` on the calling thread, which must be the main thread, until `body` ends the process.
     package static func run(_ body: @escaping @Sendable () async -> Never) -> Never {
         let executor = MainExecutor()
         running.withLock { $0 = executor }

@@ -15,7 +15,7 @@ extension Descriptor {
 
     private static var closeOnExec: CUnsignedInt { 1 }  // MFD_CLOEXEC
     private static var allowSealing: CUnsignedInt { 2 }  // MFD_ALLOW_SEALING
-    /// MFD_NOEXEC_SEAL, which kernels before 6.3 do not know.
+    /// The value of MFD_NOEXEC_SEAL, which kernels before 6.3 do not support.
     private static var noExecution: CUnsignedInt { 8 }
 
     /// Creates an empty unnamed in-memory file, which ``seal()`` can protect from changes.
@@ -28,18 +28,19 @@ extension Descriptor {
         throw Errno.failure("create", "an in-memory file")
     }
 
-    /// Seals the file: from now on, no process can change its content or size, not even this one.
+    /// Seals the file. Afterwards, no process can change its content or size, not even this one.
     package func seal() throws(CofferError) {
         // F_ADD_SEALS with SEAL, SHRINK, GROW and WRITE.
         guard clinux_fcntl(raw, 1033, 0b1111) == 0 else { throw Errno.failure("seal", path) }
     }
 
-    /// Opens the same file again, to read it from its beginning.
+    /// Opens the same file again, so that it can be read from the beginning.
     package func reopenedForReading() throws(CofferError) -> Descriptor {
         try Descriptor.open(FilePath("/proc/self/fd/\(raw)"), .read)
     }
 
-    /// The descriptor's number in this process, to pass the file to a child or to name it by path.
+    /// The descriptor's number in this process, with which the file can be passed to a child or specified by
+    /// path.
     package var number: Int32 { raw }
 
     /// Releases the file. Its number then refers to an empty file, so that it cannot refer to another file by

@@ -3,19 +3,19 @@ import CLinux
 import Glibc
 package import SystemPackage
 
-/// Runs a program that views a file that no process outside its mount namespace can see. The process enters
-/// its own mount namespace with an in-memory file system, and then becomes the viewing program. The kernel
-/// removes the file when the last process in the namespace ends.
+/// A way to run a viewing program on a file that no process outside the program's mount namespace can see. A
+/// process enters its own mount namespace with an in-memory file system and then becomes the viewing program.
+/// The kernel removes the file when the last process in the namespace ends.
 ///
 /// Only a process with one thread can enter its own user namespace. This program is therefore started again,
 /// with ``word`` as the first argument, and calls ``execIfRequested(_:)`` before anything else.
 package enum MountNamespace {
-    /// The first argument of a process that becomes a viewer.
+    /// The first argument of a process that becomes the viewing program.
     package static let word = "view-inside"
     private static let probe = "--probe"
 
     /// Returns the command that runs `command` with an inherited descriptor's content at `path`, whose parent
-    /// is an empty directory of this user.
+    /// must be an empty directory that belongs to this user.
     package static func command(
         descriptor: Int32, path: FilePath, _ command: [[UInt8]]
     ) -> [[UInt8]] {
@@ -26,13 +26,13 @@ package enum MountNamespace {
             + command
     }
 
-    /// Reports whether this host permits this user to create such a namespace.
+    /// Reports whether this host permits this user to create a mount namespace.
     package static func isPossible() throws(CofferError) -> Bool {
         try ChildProcess.run([Array("/proc/self/exe".utf8), Array(word.utf8), Array(probe.utf8)]) == 0
     }
 
-    /// If the arguments begin with ``word``, runs the requested viewer and does not return; `arguments` are
-    /// those after the program's name.
+    /// Runs the requested viewing program and does not return if the arguments begin with ``word``. The
+    /// parameter `arguments` contains the arguments that follow the program's name.
     package static func execIfRequested(_ arguments: [String]) {
         guard arguments.first == word else { return }
         do throws(CofferError) {
@@ -101,8 +101,8 @@ package enum MountNamespace {
         guard status == 0 else { throw Errno.failure("mount", target) }
     }
 
-    /// Copies the descriptor's content to `path`, in an in-memory file system that exists only in this
-    /// namespace.
+    /// Copies the descriptor's content to a file at `path`, in an in-memory file system that exists only in
+    /// this namespace.
     private static func place(_ source: borrowing Descriptor, at path: FilePath) throws(CofferError) {
         let flags = MountFlags.noSetUserID | MountFlags.noDevices | MountFlags.noExecution
         guard let name = path.lastComponent else {

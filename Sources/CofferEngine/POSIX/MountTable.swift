@@ -1,19 +1,20 @@
 import CofferBase
 
-/// One mount as /proc/self/mountinfo describes it. See proc(5).
+/// A mount, as /proc/self/mountinfo describes it. The format is documented in proc(5).
 package struct MountEntry: Sendable, Equatable {
     /// The mount's id, as in /proc/self/fdinfo.
     package let id: Int
-    /// The device number, `major:minor`; major 0 for a file system without its own device.
+    /// The device number in the form `major:minor`. The major number is 0 for a file system without its own
+    /// device.
     package let device: String
-    /// The file system's type, such as `ext4`, `nfs4`, `fuse.sshfs`.
+    /// The file system's type, such as `ext4`, `nfs4` or `fuse.sshfs`.
     package let type: String
     /// The device or other source from which the file system was mounted.
     package let source: String
     /// The file system's options, separated by commas.
     package let options: String
 
-    /// Parses one line; returns `nil` for an invalid line.
+    /// Parses one line of a mountinfo file. Returns `nil` if the line is invalid.
     package init?(line: some StringProtocol) {
         let words = line.parts(between: " ")
         guard words.count >= 10, let id = Int(words[0]),
@@ -27,7 +28,8 @@ package struct MountEntry: Sendable, Equatable {
         options = String(words[dash + 3])
     }
 
-    /// Returns the mount with this id from the text of a mountinfo file.
+    /// Returns the mount with the given id from the text of a mountinfo file, or `nil` if the text does not
+    /// list it.
     package static func find(_ id: Int, in table: String) -> MountEntry? {
         for line in table.parts(between: "\n") {
             if let entry = MountEntry(line: line), entry.id == id { return entry }
@@ -43,7 +45,7 @@ package struct MountEntry: Sendable, Equatable {
         "fuse.smbnetfs", "fuse.gcsfuse", "fuse.google-drive-ocamlfuse", "fuse.onedriver", "fuse.juicefs",
     ]
 
-    /// Whether the files are on another machine.
+    /// Whether the mounted files are on another machine.
     package var isNetwork: Bool {
         if type == "9p" {
             return options.parts(between: ",").contains { $0.hasSameBytes(as: "trans=tcp") }

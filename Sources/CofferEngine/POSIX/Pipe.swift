@@ -19,13 +19,13 @@ struct Pipe: ~Copyable {
     /// Returns the read end and closes the write end.
     consuming func takeReader() -> Descriptor { reader }
 
-    /// Returns the end to write to and closes the other one.
+    /// Returns the write end and closes the read end.
     consuming func takeWriter() -> Descriptor { writer }
 }
 
-/// Suppresses the signal that would end this process when it writes to a pipe that no process reads.
+/// A way to suppress the signal that would end this process when it writes to a pipe that no process reads.
 enum BrokenPipe {
-    /// Runs `write` and leaves `errno` as `write` set it.
+    /// Calls `write` with the signal suppressed and leaves `errno` as `write` set it.
     static func ignoring(_ write: () -> Int) -> Int {
         var signals = sigset_t()
         var former = sigset_t()

@@ -5,7 +5,8 @@ package import SystemPackage
 package enum ProcFile {
     private static let maxByteCount = 1 << 20
 
-    /// Returns the text of `path`, without the final newline, or `nil` if it cannot be read.
+    /// Returns the text of the file at `path`, without trailing newlines, or `nil` if the file cannot be
+    /// read.
     package static func read(_ path: FilePath) -> String? {
         guard let file = try? Descriptor.open(path, [.read, .nonBlocking]) else { return nil }
         var bytes: [UInt8] = []

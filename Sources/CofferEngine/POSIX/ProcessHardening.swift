@@ -2,12 +2,12 @@ package import CofferBase
 import Glibc
 import CLinux
 
-/// The settings that a process with secrets applies first in `main`.
+/// The settings that a process with secrets applies at the beginning of `main`.
 package enum ProcessHardening {
     /// Disables core dumps and tracing by the same user, and restores the default action of fatal signals,
-    /// because a crash handler would print registers and memory. Exceeding the file size limit makes a write
-    /// fail instead of ending the process. The umask no longer removes a file owner's permissions, because
-    /// the owner must be able to open the vault directory.
+    /// because a crash handler would print registers and memory. Exceeding the limit on file sizes makes a
+    /// write fail instead of ending the process. Afterwards, the umask no longer removes the owner's
+    /// permissions from new files, because the owner must be able to open the vault directory.
     package static func apply() throws(CofferError) {
         try ensureStandardDescriptors()
         for signal in [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV, SIGQUIT] {
@@ -21,9 +21,10 @@ package enum ProcessHardening {
         else { throw Errno.failure("disable core dumps", nil) }
     }
 
-    /// Opens a placeholder for each standard stream that the caller closed; reads or writes that use it fail.
-    /// Otherwise the next opened file, perhaps a vault file, would take the stream's number, and the next
-    /// message would be written into that file.
+    /// Opens a placeholder for each standard stream that the caller closed. Reads from the placeholder for
+    /// standard input, and writes to the others, fail. Without a placeholder, the next file to be opened,
+    /// perhaps a vault file, would have the stream's number, and the next message would be written to that
+    /// file.
     private static func ensureStandardDescriptors() throws(CofferError) {
         for number in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO]
         where clinux_fcntl(number, F_GETFD, 0) < 0 {

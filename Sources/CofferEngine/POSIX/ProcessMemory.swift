@@ -3,16 +3,16 @@ import Glibc
 import CLinux
 import SystemPackage
 
-/// The writable memory of a process, piece by piece.
+/// The writable memory of a process, which is read piece by piece.
 package enum ProcessMemory {
     private static let pieceSize = 1 << 18
 
-    /// Passes everything in the writable mappings of process `number` (`nil`: this one) to `body`: heap,
-    /// stacks, data and anonymous pages. Pieces overlap by `overlap` bytes, so that no short pattern is cut;
-    /// pages that were never written are left out. The buffer is cleared after each piece, so that a search
-    /// of this process does not find the bytes that it has just read.
+    /// Calls `body` with the contents of the writable mappings of the process `number` (`nil` means this
+    /// process): its heap, stacks, data and anonymous pages. Pieces overlap by `overlap` bytes, so no short
+    /// pattern is split between them. Pieces that contain only zeros are left out. The buffer is cleared
+    /// after each piece, so a search of this process does not find the bytes that it has just read.
     ///
-    /// - Throws: `permissionDenied` if the kernel forbids access.
+    /// - Throws: `permissionDenied` if the kernel forbids access to the process's memory.
     package static func forEachPiece(
         of number: Int32? = nil, overlap: Int, _ body: (Span<UInt8>) -> Void
     ) throws(CofferError) {
@@ -41,7 +41,7 @@ package enum ProcessMemory {
         }
     }
 
-    /// Lets this process read its own memory while `body` runs, even if it is not dumpable.
+    /// Runs `body` while this process may read its own memory, even if the process is not dumpable.
     package static func withSelfMemory<Result>(
         _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {

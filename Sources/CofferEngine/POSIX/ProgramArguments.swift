@@ -3,15 +3,17 @@ package import CofferBase
 import Glibc
 package import SystemPackage
 
-/// The arguments of this process as text, without loss: on Linux a file name need not be UTF-8.
+/// The arguments of this process as text, without any loss of information. On Linux, an argument such as a
+/// file name need not be UTF-8.
 ///
-/// A byte that is not part of a character becomes one of the private characters from U+10FF80 on. They cannot
-/// collide with text: if an argument contains such characters, their bytes are converted one by one, too.
+/// A byte that is not part of a character becomes one of the private characters from U+10FF80 on. These
+/// characters cannot be confused with text: if an argument contains such characters, their bytes are also
+/// converted one by one.
 package enum ProgramArguments {
     private static let base: UInt32 = 0x10_FF00
 
-    /// Throws `unsupported` if this process has no arguments, not even its name: a command would otherwise
-    /// behave as if it had been called without arguments.
+    /// Throws `unsupported` if this process has no arguments, not even the program's name. Otherwise, a
+    /// command would behave as if the user had specified no arguments.
     package static func check() throws(CofferError) {
         guard unsafe carguments_vector() != nil, carguments_count() > 0 else {
             throw CofferError(.unsupported, "This program was started without its arguments.")
@@ -21,7 +23,7 @@ package enum ProgramArguments {
     /// All arguments except the program's name.
     package static var all: [String] { (1..<max(1, Int(carguments_count()))).compactMap(argument) }
 
-    /// The name by which the program was called, without its directory; empty if there is none.
+    /// The name by which the program was called, without its directory, or an empty string if there is none.
     package static var programName: String {
         guard carguments_count() > 0, let name = argument(0) else { return "" }
         return name.parts(between: "/").last ?? ""
@@ -34,7 +36,7 @@ package enum ProgramArguments {
         }
     }
 
-    /// Returns the text that represents these bytes.
+    /// Returns the text that represents the given bytes.
     package static func text(_ bytes: [UInt8]) -> String {
         var text = ""
         var rest = bytes[...]
@@ -51,7 +53,7 @@ package enum ProgramArguments {
         return text
     }
 
-    /// Reports whether the argument was UTF-8.
+    /// Reports whether the argument's original bytes were UTF-8.
     package static func isText(_ argument: String) -> Bool {
         argument.unicodeScalars.allSatisfy { $0.value < base }
     }
@@ -63,7 +65,7 @@ package enum ProgramArguments {
         }
     }
 
-    /// Returns the path that an argument names.
+    /// Returns the path that an argument specifies.
     package static func path(_ argument: String) -> FilePath {
         let characters = bytes(argument).map { CChar(bitPattern: $0) } + [0]
         return unsafe characters.withUnsafeBufferPointer { buffer in

@@ -2,12 +2,13 @@ package import CofferBase
 import Glibc
 package import SystemPackage
 
-/// Removal of files and directories with unexpected modes or kinds.
+/// Functions that remove files and directories with unexpected modes or of unexpected kinds.
 extension Descriptor {
-    /// The largest number of errors that one removal reports.
+    /// The maximum number of errors that one removal reports.
     private static let maxErrorCount = 8
 
-    /// Opens the directory `name`, even if its mode forbids that, and gives its owner all permissions.
+    /// Opens the directory `name`, even if its mode forbids this, and grants the directory's owner all
+    /// permissions.
     ///
     /// Does not follow a link. Throws any error that ``open(_:_:)`` throws.
     package func openClosed(_ name: FilePath) throws(CofferError) -> Descriptor {
@@ -23,8 +24,8 @@ extension Descriptor {
         return directory
     }
 
-    /// Sets the permissions of an entry that belongs to this user. Returns whether it succeeded. Does not
-    /// follow a link.
+    /// Sets the permissions of an entry that belongs to this user. Does not follow a link. Returns whether
+    /// the permissions were set.
     package func permitOwner(_ name: FilePath, _ bits: UInt32) -> Bool {
         guard let status = try? status(of: name), status.isOwn, status.kind != .symbolicLink else {
             return false
@@ -32,13 +33,13 @@ extension Descriptor {
         return unsafe name.withPlatformString { unsafe fchmodat(raw, $0, bits, AT_SYMLINK_NOFOLLOW) } == 0
     }
 
-    /// Removes as much as possible of `name` and of everything in it: continues after failures and follows no
-    /// link.
+    /// Removes as much as possible of `name` and of its contents. Continues after failures and does not
+    /// follow links.
     ///
     /// - Parameters:
     ///   - name: The entry to remove.
     ///   - overwriting: Whether to fill regular files with zeros first.
-    /// - Returns: The first few errors; empty if everything was removed.
+    /// - Returns: The first errors, at most eight; empty if everything was removed.
     package func removeAll(of name: FilePath, overwriting: Bool = false) -> [CofferError] {
         var errors: [CofferError] = []
         removeAll(of: name, overwriting: overwriting, &errors)

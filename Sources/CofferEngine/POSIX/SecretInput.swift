@@ -1,21 +1,22 @@
 package import CofferBase
 
-/// Secrets read from descriptors and terminals straight into guarded memory.
+/// Functions that read secrets from descriptors and terminals straight into guarded memory.
 package enum SecretInput {
-    /// The maximum length of a passcode line in bytes.
+    /// The maximum length in bytes of a line that contains a passcode.
     package static let maxLineLength = 4096
 
-    /// Returns the first line of `descriptor`, without its newline; reads without echo from a terminal.
+    /// Returns the first line of `descriptor`, without its newline. If the descriptor is a terminal, reads
+    /// the line without echo.
     ///
     /// - Parameters:
-    ///   - descriptor: The source.
-    ///   - prompt: The prompt for the user. It is shown after the echo is off, so that input typed
-    ///     immediately is not shown.
+    ///   - descriptor: The descriptor from which to read.
+    ///   - prompt: The prompt for the user. It is displayed after the echo has been switched off, so input
+    ///     that is typed immediately is not visible.
     ///   - droppingReturn: Whether a carriage return before the newline belongs to the line ending, as in
     ///     Windows files, and not to the secret.
-    /// - Returns: The line.
-    /// - Throws: `invalidInput` for a line that is too long, or that was typed with control characters, as
-    ///   from Ctrl-Z or an arrow key; any error from reading `descriptor`.
+    /// - Returns: The bytes of the line.
+    /// - Throws: `invalidInput` if the line is too long or was typed with control characters, such as those
+    ///   from Ctrl-Z or an arrow key; any error that occurs while reading `descriptor`.
     package static func line(
         from descriptor: borrowing Descriptor, prompt: String = "", droppingReturn: Bool = false
     ) throws(CofferError) -> GuardedBytes {
@@ -56,8 +57,8 @@ package enum SecretInput {
         return false
     }
 
-    /// Returns everything up to the end of `descriptor`. Throws `invalidInput` for more than `limit` bytes,
-    /// and does not read a file that is longer.
+    /// Returns everything up to the end of `descriptor`. Throws `invalidInput` if there are more than `limit`
+    /// bytes, without reading a file that is known to be too long.
     package static func all(
         from descriptor: borrowing Descriptor, limit: Int
     ) throws(CofferError) -> GuardedBytes {

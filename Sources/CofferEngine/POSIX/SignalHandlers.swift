@@ -1,8 +1,8 @@
 import Glibc
 import CLinux
 
-/// Handlers that replace signal actions until ``restore()`` restores the actions. Signals that this process
-/// ignores stay ignored.
+/// Handlers that replace the actions of signals until ``restore()`` is called. Signals that this process
+/// ignores remain ignored.
 struct SignalHandlers {
     typealias Handler =
         @convention(c) (
@@ -11,7 +11,8 @@ struct SignalHandlers {
 
     private var former: [(number: Int32, action: sigaction)] = []
 
-    /// Installs `handler`, which may call only functions that are safe in a signal handler.
+    /// Installs `handler`, which may call only functions that are safe in a signal handler, for the given
+    /// signals.
     static func install(_ numbers: [Int32], _ handler: Handler) -> SignalHandlers {
         var handlers = SignalHandlers()
         for number in numbers where clinux_is_ignored(number) == 0 {
@@ -26,7 +27,7 @@ struct SignalHandlers {
         return handlers
     }
 
-    /// Restores the previous actions.
+    /// Restores the signals' previous actions.
     func restore() {
         for entry in former {
             var action = entry.action

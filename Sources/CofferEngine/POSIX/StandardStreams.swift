@@ -4,9 +4,9 @@ import CLinux
 import SystemPackage
 
 extension Descriptor {
-    /// Takes ownership of a descriptor with which this process was started. Rejects descriptors that this
-    /// process opened itself, which it recognizes by `O_CLOEXEC`. Duplicates a standard stream instead, so
-    /// that the stream stays open for later use.
+    /// Takes ownership of a descriptor that was open when this process started. Rejects a descriptor that
+    /// this process opened itself, which `O_CLOEXEC` identifies. Duplicates a standard stream instead, so the
+    /// stream stays open for later use.
     package static func inherited(_ number: Int32) throws(CofferError) -> Descriptor {
         let flags = clinux_fcntl(number, F_GETFD, 0)
         guard flags >= 0, flags & FD_CLOEXEC == 0 else {
@@ -15,15 +15,15 @@ extension Descriptor {
         return number > STDERR_FILENO ? try adopting(number) : try duplicating(number)
     }
 
-    /// Duplicates the descriptor with this number, which stays open for its owner: for the standard streams,
-    /// and for numbers that the caller shares with other code.
+    /// Duplicates the descriptor with the given number, which stays open for its owner. Use this method for
+    /// the standard streams and for descriptors that the caller shares with other code.
     package static func duplicating(_ number: Int32) throws(CofferError) -> Descriptor {
         let copy = clinux_fcntl(number, F_DUPFD_CLOEXEC, 3)
         guard copy >= 0 else { throw notOpen(number, systemError: Errno.current) }
         return Descriptor(raw: copy, path: FilePath(streamName(number) ?? "descriptor \(number)"))
     }
 
-    /// Returns a standard stream's name; `nil` for other descriptors.
+    /// Returns the name of a standard stream, or `nil` for any other descriptor.
     private static func streamName(_ number: Int32) -> String? {
         switch number {
         case STDIN_FILENO: "standard input"

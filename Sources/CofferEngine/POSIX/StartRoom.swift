@@ -2,27 +2,28 @@ package import CofferBase
 import CLinux
 import Glibc
 
-/// Checks whether this process has enough resources before the Swift runtime needs them: when memory runs
-/// out, the runtime ends the process by a signal.
+/// Checks that this process has enough resources before the Swift runtime needs them. The runtime ends the
+/// process by a signal when memory runs out.
 package enum StartRoom {
-    /// The memory that a short command needs in addition to the loaded program: heap, stacks and guarded
-    /// pages.
+    /// The amount of memory in bytes that a short command needs in addition to the loaded program, for its
+    /// heap, stacks and guarded pages.
     private static let memory = 12 << 20
-    /// The least memory with which a command can finish at all.
+    /// The minimum amount of memory in bytes with which a command can finish.
     private static let leastMemory = 6 << 20
-    /// The memory that a command needs to report an error as text and as JSON.
+    /// The amount of memory in bytes that a command needs to report an error as text and as JSON.
     private static let reportMemory = 4 << 20
-    /// The memory limit below which stacks of the usual size for all threads would be too large.
+    /// The memory limit in bytes below which stacks of the usual size would be too large for all threads.
     private static let smallLimit = 1 << 30
     private static let smallStack: UInt = 1 << 20
     private static let descriptors = 8
     private static let leastDescriptors = 6
 
-    /// Reduces memory use if memory is limited, and throws if there is too little memory or too few
-    /// descriptors.
+    /// Reduces memory use if memory is limited. Throws an error if there is too little memory or if there are
+    /// too few descriptors.
     ///
-    /// - Parameter isUrgent: Whether to start even if the memory may prove insufficient.
-    /// - Throws: `outOfMemory`, `refused`; the message of each names the limit to raise.
+    /// - Parameter isUrgent: Whether to start even if the memory may prove to be insufficient.
+    /// - Throws: `outOfMemory` if there is too little memory; `refused` if the process may not open enough
+    ///   descriptors. The message specifies the limit to raise.
     package static func check(isUrgent: Bool = false) throws(CofferError) {
         let memory = isUrgent ? leastMemory : memory
         if hasSmallLimit {
@@ -41,9 +42,9 @@ package enum StartRoom {
         ulimit -d).
         """
 
-    /// Ends the process with exit code 1 if there is too little memory even to report an error in the usual
-    /// way. Writes the message after `prefix` to standard error and, inside `document`, to standard output.
-    /// Allocates nothing.
+    /// Ends the process with exit code 1 if there is too little memory to report even an error in the usual
+    /// way. Writes `prefix` and the message to standard error and, if `document` is given, writes the message
+    /// between the document's two parts to standard output. Allocates no memory.
     package static func endIfUnableToReport(
         before prefix: StaticString, document: (before: StaticString, after: StaticString)?
     ) {
@@ -89,10 +90,10 @@ package enum StartRoom {
         }
     }
 
-    /// Throws if the threads that libdispatch and GLib need cannot be started, or if /proc is not mounted.
-    /// The libraries would otherwise wait forever for a thread, or end the process.
+    /// Throws an error if the threads that libdispatch and GLib need cannot be started, or if /proc is not
+    /// mounted. In that case, these libraries would either wait forever for a thread or end the process.
     ///
-    /// - Throws: `refused`, `unsupported`.
+    /// - Throws: `refused` if too few threads can be started; `unsupported` if /proc is not mounted.
     package static func requireThreads() throws(CofferError) {
         guard unsafe access("/proc/self/task", F_OK) == 0 else {
             throw CofferError(.unsupported, "Mount /proc, which this operation needs.")
@@ -104,7 +105,7 @@ package enum StartRoom {
         }
     }
 
-    /// The number of threads to require: those of the pool, the one that watches it, and some that belong to
-    /// separate queues or libraries.
+    /// The number of threads to require: those in the pool, the thread that watches the pool, and some
+    /// threads for separate queues or libraries.
     private static var threads: Int { min(Environment.processors, 8) + 4 }
 }

@@ -3,19 +3,18 @@ import CLinux
 import Glibc
 import SystemPackage
 
-/// The kind of medium that a directory is on.
+/// The medium on which a directory is stored.
 package struct StorageMedium: Sendable, Equatable {
     package enum Medium: Sendable, Equatable { case fixed, memory, removable, network, unknown }
 
-    /// The medium of the directory's files.
+    /// The kind of medium on which the directory's files are stored.
     package let medium: Medium
-    /// The file system's type; empty if it is unknown.
+    /// The file system's type, or an empty string if it is unknown.
     package let type: String
-    /// Whether the storage is encrypted: by dm-crypt, fscrypt, or a file system that encrypts; `nil` if this
-    /// is unknown.
+    /// Whether dm-crypt, fscrypt or the file system itself encrypts the storage, or `nil` if this is unknown.
     package let isEncrypted: Bool?
 
-    /// Examines an open directory.
+    /// Returns the medium on which an open directory is stored.
     package static func of(_ directory: borrowing Descriptor) throws(CofferError) -> StorageMedium {
         let info = try FileSystemInfo.of(directory)
         if info.isMemory { return StorageMedium(medium: .memory, type: "tmpfs", isEncrypted: nil) }
@@ -32,7 +31,7 @@ package struct StorageMedium: Sendable, Equatable {
             mount, device: device, isNetwork: info.isNetwork, hasFilePolicy: hasFilePolicy(directory))
     }
 
-    /// Combines the properties of the mount, the device and the directory.
+    /// Returns the medium that the properties of the mount, the device and the directory describe.
     package static func of(
         _ mount: MountEntry, device: BlockDevice?, isNetwork: Bool, hasFilePolicy: Bool
     ) -> StorageMedium {
@@ -53,7 +52,7 @@ package struct StorageMedium: Sendable, Equatable {
     }
 
     /// Returns the device number of the source from which a file system without its own device, such as
-    /// btrfs, was mounted.
+    /// btrfs, was mounted, or `nil` if there is none.
     private static func source(of mount: MountEntry) -> String? {
         guard mount.source.utf8.hasPrefix("/dev/") else { return nil }
         var status = stat()

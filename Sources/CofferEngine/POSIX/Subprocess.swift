@@ -3,7 +3,8 @@ import Glibc
 import CLinux
 import SystemPackage
 
-/// A program that reads a secret from its standard input and writes one to its standard output.
+/// Functions that run a program that reads a secret from its standard input and writes one to its standard
+/// output.
 package enum Subprocess {
     /// A program's result.
     package struct Outcome: ~Copyable {
@@ -16,22 +17,23 @@ package enum Subprocess {
         package consuming func takeOutput() -> GuardedBytes { output }
     }
 
-    /// How long a program that was asked to end may continue before it is killed.
+    /// The time that a program has to end after it is asked to, before it is killed.
     private static let grace = Duration.seconds(1)
 
-    /// Runs `arguments[0]`, looked up in PATH, with `input` on its standard input. Input and output are only
-    /// in guarded memory and in the pipes. Meanwhile forwards the signals that ``TerminationSignals`` holds
-    /// to the program. If this process is killed and cannot forward them, the kernel asks the program to end.
+    /// Runs the program `arguments[0]`, which is looked up in PATH, with `input` as its standard input. The
+    /// input and the output exist only in guarded memory and in the pipes. While the program runs, forwards
+    /// the signals that ``TerminationSignals`` holds to it. If this process is killed and can no longer
+    /// forward signals, the kernel asks the program to end.
     ///
     /// - Parameters:
     ///   - arguments: The program's name and arguments.
     ///   - input: The bytes for the program's standard input.
     ///   - limit: The maximum number of bytes that the program may write.
-    ///   - deadline: The time that the program may run before it is ended.
+    ///   - deadline: The maximum time that the program may run before it is ended.
     ///   - isCancelled: A closure that is called repeatedly; once it returns `true`, the program is ended.
-    /// - Returns: The program's result.
-    /// - Throws: `timedOut` if the program does not end in time; `cancelled` if `isCancelled` returned
-    ///   `true`; `invalidInput` for an output that is too long or an invalid command.
+    /// - Returns: The program's exit code and output.
+    /// - Throws: `timedOut` if the program does not end in time; `cancelled` if `isCancelled` returns `true`;
+    ///   `invalidInput` if the output is longer than `limit` or the command is invalid.
     package static func run(
         _ arguments: [[UInt8]], input: Span<UInt8>, limit: Int, deadline: Duration,
         isCancelled: () -> Bool = { false }
@@ -55,7 +57,7 @@ package enum Subprocess {
         return Outcome(code: code, output: try exchange.takeOutput())
     }
 
-    /// The exchange with a running program.
+    /// The exchange of input and output with a running program.
     private struct Exchange: ~Copyable {
         let process: pid_t
         let reader: Descriptor
@@ -66,8 +68,8 @@ package enum Subprocess {
         var hasEnded = false
         var stopped: (at: Duration, reason: CofferError)?
 
-        /// Writes and reads until the program has ended. Does not wait for other processes that inherited the
-        /// program's output.
+        /// Writes input and reads output until the program has ended. Does not wait for other processes that
+        /// inherited the program's output.
         mutating func run(_ input: Span<UInt8>, isCancelled: () -> Bool) throws(CofferError) {
             while try !ChildProcess.hasExited(process) {
                 try transfer(input, wait: hasEnded ? 2 : 50)
@@ -79,7 +81,7 @@ package enum Subprocess {
 
         consuming func takeOutput() throws(CofferError) -> GuardedBytes { try collector.finish() }
 
-        /// Writes and reads once. Returns whether it read anything.
+        /// Writes input and reads output once. Returns whether any output was read.
         @discardableResult
         private mutating func transfer(_ input: Span<UInt8>, wait: CInt) throws(CofferError) -> Bool {
             if written == input.count { writer = nil }
@@ -105,8 +107,8 @@ package enum Subprocess {
             return !hasEnded
         }
 
-        /// Writes as much as the pipe accepts without blocking. It is not an error if the program stops
-        /// reading: its exit code decides.
+        /// Writes as many bytes as the pipe accepts without blocking. It is not an error if the program stops
+        /// reading, because its exit code determines whether it succeeded.
         private mutating func writeSome(_ input: Span<UInt8>, to target: CInt) throws(CofferError) {
             let piece = input.extracting(written..<min(input.count, written + Int(PIPE_BUF)))
             let count = BrokenPipe.ignoring {

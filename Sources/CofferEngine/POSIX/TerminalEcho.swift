@@ -2,12 +2,13 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Switches off a terminal's echo until ``restore()`` is called. If a signal ends the process before that,
-/// the signal handler restores the echo; if the process is stopped and continued, it switches it off again.
+/// A period during which a terminal's echo is off, until ``restore()`` is called. If a signal ends the
+/// process before that call, the signal handler restores the echo. If the process is stopped and continued,
+/// the handler switches the echo off again.
 struct TerminalEcho {
     private typealias Silenced = (terminal: CInt, settings: UnsafeMutablePointer<termios>)
 
-    /// The terminal that a signal handler has to restore; there is at most one.
+    /// The terminal that a signal handler must restore. There is at most one such terminal.
     // nonisolated(unsafe): written before the handlers that read it are installed, by the only thread that
     // asks for a passcode; a handler cannot wait for a lock.
     //
@@ -15,13 +16,14 @@ struct TerminalEcho {
     // few, as the address sanitizer shows.
     nonisolated(unsafe) private static var silenced: Silenced?
 
-    /// Whether the echo is to be off.
+    /// Whether the echo is supposed to be off.
     private static let isOff = Atomic(false)
 
     private let handlers: SignalHandlers
 
-    /// Switches off the echo of `descriptor`; returns `nil` if it is not a terminal. Newlines remain visible.
-    /// Also disables suspending, because a user who resumed the process would type with echo.
+    /// Switches off the echo of the terminal `descriptor`, or returns `nil` if the descriptor is not a
+    /// terminal. Newlines remain visible. Also disables suspending, because the echo would be on if a user
+    /// resumed the process.
     static func off(_ descriptor: borrowing Descriptor) -> TerminalEcho? {
         var settings = termios()
         guard descriptor.isTerminal, unsafe tcgetattr(descriptor.raw, &settings) == 0 else { return nil }
@@ -46,7 +48,8 @@ struct TerminalEcho {
         unsafe tcsetattr(silenced.terminal, when, &silent)
     }
 
-    /// Switches the echo off again: while the process was stopped, its shell used the terminal.
+    /// Switches the echo off again after the process was stopped, because the shell used the terminal in the
+    /// meantime.
     private static func resume() {
         let error = Errno.current
         defer { Glibc.errno = error }

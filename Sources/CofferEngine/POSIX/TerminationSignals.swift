@@ -2,46 +2,47 @@ import Glibc
 import CLinux
 import Synchronization
 
-/// The signals that ask this process to end, held back while this process must remove something first. Held
-/// signals are forwarded to the child that this process waits for; this process ends when the child has
-/// ended.
+/// The signals that ask this process to end, which are held while this process has something to remove before
+/// it ends. Held signals are forwarded to the child that this process is waiting for, and this process ends
+/// when the child has ended.
 ///
 /// A terminal's interrupt reaches the child directly, and the child decides what to do. After any other
 /// signal that asks the child to end, the child is killed if it does not end within two seconds or the chosen
 /// time. Further signals do not extend the time.
 package struct TerminationSignals: ~Copyable, Sendable {
-    /// The child to forward signals to; 0 while there is none.
+    /// The id of the child to which signals are forwarded, or 0 while there is no child.
     private static let child = Atomic<Int32>(0)
-    /// The first signal received; 0 while there is none.
+    /// The first signal received, or 0 while there is none.
     private static let first = Atomic<Int32>(0)
     /// Whether a signal cancels work in progress.
     private static let cancels = Atomic(false)
-    /// The number of seconds that a child has to end after a signal that asks it to.
+    /// The number of seconds that a child has to end after it receives a signal that asks it to end.
     private static let grace = Atomic<UInt32>(standardGrace)
     private static let standardGrace: UInt32 = 2
-    /// Whether the child's time to end has started.
+    /// Whether the time that the child has to end has started.
     private static let isTimed = Atomic(false)
-    /// The signals that are only passed on to the child, as bits.
+    /// The signals that are only passed on to the child, as a bit set.
     private static let passedOn = Atomic<UInt64>(0)
 
     private let handlers: SignalHandlers
 
     private init(handlers: SignalHandlers) { self.handlers = handlers }
 
-    /// Holds the signals from now on. Only one holder may exist at a time.
+    /// Holds the signals until ``release()`` is called. Only one holder may exist at a time.
     ///
     /// - Parameter cancellingWork: Whether ``isWorkCancelled`` becomes true after a signal.
-    /// - Returns: The holder.
+    /// - Returns: An object that holds the signals.
     package static func install(cancellingWork: Bool = false) -> TerminationSignals {
         install(cancellingWork: cancellingWork, grace: standardGrace, passingOn: [])
     }
 
-    /// Holds the signals for a program that runs in place of this process. While it runs, signals that many
-    /// programs use for a purpose other than ending, such as rereading their settings, are only passed on.
+    /// Holds the signals for a program that runs in place of this process. While the program runs, some
+    /// signals are only passed on to it: those that many programs use for purposes other than ending, such as
+    /// rereading their settings.
     ///
     /// - Parameter grace: The number of seconds after which the program is killed if it does not end when
     ///   asked to.
-    /// - Returns: The holder.
+    /// - Returns: An object that holds the signals.
     package static func installForProgram(grace: UInt32) -> TerminationSignals {
         install(cancellingWork: false, grace: grace, passingOn: [SIGHUP, SIGUSR1, SIGUSR2])
     }
@@ -63,7 +64,7 @@ package struct TerminationSignals: ~Copyable, Sendable {
 
     private static let ending = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM]
 
-    /// The first signal received while signals are held; `nil` if there was none.
+    /// The first signal received while the signals are held, or `nil` if there was none.
     package static var received: Int32? {
         let number = first.load(ordering: .sequentiallyConsistent)
         return number == 0 ? nil : number
@@ -74,8 +75,8 @@ package struct TerminationSignals: ~Copyable, Sendable {
         cancels.load(ordering: .relaxed) && first.load(ordering: .relaxed) != 0
     }
 
-    /// Ends this process by sending the signal to it. Call ``release()`` first, so that no handler catches
-    /// the signal.
+    /// Ends this process by sending it the signal with the given number. Call ``release()`` first, so that no
+    /// handler catches the signal.
     package static func end(by number: Int32) {
         kill(getpid(), number)
     }
@@ -87,14 +88,14 @@ package struct TerminationSignals: ~Copyable, Sendable {
         handlers.restore()
     }
 
-    /// Forwards signals to `process` from now on, including one that was already received.
+    /// Forwards signals to `process` from now on, including any signal that has already been received.
     static func startForwarding(to process: pid_t) {
         isTimed.store(false, ordering: .sequentiallyConsistent)
         child.store(process, ordering: .sequentiallyConsistent)
         if let number = received { forward(number, to: process) }
     }
 
-    /// Stops forwarding signals: the child has ended.
+    /// Stops forwarding signals because the child has ended.
     static func stopForwarding() { child.store(0, ordering: .sequentiallyConsistent) }
 
     private static func handle(_ number: Int32, code: Int32) {

@@ -3,11 +3,11 @@ import Synchronization
 
 /// This library's own threads, for work that keeps every processor busy.
 ///
-/// On Linux, `DispatchQueue.concurrentPerform` occupies the threads that Swift's tasks run on: long work
-/// there would block every task of the program.
+/// On Linux, `DispatchQueue.concurrentPerform` occupies the threads on which Swift's tasks run, so
+/// long-running work on those threads would block all of the program's tasks.
 package enum Threads {
-    /// Calls `body` on `count` threads in parallel, one of which is the caller's, and waits for all of them.
-    /// If fewer threads are available, makes fewer calls, but at least one.
+    /// Calls `body` in parallel on `count` threads, which include the caller's, and waits for all calls to
+    /// return. If fewer threads are available, makes fewer calls, but at least one.
     package static func run(_ count: Int, _ body: @Sendable () -> Void) {
         guard count > 1 else { return body() }
         withoutActuallyEscaping(body) { body in
@@ -23,22 +23,22 @@ package enum Threads {
 
     private static let own = Atomic(false)
 
-    /// Whether this program creates its threads itself and uses none from libdispatch, which waits forever
-    /// for a thread that it cannot get.
+    /// Whether this program creates its own threads and uses none from libdispatch, which waits forever for a
+    /// thread that it cannot create.
     package static var areOwn: Bool { own.load(ordering: .relaxed) }
 
-    /// Makes the program create its own threads; call it first in `main`.
+    /// Makes the program create its own threads. Call this function first in `main`.
     package static func makeOwn() { own.store(true, ordering: .relaxed) }
 
-    /// Calls `body` on its own thread without waiting for it. Returns `false`, without calling `body`, if no
-    /// thread is available.
+    /// Calls `body` on a new thread without waiting for it to return. If no thread is available, does not
+    /// call `body` and returns `false`.
     package static func begin(_ body: @escaping @Sendable () -> Void) -> Bool {
         guard let thread = start(Job(body)) else { return false }
         pthread_detach(thread)
         return true
     }
 
-    /// Reports whether this many threads can run at the same time.
+    /// Reports whether `count` threads can run at the same time.
     static func canStart(_ count: Int) -> Bool {
         let gate = Gate()
         var started: [pthread_t] = []
@@ -60,8 +60,8 @@ package enum Threads {
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 
-    /// Starts a thread that runs `job`; returns `nil` if no thread is available. The thread releases the job
-    /// before it ends, so that nothing holds the job once the thread is joined.
+    /// Starts a thread that runs `job`, or returns `nil` if no thread is available. The thread releases the
+    /// job before it ends, so the thread no longer holds the job once it has been joined.
     private static func start(_ job: Job) -> pthread_t? {
         var thread = pthread_t()
         let reference = unsafe Unmanaged.passRetained(job)

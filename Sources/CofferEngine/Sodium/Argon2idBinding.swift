@@ -1,12 +1,12 @@
 package import CofferBase
 import CSodium
 
-/// Argon2id (RFC 9106) with libsodium's `crypto_pwhash`.
+/// Argon2id (RFC 9106), computed by libsodium's `crypto_pwhash`.
 package enum Argon2idBinding {
-    /// The salt's size in bytes; the library accepts no other.
+    /// The size of the salt in bytes. The library accepts no other size.
     package static let saltSize = Int(crypto_pwhash_argon2id_SALTBYTES)
 
-    /// Derives `output.count` bytes from `secret`.
+    /// Derives `output.count` bytes from `secret` and writes them to `output`.
     package static func derive(
         secret: Span<UInt8>, salt: Span<UInt8>, passes: Int, memoryBytes: Int,
         into output: inout MutableSpan<UInt8>

@@ -1,7 +1,8 @@
 package import CofferBase
 import CSodium
 
-/// Ed25519 (RFC 8032) with libsodium: 32-byte seed and public key, 64-byte signature.
+/// Ed25519 (RFC 8032), computed by libsodium, with a 32-byte seed, a 32-byte public key and a 64-byte
+/// signature.
 package enum Ed25519Binding {
     package static let seedSize = 32
     package static let publicKeySize = 32
@@ -26,7 +27,7 @@ package enum Ed25519Binding {
         }
     }
 
-    /// Reports whether `signature` is valid for `message`; returns `false` if the key or the signature has
+    /// Reports whether `signature` is valid for `message`. Returns `false` if the key or the signature has
     /// the wrong size.
     package static func isValid(
         signature: Span<UInt8>, for message: Span<UInt8>, publicKey: Span<UInt8>

@@ -1,7 +1,8 @@
 package import CofferBase
 import CSodium
 
-/// Hexadecimal and Base64 encoding in time that depends only on the length, so that it is safe for secrets.
+/// Hexadecimal and Base64 encoding that is safe for secrets, because the time it takes depends only on the
+/// length.
 package enum Encoding {
     /// Returns the lowercase hexadecimal digits of `bytes`, as ASCII.
     package static func hex(_ bytes: Span<UInt8>) throws(CofferError) -> GuardedBytes {
@@ -10,7 +11,7 @@ package enum Encoding {
         }
     }
 
-    /// Returns the Base64 of `bytes` in the standard alphabet with padding (RFC 4648 section 4), as ASCII.
+    /// Returns `bytes` in Base64 with the standard alphabet and padding (RFC 4648 section 4), as ASCII.
     package static func base64(_ bytes: Span<UInt8>) throws(CofferError) -> GuardedBytes {
         unsafe try withTerminator(count: (bytes.count + 2) / 3 * 4) { target, size in
             unsafe bytes.withPointer {
@@ -19,13 +20,14 @@ package enum Encoding {
         }
     }
 
-    /// Returns the Base64 of bytes that are not secret, as ``base64(_:)`` does.
+    /// Returns bytes that are not secret in the same Base64 encoding as ``base64(_:)``.
     package static func base64Text(_ bytes: [UInt8]) throws(CofferError) -> [UInt8] {
         let text = try base64(bytes.span)
         return text.span.copied()
     }
 
-    /// Decodes hexadecimal `text`; upper and lower case are allowed, nothing else.
+    /// Decodes the hexadecimal digits in `text`. Both uppercase and lowercase digits are allowed, but no
+    /// other characters.
     package static func decodeHex(_ text: Span<UInt8>) throws(CofferError) -> GuardedBytes {
         let size = text.count / 2
         let result = try GuardedStorage.make(count: size)
@@ -39,8 +41,8 @@ package enum Encoding {
         return GuardedBytes(adopting: result)
     }
 
-    /// Decodes Base64 `text`, for bytes that are not secret: the standard alphabet with padding and nothing
-    /// else.
+    /// Decodes `text` from Base64, for bytes that are not secret. Only the standard alphabet with padding is
+    /// allowed.
     package static func decodeBase64Text(_ text: [UInt8]) throws(CofferError) -> [UInt8] {
         var result = [UInt8](repeating: 0, count: text.count / 4 * 3)
         var written = 0
@@ -59,8 +61,8 @@ package enum Encoding {
         return result
     }
 
-    /// Encodes into a buffer with one extra byte, for the terminating zero that libsodium writes, and drops
-    /// that byte.
+    /// Encodes bytes into a buffer with one extra byte for the terminating zero that libsodium writes, and
+    /// then removes that byte.
     private static func withTerminator(
         count: Int, _ encode: (UnsafeMutablePointer<CChar>, Int) -> Void
     ) throws(CofferError) -> GuardedBytes {

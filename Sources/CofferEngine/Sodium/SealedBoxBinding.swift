@@ -6,7 +6,7 @@ package enum SealedBoxBinding {
     package static let keySize = Int(crypto_box_SEEDBYTES)
     /// The number of bytes that a sealed box adds to its message.
     package static let overhead = Int(crypto_box_PUBLICKEYBYTES + crypto_box_MACBYTES)
-    /// The stack depth of the library's calls in bytes, with a margin.
+    /// The stack depth of the library's calls, in bytes, including a margin.
     private static let stackDepth = 16384
 
     /// Returns the public key that belongs to `secretKey`.
@@ -37,7 +37,7 @@ package enum SealedBoxBinding {
         return box
     }
 
-    /// Opens a sealed box; throws `notAuthentic` if it is damaged or was sealed to another key.
+    /// Opens a sealed box. Throws `notAuthentic` if the box is damaged or was sealed for another key.
     package static func open(_ box: Span<UInt8>, secretKey: Span<UInt8>) throws(CofferError) -> GuardedBytes {
         guard box.count >= overhead else { throw CofferError.notAuthentic }
         let publicKey = try publicKey(secretKey: secretKey)

@@ -1,13 +1,14 @@
 package import CofferBase
 import CSodium
 
-/// XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha) with libsodium: 32-byte key, 24-byte nonce, 16-byte tag.
+/// XChaCha20-Poly1305 (draft-irtf-cfrg-xchacha), computed by libsodium, with a 32-byte key, a 24-byte nonce
+/// and a 16-byte tag.
 package enum XChaChaBinding {
     package static let keySize = 32
     package static let nonceSize = 24
     package static let tagSize = 16
 
-    /// Writes the ciphertext and the tag; `output` must be exactly 16 bytes longer than `plaintext`.
+    /// Writes the ciphertext and the tag to `output`, which must be exactly 16 bytes longer than `plaintext`.
     package static func seal(
         _ plaintext: Span<UInt8>, key: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
@@ -30,7 +31,8 @@ package enum XChaChaBinding {
         }
     }
 
-    /// Writes the plaintext if the tag is valid; otherwise clears `output` and throws `notAuthentic`.
+    /// Writes the plaintext to `output` if the tag is valid. Otherwise, clears `output` and throws
+    /// `notAuthentic`.
     package static func open(
         _ sealed: Span<UInt8>, key: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>

@@ -4,9 +4,9 @@ import CofferEngine
 /// The codec for the format `gcm1`: AES-256-GCM with XAES-256-GCM's 24-byte nonces.
 ///
 /// A page ends with the nonce (24), the tag (16) and zeros up to the end of the reserve. The first half of
-/// the nonce selects the key. Each open file that writes draws its own first half, and draws another after
-/// 2^32 pages. The second half comes from the kernel at each write, so that a forked process or a copy of the
-/// machine uses a different one. The associated data is the page number, the database's ID, the header
+/// the nonce selects the key. Each open file that is written to draws its own first half, and draws another
+/// after 2^32 pages. The second half comes from the kernel at each write, so a forked process or a copy of
+/// the machine uses a different one. The associated data is the page number, the database's ID, the header
 /// version and, on page 1, the plaintext bytes.
 final class GCMCodec: PageCodec {
     /// The smallest reserve: the nonce (24), the tag (16) and 8 zeros.

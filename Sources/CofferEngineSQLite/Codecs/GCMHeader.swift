@@ -17,8 +17,8 @@ struct GCMHeader: Equatable {
     let lanes: Int
     let salt: [UInt8]
 
-    /// Creates the header of a new database. A 6-byte salt selects the first version; any other salt, the
-    /// second.
+    /// Creates the header of a new database. A 6-byte salt selects the first version; any other salt selects
+    /// the second.
     init(reserve: Int, cost: DerivationCost?, salt: [UInt8]) {
         version = salt.count == Self.firstSaltSize ? 1 : 2
         self.reserve = UInt8(truncatingIfNeeded: reserve)

@@ -1,17 +1,18 @@
 import CofferEngine
 
-/// Encrypts pages for the disk and decrypts them for SQLite. A codec has its own cipher contexts, so each
-/// connection needs its own codec.
+/// A codec that encrypts pages for the disk and decrypts them for SQLite. Each connection needs a separate
+/// codec, because a codec contains its cipher contexts.
 ///
-/// Like a `sqlite3_file`, a codec is not thread-safe. This base class itself opens and seals nothing.
+/// Like a `sqlite3_file`, a codec is not thread-safe. This base class cannot decrypt or encrypt pages; its
+/// subclasses can.
 class PageCodec {
     /// The page size in bytes.
     final let pageSize: Int
     /// The number of bytes at the end of each page that are reserved for the codec.
     final let reserve: Int
     /// The plaintext bytes at the start of page 1, either 16 or 32. SQLite's header has 20 zero bytes from
-    /// offset 72 on (https://sqlite.org/fileformat2.html). Plaintext bytes beyond the first 16 take the space
-    /// of those zeros, and the header bytes in between move.
+    /// offset 72 on (https://sqlite.org/fileformat2.html). Plaintext bytes beyond the first 16 occupy the
+    /// space of those zeros, and the header bytes in between move.
     final let identity: [UInt8]
 
     /// The number of bytes in page 1 that SQLCipher's plaintext header leaves in plaintext, or 0 without such
@@ -25,7 +26,7 @@ class PageCodec {
     static let maxClearLength = 32
     /// The offset of the 20 zero bytes in SQLite's header.
     private static let expansion = 72
-    /// Holds page 1 while it is sealed; `nil` if none of its bytes move.
+    /// A buffer for page 1 while the page is being sealed; `nil` if none of the page's bytes move.
     private let moved: Scratch?
 
     init(
@@ -122,10 +123,10 @@ class PageCodec {
             && hasRoom(page)
     }
 
-    /// Writes a header that states the geometry. SQLite reads it from a database whose first page is missing
-    /// or cannot be opened.
+    /// Writes a header that states the geometry. SQLite reads this header from a database whose first page is
+    /// missing or cannot be opened.
     ///
-    /// With `hasPointerMap`, SQLite creates a new database with the pages that `auto_vacuum` needs.
+    /// If `hasPointerMap` is `true`, SQLite creates a new database with the pages that `auto_vacuum` needs.
     final func writeHeader(into region: SharedMemoryRegion, hasPointerMap: Bool) {
         region.zero()
         let header =

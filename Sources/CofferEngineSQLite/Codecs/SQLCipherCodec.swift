@@ -8,7 +8,7 @@ final class SQLCipherCodec: PageCodec {
     private let decryption: BlockCipher
     private let mac: PageMAC
     private let macSize: Int
-    /// Holds the page number, then a computed tag.
+    /// A buffer for the page number, followed by a computed tag.
     private let work = Scratch(count: 4 + 64)
 
     init?(_ format: CodecFormat, pageSize: Int, keys: DerivedKeys, plaintextHeader: Int) {

@@ -1,7 +1,7 @@
 import CofferEngine
 
-/// Random bytes for nonces, read from the kernel each time. A fork, or a snapshot or a copy of the machine,
-/// would duplicate random bytes that a process had buffered.
+/// A source of random bytes for nonces, which are read from the kernel each time. A fork of the process, or a
+/// snapshot or a copy of the machine, would duplicate buffered random bytes.
 enum SystemRandom {
     /// Fills `region`, which must be short, with random bytes. Reports whether the kernel supplied them.
     static func fill(_ region: SharedMemoryRegion) -> Bool {

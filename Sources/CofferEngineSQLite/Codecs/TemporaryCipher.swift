@@ -2,7 +2,7 @@ import CofferEngine
 
 /// The cipher for an unnamed file: AES-256-CTR under a random key that is discarded with the file.
 ///
-/// The kernel supplies a nonce for every write, so that a rewritten page, a forked process or a copy of the
+/// The kernel supplies a nonce for every write, so a rewritten page, a forked process or a copy of the
 /// machine never reuses a key stream. ``TemporaryNonces`` keeps the nonces, but only in memory.
 ///
 /// The file is not authenticated: it has no name, so only this process can reach it.

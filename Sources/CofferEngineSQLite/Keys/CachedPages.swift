@@ -5,7 +5,7 @@ import CPageCache
 /// SQLite returns these pages without a call to the file, even in a transaction that began before the key was
 /// revoked, and to a backup, which runs no statement. After ``revoke()`` it returns none of them.
 ///
-/// Not guaranteed if the program replaced SQLite's page cache: see ``isInUse``.
+/// This is not guaranteed if the program replaced SQLite's page cache, in which case ``isInUse`` is `false`.
 ///
 /// `@unchecked Sendable` is safe because the pointer never changes, and the C functions accept it on any
 /// thread.
@@ -16,23 +16,25 @@ import CPageCache
 
     deinit { unsafe coffer_page_owner_release(owner) }
 
-    /// Whether there was enough memory to create this object. Without it, no page could be refused.
+    /// Whether there was enough memory to create the owner of the pages. Without an owner, no page could be
+    /// refused.
     var isUsable: Bool { unsafe owner != nil }
 
     /// Whether SQLite uses the page cache that refuses pages of revoked keys.
     static var isInUse: Bool { coffer_page_cache_is_in_use() != 0 }
 
-    /// Whether a page was refused in the last ten seconds. SQLite reports that as a shortage of memory.
+    /// Whether a page was refused in the last ten seconds. SQLite reports a refused page as a shortage of
+    /// memory.
     static var refusedLately: Bool { coffer_page_cache_refused_within(10) != 0 }
 
-    /// Makes SQLite return no further page of these connections from memory.
+    /// Prevents SQLite from returning any further page of these connections from memory.
     func revoke() {
         guard let owner = unsafe owner else { return }
         unsafe coffer_page_owner_revoke(owner)
     }
 
-    /// Assigns the page cache that SQLite creates next on this thread to this key. SQLite creates it
-    /// immediately after it has opened a database file.
+    /// Assigns the page cache that SQLite creates next on this thread to this key. SQLite creates a page
+    /// cache immediately after it has opened a database file.
     func expectNext() { unsafe coffer_page_cache_expect(owner) }
 
     /// Cancels ``expectNext()`` when a file is closed before SQLite has created a page cache for it.

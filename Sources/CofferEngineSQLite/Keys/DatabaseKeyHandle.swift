@@ -3,16 +3,16 @@ package import CofferEngine
 import Synchronization
 package import SystemPackage
 
-/// The registration of a key with the VFS. While a handle exists, connections can be opened with its
-/// ``uri(for:)``.
+/// The registration of a key with the VFS. While a handle exists, connections can be opened with the URI that
+/// its ``uri(for:)`` returns.
 package final class DatabaseKeyHandle: Sendable {
     private static let entries = Mutex<[String: KeyEntry]>([:])
 
     let entry: KeyEntry
     private let token: String
 
-    /// The URI parameter that names the key. The encrypting VFS opens only files whose names have it, and the
-    /// copies that `VACUUM INTO` creates.
+    /// The URI parameter that identifies the key. The encrypting VFS opens only files whose names have this
+    /// parameter, and the copies that `VACUUM INTO` creates.
     static let tokenParameter = "kref"
 
     private init(entry: KeyEntry, token: String) {
@@ -32,7 +32,7 @@ package final class DatabaseKeyHandle: Sendable {
     ///   - secret: A 32-byte key, or a passphrase.
     ///   - costs: The costs of deriving the key from a passphrase; `nil` for a raw key.
     ///   - rounds: The number of rounds in SQLCipher's key derivation; `nil` for the format's default.
-    ///   - salt: The known part of the first page's plaintext bytes; `nil` reads it from the file.
+    ///   - salt: The known part of the first page's plaintext bytes; `nil` to read it from the file.
     ///   - reserve: The number of bytes that a new database reserves on each page; `nil` for the format's
     ///     default.
     ///   - pageSize: The database's page size in bytes; `nil` for the format's default.
@@ -41,9 +41,10 @@ package final class DatabaseKeyHandle: Sendable {
     ///   - recovers: Whether a file in a read-only format may still be written to roll back a transaction
     ///     that a crash interrupted.
     ///   - trace: An object that records every access, for tests.
-    /// - Returns: The handle.
-    /// - Throws: `invalidInput` for a key or salt of the wrong size or an empty passphrase; `unsupported` if
-    ///   SQLite is older than 3.39, does not register the VFS, or does not open databases by URI.
+    /// - Returns: A handle that keeps the key registered.
+    /// - Throws: `invalidInput` if the key or the salt has the wrong size or the passphrase is empty;
+    ///   `unsupported` if SQLite is older than 3.39, does not register the VFS, or does not open databases by
+    ///   URI.
     package static func register(
         _ format: CodecFormat, secret: consuming GuardedBytes, costs: DerivationCosts? = nil,
         rounds: Int? = nil, salt: [UInt8]? = nil, reserve: Int? = nil, pageSize: Int? = nil,
@@ -77,15 +78,15 @@ package final class DatabaseKeyHandle: Sendable {
         DatabaseAddress.uri(for: path, "vfs=\(EncryptedVFS.name)&\(Self.tokenParameter)=\(token)")
     }
 
-    /// Returns the same URI for a path given as text.
+    /// Returns the URI that opens the database at the absolute `path`, a string, through the encrypting VFS.
     package func uri(for path: String) -> String { uri(for: FilePath(path)) }
 
     /// The format in which the pages are encrypted.
     package var format: CodecFormat { entry.format }
 
-    /// The pragmas that only the encrypting VFS answers. The first returns the format's name, the second
-    /// installs the connection's guard, and the third discards everything that was derived from a revoked
-    /// key.
+    /// The pragma that returns the format's name, which only the encrypting VFS answers. Of the two pragmas
+    /// below, the first installs the connection's guard, and the second discards everything that was derived
+    /// from a revoked key.
     package static let proofPragma = EncryptedVFS.proofPragma
     package static let guardPragma = EncryptedVFS.guardPragma
     package static let forgetPragma = EncryptedVFS.forgetPragma
@@ -97,7 +98,7 @@ package final class DatabaseKeyHandle: Sendable {
     /// Returns the salt in the plaintext bytes of a `gcm1` database; `nil` for other bytes.
     package static func salt(ofIdentity identity: [UInt8]) -> [UInt8]? { GCMHeader(identity)?.salt }
 
-    /// Whether the key was revoked.
+    /// Whether the key has been revoked.
     package var isRevoked: Bool { entry.isRevoked }
 
     /// Whether a queue, or the writer of a pool, has a database open under the key.
@@ -110,7 +111,7 @@ package final class DatabaseKeyHandle: Sendable {
     package var diagnosis: OpenDiagnosis? { entry.diagnosis }
 }
 
-/// Builds SQLite URIs from paths.
+/// A namespace for functions that build SQLite URIs from paths.
 enum DatabaseAddress {
     static func uri(for path: FilePath, _ query: String) -> String { uri(for: FileNameBytes.of(path), query) }
 

@@ -8,7 +8,7 @@ package struct DerivationCost: Sendable, Equatable {
         self.passes = passes
     }
 
-    /// Reports whether this cost exceeds `other` neither in memory nor in passes.
+    /// Reports whether neither the memory nor the number of passes exceeds that of `other`.
     package func isWithin(_ other: DerivationCost) -> Bool {
         memoryKiB <= other.memoryKiB && passes <= other.passes
     }
@@ -35,8 +35,8 @@ package struct DerivationCosts: Sendable {
         self.ceiling = ceiling
     }
 
-    /// Returns the reason to refuse a file that demands `cost`; `nil` to accept the file. The caller checks
-    /// this before it derives any key.
+    /// Returns the reason to refuse a file that demands `cost`; `nil` to accept the file. The caller must
+    /// check a file's cost before it derives any key.
     func refusal(_ cost: DerivationCost, lanes: Int) -> OpenDiagnosis? {
         guard lanes == 1, floor.isWithin(cost), cost.isWithin(ceiling) else { return .impossibleCost }
         return cost.isWithin(granted) || cost.isWithin(own) ? nil : .expensive(cost)

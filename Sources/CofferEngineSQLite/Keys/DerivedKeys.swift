@@ -121,8 +121,8 @@ final class DerivedKeys: Sendable {
 }
 
 extension GuardedBytes {
-    /// Passes the bytes to `body`. Use it for bytes that an object holds, whose span cannot be accessed
-    /// directly.
+    /// Passes the bytes to `body`. Use this function for bytes that an object holds, whose span cannot be
+    /// accessed directly.
     fileprivate borrowing func withSpan<Result, Failure>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result { try body(span) }

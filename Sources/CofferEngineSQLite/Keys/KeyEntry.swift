@@ -33,7 +33,7 @@ final class KeyEntry: Sendable {
         /// Whether the last key derivation failed for lack of memory.
         var lacksMemory = false
 
-        /// Derives the keys. Returns `nil` when the secret was revoked.
+        /// Derives the keys. Returns `nil` if the secret has been revoked.
         func derive(
             _ format: CodecFormat, isPassphrase: Bool, rounds: Int?, identity: [UInt8]
         ) throws(CofferError) -> DerivedKeys? {
@@ -64,7 +64,7 @@ final class KeyEntry: Sendable {
         state = Mutex(State(secret: secret, reserve: reserve))
     }
 
-    /// Whether the key was revoked, so that every further access fails.
+    /// Whether the key has been revoked, in which case every further access fails.
     var isRevoked: Bool { revoked.load(ordering: .acquiring) }
 
     func revoke() {
@@ -195,7 +195,7 @@ package enum OpenDiagnosis: Sendable, Equatable {
     case plaintextHeader
     /// The database is in another format.
     case otherFormat
-    /// The database uses a version of its format that this release does not know.
+    /// The database uses a version of its format that this release does not support.
     case otherVersion
     /// Deriving the key from the passphrase costs more than the caller has permitted.
     case expensive(DerivationCost)
@@ -209,6 +209,6 @@ package enum OpenDiagnosis: Sendable, Equatable {
     case unwritten
     /// The database file is empty, but the journal beside it records pages.
     case emptied
-    /// The key is wrong, or the first page is damaged and no other page opens that could prove the key right.
+    /// The key is wrong, or the first page is damaged and no other page opens to prove that the key is right.
     case wrongKey
 }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Records the shape of every access to a database's files, for the test that lists all shapes.
+/// A recorder of the shape of every access to a database's files, for the test that lists all shapes.
 package final class AccessTrace: Sendable {
-    /// The kind of file.
+    /// A kind of file that SQLite accesses.
     package enum File: String, Sendable { case main, journal, wal }
 
     private let shapes = Mutex<Set<String>>([])

@@ -1,6 +1,6 @@
 import CofferBase
 
-/// Parses an `ATTACH` statement.
+/// A parser for `ATTACH` statements.
 package enum AttachStatement {
     /// Reports whether a statement begins with the keyword `ATTACH`.
     package static func isOne(_ sql: [UInt8]) -> Bool { start(of: sql) != nil }

@@ -1,8 +1,8 @@
 import CSQLite
 import CofferBase
 
-/// Watches a connection whose statements attach databases by bound names, which an authorizer does not
-/// receive.
+/// A watch on a connection whose statements attach databases by bound names, which SQLite does not pass to an
+/// authorizer.
 ///
 /// SQLite calls the tracer when a statement begins, with its values bound, and checks the limit for attached
 /// databases before it opens a database. Therefore the limit is 0 except while a statement with an allowed

@@ -1,6 +1,6 @@
 import Glibc
 
-/// C strings that SQLite passes.
+/// A namespace for functions that read C strings from SQLite.
 enum CText {
     /// Returns the bytes up to the terminating NUL, which need not be valid UTF-8.
     static func bytes(_ text: UnsafePointer<CChar>) -> [UInt8] {

@@ -1,8 +1,9 @@
 import CofferBase
 import CSQLite
 
-/// Denies a connection everything that would bypass the encryption: attaching a database through another VFS,
-/// and loading extensions. After its key is revoked, also denies it its in-memory data.
+/// A guard that denies a connection everything that would bypass the encryption: attaching a database through
+/// another VFS, and loading extensions. After the connection's key is revoked, the guard also denies access
+/// to the connection's in-memory data.
 ///
 /// SQLite keeps only one authorizer for a connection and does not report it, and GRDB installs its own.
 /// Therefore ``ConnectionMemory`` finds the offset at which a connection stores its authorizer, and the
@@ -10,7 +11,8 @@ import CSQLite
 @safe final class ConnectionGuard {
     private var handle: UnsafeMutablePointer<OpaquePointer?>?
     private var previous: Previous?
-    /// Set once the connection has compiled a statement that attaches a database by a bound name.
+    /// The watch that is set once the connection has compiled a statement that attaches a database by a bound
+    /// name.
     private var watch: AttachWatch?
     /// The key of the connection's own database.
     private let entry: KeyEntry

@@ -1,7 +1,7 @@
 import CSQLite
 
-/// Finds where SQLite stores a connection's callbacks, which no SQLite function reports. Each offset is
-/// determined with a connection opened for this purpose, and is `nil` unless exactly one place matches.
+/// The offsets at which SQLite stores a connection's callbacks, which no SQLite function reports. Each offset
+/// is determined with a connection opened for this purpose, and is `nil` unless exactly one place matches.
 @safe enum ConnectionMemory {
     /// A callback function and its argument.
     @safe struct Callback {

@@ -134,7 +134,8 @@ final class DatabaseFile: EncryptedFile {
     }
 
     /// Returns a codec for `first` if another connection may have created the database since this file was
-    /// opened. Anyone can write these bytes, salt and cost: only a page that opens proves the codec right.
+    /// opened. Anyone can write these bytes, including the salt and the cost, so only a page that opens
+    /// proves that the codec is right.
     private func otherCodec(_ first: [UInt8]) -> PageCodec? {
         guard !first.starts(with: codec.identity), let other = entry.codec(first: first),
             first.starts(with: other.identity)
@@ -327,7 +328,8 @@ final class DatabaseFile: EncryptedFile {
         return words.answer(entry.format.rawValue)
     }
 
-    /// Locks the file. A connection whose key was revoked begins nothing new, not even on cached pages.
+    /// Locks the file. A connection whose key was revoked gets no lock, so it cannot begin to read even
+    /// cached pages.
     override func lock(_ level: Int32) -> Int32 {
         guard !entry.isRevoked else { return SQLITE_AUTH_USER_CODE }
         // The last connection to close copies the WAL into the database and deletes the WAL. A connection

@@ -18,7 +18,7 @@ package struct DatabaseURI: Sendable, Equatable {
     package enum Reading: Sendable, Equatable {
         /// The name is not a URI but the file's path, verbatim.
         case path
-        /// The URI names another machine, so SQLite opens nothing.
+        /// The URI refers to another machine, so SQLite opens nothing.
         case refused
         case uri(DatabaseURI)
     }

@@ -5,7 +5,7 @@ extension DatabaseFile {
     /// Whether the file is empty although its database had pages: something truncated it in the middle of a
     /// transaction.
     ///
-    /// SQLite takes an empty file for a new database and deletes the journal beside it. After a crash in its
+    /// SQLite treats an empty file as a new database and deletes the journal beside it. After a crash in its
     /// first transaction, a new database can also have a journal beside it, but that journal records that
     /// there were no pages before. SQLite never leaves a journal that records pages beside an empty file.
     var isEmptied: Bool {

@@ -55,7 +55,7 @@ final class PlainFile: EncryptedFile {
 }
 
 /// A journal that SQLite opens read-only to check whether the journal is hot and which super-journal it
-/// names. Reading page images fails.
+/// refers to. Reading page images fails.
 final class JournalState: EncryptedFile {
     override func read(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         region.count < CodecFormat.sqlcipher3.pageSize ? lower.read(region, at: offset) : SQLITE_IOERR

@@ -1,6 +1,7 @@
 import CSQLite
 
-/// Forwards SQLite's calls on a `sqlite3_file` to the ``EncryptedFile`` behind it.
+/// A namespace for functions that forward SQLite's calls on a `sqlite3_file` to the ``EncryptedFile`` behind
+/// it.
 ///
 /// SQLite allocates the file's memory, which holds, in this order, the methods, the object, and the
 /// underlying VFS's file.

@@ -1,7 +1,8 @@
 import CSQLite
 import Glibc
 
-/// Opens files according to the kind that SQLite declares, and refuses unknown kinds.
+/// A namespace for functions that open files according to the kind that SQLite declares, and refuse unknown
+/// kinds.
 @safe enum EncryptedOpening {
     static func open(
         _ vfs: UnsafeMutablePointer<sqlite3_vfs>?, _ name: UnsafePointer<CChar>?,

@@ -28,8 +28,8 @@ enum FileBeside {
         !isName(path) && ![journal, log].contains { isStranger(path + $0, $0) }
     }
 
-    /// Reports whether SQLite uses a path for a file beside an existing database. SQLite would take a new
-    /// file with this path for part of that database, and could play it back.
+    /// Reports whether SQLite uses a path for a file beside an existing database. SQLite would treat a new
+    /// file with this path as part of that database, and could play it back.
     private static func isName(_ path: [UInt8]) -> Bool {
         suffixes.contains { suffix in
             guard path.count > suffix.count, path.suffix(suffix.count).elementsEqual(suffix) else {

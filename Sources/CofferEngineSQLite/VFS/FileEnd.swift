@@ -1,12 +1,12 @@
 import CSQLite
 
-/// The end of a database file. Fills the holes that SQLite would leave when it writes past the end.
+/// The end of a database file. This type fills the holes that SQLite would leave when it writes past the end.
 ///
 /// SQLite does not write an unused page. In a database with `auto_vacuum`, it still reads such a page and
-/// takes the zeros of the hole in the file for its content. Therefore this type fills a hole with pages of
-/// zeros, sealed like any other page. It also fills in page 1 if the first transaction of a new database
-/// writes other pages first: the plaintext bytes of page 1 contain the salt, and without it a journal left by
-/// a crash could not be matched to its key.
+/// treats the zeros of the hole in the file as the page's content. Therefore this type fills a hole with
+/// pages of zeros, sealed like any other page. It also fills in page 1 if the first transaction of a new
+/// database writes other pages first: the plaintext bytes of page 1 contain the salt, and without it a
+/// journal left by a crash could not be matched to its key.
 struct FileEnd {
     /// The end of the file, which includes space for page 1 once the file has any bytes. `nil` if the end
     /// must be queried, because another connection may have changed it before this one acquired the lock.
@@ -16,8 +16,8 @@ struct FileEnd {
     /// The number of pages that must already exist. A missing page among them is damage and stays unreadable.
     private var former: Int64 = 0
 
-    /// Forgets the end, so that the next write queries it. Call it after acquiring a lock or truncating the
-    /// file.
+    /// Forgets the end, so the next write queries it. Call this method after acquiring a lock or truncating
+    /// the file.
     mutating func forget() { end = nil }
 
     /// Fills holes from now on, except among the first `former` pages.

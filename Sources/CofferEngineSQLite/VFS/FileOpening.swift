@@ -4,8 +4,8 @@ import CSQLite
 struct FileOpening {
     /// The file's full path.
     let path: [UInt8]
-    /// The token that names the key in the file's name; `nil` for a copy that `VACUUM INTO` creates under the
-    /// key of its source.
+    /// The token in the file's name that identifies the key; `nil` for a copy that `VACUUM INTO` creates
+    /// under the key of its source.
     let token: String?
     let isWritable: Bool
     /// Whether a new database is created with the pages for `auto_vacuum`.

@@ -1,7 +1,7 @@
 import CSQLite
 import CofferBase
 
-/// Creates the first page of a database with `auto_vacuum`.
+/// A namespace for functions that create the first page of a database with `auto_vacuum`.
 ///
 /// SQLite accepts `PRAGMA auto_vacuum` only while it may still choose the page size of a database. The
 /// encrypting VFS fixes the page size and the reserve from the start. Therefore a separate connection, which

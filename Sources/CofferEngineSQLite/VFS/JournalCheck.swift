@@ -1,6 +1,7 @@
 import CSQLite
 
-/// Checks a hot journal before SQLite plays it back, and decides which part of the journal to trust.
+/// A check of a hot journal that takes place before SQLite plays the journal back, and that decides which
+/// part of the journal to trust.
 ///
 /// SQLite ends a rollback at the first record whose checksum does not match, and then deletes the journal.
 /// That is right for records that were never flushed, but destroys the database if the key is wrong or a bit
@@ -97,8 +98,8 @@ struct JournalCheck {
         }
     }
 
-    /// Returns the verdict on a journal whose end names something other than a valid super-journal; `nil` if
-    /// its end is valid.
+    /// Returns the verdict on a journal whose end contains a name other than that of a valid super-journal;
+    /// `nil` if the journal's end is valid.
     private func refusedEnding() -> Verdict? {
         switch SuperJournal.ending(size, lower.read) {
         case .none: return nil

@@ -190,8 +190,8 @@ final class JournalFile: EncryptedFile {
 
     /// Rewrites the first 12 bytes of the header (the magic and the count) after its records are written.
     /// With `synchronous = NORMAL`, SQLite leaves open whether the count or the records reach the disk first.
-    /// This function flushes the records first, so that a counted record that does not match is damage and
-    /// not a torn end.
+    /// This function flushes the records first, so a counted record that does not match is damage rather than
+    /// a torn end.
     private func countRecords(_ region: SharedMemoryRegion, at offset: Int64, areFlushed: Bool) -> Int32 {
         guard sectorOffset == offset else { return SQLITE_IOERR }
         if !areFlushed {
@@ -215,8 +215,8 @@ final class JournalFile: EncryptedFile {
         return result
     }
 
-    /// Reports whether SQLite writes such bytes to a journal: a header, a part of a header, zeros over a
-    /// header, or the name of a super-journal.
+    /// Reports whether the bytes have a form in which SQLite writes to a journal: a header, a part of a
+    /// header, zeros over a header, or the name of a super-journal.
     private func isKnown(_ region: SharedMemoryRegion) -> Bool {
         switch region.count {
         case 1, 28: region.isZero

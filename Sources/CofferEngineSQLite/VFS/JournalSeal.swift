@@ -1,7 +1,7 @@
 import CofferEngine
 
-/// Authenticates the headers of a rollback journal with a tag in the part of their sector that SQLite does
-/// not use.
+/// A seal that authenticates the headers of a rollback journal. The seal of a header is in the part of the
+/// header's sector that SQLite does not use.
 ///
 /// SQLite trusts the number of records, the database's former size and the rest of a header. The journal's
 /// random number (16) and the tag (32) follow the 28 bytes of the header. In a journal that SQLCipher

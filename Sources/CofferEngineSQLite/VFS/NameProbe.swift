@@ -2,8 +2,9 @@ import CSQLite
 import Glibc
 import Synchronization
 
-/// Shows how SQLite itself parses a database's name, for the tests that compare ``DatabaseURI`` with SQLite.
-/// Registers two VFSs that record the names of the files that SQLite asks them to open, and open none.
+/// A probe that shows how SQLite itself parses a database's name, for the tests that compare ``DatabaseURI``
+/// with SQLite. The probe registers two VFSs that record the names of the files that SQLite asks them to
+/// open, but open none of these files.
 @safe package enum NameProbe {
     /// An interpretation of a name by SQLite.
     package enum Answer: Sendable, Equatable {

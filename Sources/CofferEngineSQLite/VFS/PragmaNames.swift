@@ -1,7 +1,7 @@
 import CSQLite
 import CofferBase
 
-/// A `PRAGMA` as SQLite passes it to the VFS: space for an answer, the name, and an optional value.
+/// A `PRAGMA` as SQLite passes it to the VFS: space for an answer, the pragma's name, and an optional value.
 @safe struct PragmaNames {
     private let words: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
     let name: String

@@ -1,4 +1,4 @@
-/// Parses SQL text byte by byte.
+/// A namespace for functions that parse SQL text byte by byte.
 enum SQLText {
     /// Reports whether a byte may occur in an unquoted name.
     static func isIdentifier(_ byte: UInt8) -> Bool {

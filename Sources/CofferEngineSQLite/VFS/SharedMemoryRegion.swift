@@ -5,8 +5,8 @@ import Glibc
 /// Bytes that SQLite or a file's state owns, accessible only through checked offsets.
 ///
 /// SQLite passes the addresses of its buffers to the VFS's callbacks, and only this type stores them. A
-/// region is valid during the call that created it, as long as its ``Scratch`` exists, or, for the WAL index,
-/// until SQLite unmaps the index.
+/// region of a buffer that SQLite passes is valid during that call, a region of a ``Scratch`` as long as the
+/// object exists, and a region of the WAL index until SQLite unmaps the index.
 @safe struct SharedMemoryRegion {
     let start: UnsafeMutablePointer<UInt8>
     let count: Int
@@ -120,7 +120,7 @@ import Glibc
     /// A copy of the bytes, which must not be secret.
     var bytes: [UInt8] { (0..<count).map { self[$0] } }
 
-    /// The bytes for reading.
+    /// A span for reading the bytes.
     var span: Span<UInt8> {
         @_lifetime(borrow self)
         get {
@@ -129,8 +129,8 @@ import Glibc
         }
     }
 
-    /// The bytes for writing. Regions may overlap, so the caller must ensure that nothing else accesses the
-    /// bytes.
+    /// A span for writing the bytes. Regions may overlap, so the caller must ensure that nothing else
+    /// accesses the bytes.
     var mutableSpan: MutableSpan<UInt8> {
         @_lifetime(borrow self)
         get {

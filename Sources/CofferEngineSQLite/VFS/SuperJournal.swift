@@ -4,8 +4,8 @@ import Glibc
 /// The super-journal of a transaction that spans several databases. Each database's journal ends with the
 /// super-journal's name, and deleting the super-journal commits the transaction.
 ///
-/// SQLite opens the file that a journal names there, and finally deletes it. Therefore only names that SQLite
-/// itself generates are accepted: the path of a database followed by `-mjXXXXXX9XX`.
+/// SQLite opens the file whose name is at the end of a journal, and finally deletes this file. Therefore only
+/// names that SQLite itself generates are accepted: the path of a database followed by `-mjXXXXXX9XX`.
 enum SuperJournal {
     /// The end of a journal.
     enum Ending {

@@ -76,7 +76,7 @@ let SQLITE_IOERR_FSTAT_CODE = SQLITE_IOERR | 7 << 8
 let SQLITE_IOERR_DELETE_CODE = SQLITE_IOERR | 10 << 8
 let SQLITE_IOERR_ACCESS_CODE = SQLITE_IOERR | 13 << 8
 let SQLITE_IOERR_AUTH_CODE = SQLITE_IOERR | 28 << 8
-/// The code for a transaction that a crash left and only a connection with write access can roll back.
+/// The code for a transaction that a crash left and that only a connection with write access can roll back.
 let SQLITE_READONLY_ROLLBACK_CODE = SQLITE_READONLY | 3 << 8
 /// The code for an open file whose name now belongs to another file, or to none.
 let SQLITE_READONLY_DBMOVED_CODE = SQLITE_READONLY | 4 << 8

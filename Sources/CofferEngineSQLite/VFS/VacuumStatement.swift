@@ -1,12 +1,12 @@
 import CofferBase
 
-/// Parses a `VACUUM` statement.
+/// A parser for `VACUUM` statements.
 package enum VacuumStatement {
     /// Returns the name of the database that a statement vacuums.
     ///
     /// - Parameter sql: The statement.
-    /// - Returns: The schema's name, or `main` if the statement does not name a schema; `nil` for any other
-    ///   statement, or for a name that is not terminated.
+    /// - Returns: The schema's name, or `main` if the statement does not specify a schema; `nil` for any
+    ///   other statement, or for a name that is not terminated.
     package static func schema(in sql: [UInt8]) -> [UInt8]? {
         var rest = sql[...]
         guard let first = takeName(from: &rest), !first.isQuoted, isWord(first.text, "vacuum") else {

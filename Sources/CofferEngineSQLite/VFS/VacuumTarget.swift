@@ -5,10 +5,10 @@ import Synchronization
 
 /// The copy that a `VACUUM INTO` on this thread is about to create.
 ///
-/// SQLite attaches the copy by its bare name and does not tell the VFS for which connection. Therefore the
-/// authorizer, which SQLite calls just before, registers the copy. The copy gets the source's key and
-/// plaintext bytes, because a key may be used with only one salt. Like a copied file, it accepts its source's
-/// pages as its own.
+/// SQLite attaches the copy by its bare name and does not report to the VFS which connection attaches it.
+/// Therefore the authorizer, which SQLite calls just before it attaches the copy, registers the copy. The
+/// copy gets the source's key and plaintext bytes, because a key may be used with only one salt. Like a
+/// copied file, it accepts its source's pages as its own.
 struct VacuumTarget: Sendable {
     /// The source's key.
     let entry: KeyEntry

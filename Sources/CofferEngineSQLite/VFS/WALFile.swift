@@ -1,7 +1,7 @@
 import CSQLite
 
-/// The write-ahead log. Its headers are in plaintext, its pages are encrypted like those of the database, and
-/// its running checksum covers the bytes on the disk.
+/// The write-ahead log. The log's headers are in plaintext, its pages are encrypted like those of the
+/// database, and its running checksum covers the bytes on the disk.
 ///
 /// SQLite computes its checksum over the decrypted page. This file ignores that checksum and computes its
 /// own, which continues the one of the physically preceding frame. When SQLite recovers the WAL or rewrites
@@ -13,7 +13,7 @@ final class WALFile: EncryptedFile {
     static let magic: UInt32 = 0x377f_0682
 
     private let main: DatabaseFile
-    /// Holds a frame: its header, then the page.
+    /// A buffer for a frame: the frame's header, followed by the page.
     private let frame: Scratch
     private let small = Scratch(count: 32)
     /// The offset of the frame whose header is in ``frame`` until SQLite writes the page.

@@ -2,21 +2,22 @@ package import CofferBase
 import CofferCrypto
 package import CofferEngine
 
-/// Evaluates passcodes, and counts every attempt before comparing the passcode. Callers hold the vault
-/// directory's lock, except for ``throwIfTooSoon(_:)``.
+/// An evaluator of passcodes that counts every attempt before comparing the passcode with the keybag's.
+/// Callers of ``mustErase(after:keybag:in:)`` must hold the vault directory's lock.
 ///
 /// The caller derives the key from the passcode first, so a derivation that fails or is killed costs no
 /// attempt. If the process is killed after counting an attempt and before recording the comparison, the
-/// passcode stays pending, and the next attempt compares it. No attempt therefore counts without a
-/// comparison.
+/// passcode stays pending, and the next attempt compares it. Therefore, every counted passcode is compared,
+/// unless the keybag is from an earlier release and has no passcode tag.
 package struct AttemptLimiter {
     package let device: DeviceKey
     package let clock: VaultClock
     package let delays: Bool
-    /// Whether ten wrong passcodes erase everything. Otherwise they are only counted and delayed.
+    /// Whether ten wrong passcodes erase everything. If not, wrong passcodes are only counted and, if
+    /// `delays` is `true`, delay further attempts.
     package let erases: Bool
-    /// Stores the counter's generation outside the vault directory; `nil` if the generation is not stored
-    /// there.
+    /// The guard that stores the counter's generation outside the vault directory; `nil` if the generation is
+    /// stored only in the vault directory.
     package var rollbackGuard: RollbackGuard?
 
     package init(
@@ -38,9 +39,10 @@ package struct AttemptLimiter {
         let attempts: AttemptRecord
     }
 
-    /// Counts and compares a passcode. Returns `false` if the passcode is right, after resetting the count to
-    /// zero, and `true` if everything must be erased because ten passcodes were wrong, which never happens if
-    /// the limiter does not erase. Throws `wrongPasscode` for any other wrong passcode.
+    /// Counts an attempt and compares its passcode with the keybag's. Returns `false` if the passcode is
+    /// right, after resetting the count to zero. Returns `true` if ten passcodes were wrong and everything
+    /// must be erased; a limiter that never erases never returns `true`. Throws `wrongPasscode` if the
+    /// passcode is wrong and nothing must be erased.
     package func mustErase(
         after passcode: DerivedPasscode, keybag: Keybag, in vault: borrowing Descriptor
     ) throws(CofferError) -> Bool {
@@ -77,8 +79,9 @@ package struct AttemptLimiter {
         return false
     }
 
-    /// Throws `attemptDelayed` if the attempt comes too soon after a wrong one. Does nothing if the clock was
-    /// set back, because ``mustErase(after:keybag:in:)`` records that and restarts the delay.
+    /// Throws `attemptDelayed` if too little time has passed since the last wrong passcode. Does nothing if
+    /// the clock was set back: in that case, ``mustErase(after:keybag:in:)`` records the new time and
+    /// restarts the delay.
     package func throwIfTooSoon(_ attempts: AttemptRecord) throws(CofferError) {
         let now = clock.bootTime()
         let boot = clock.bootIdentifier()
@@ -93,10 +96,11 @@ package struct AttemptLimiter {
         }
     }
 
-    /// Returns the number of wrong passcodes left before everything is erased; `nil` if they never erase.
+    /// Returns the number of wrong passcodes that remain before everything is erased; `nil` if wrong
+    /// passcodes never erase the vault.
     package func attemptsLeft(_ attempts: AttemptRecord) -> Int? { erases ? attempts.attemptsLeft : nil }
 
-    /// Returns whether everything must be erased.
+    /// Returns whether no attempts are left, so everything must be erased.
     private func isExhausted(_ attempts: AttemptRecord) -> Bool { attemptsLeft(attempts) == 0 }
 
     /// Reads the counter, enforces the delay, compares a pending passcode if the keybag has a passcode tag,

@@ -6,30 +6,31 @@ import SystemPackage
 /// The count of wrong passcodes, stored in two slots that are updated in place and authenticated under a key
 /// derived from the device key.
 ///
-/// The count is raised and flushed **before** a passcode is compared with the keybag's, so a crash or a kill
-/// never leaves a guess uncounted. The record contains that passcode's tag: if a kill leaves the passcode
-/// pending, the next attempt compares it, so no passcode counts without a comparison. The same passcode twice
-/// in a row counts once. Restoring an older copy of the file resets the count; files alone cannot prevent
-/// this.
+/// The count is increased and flushed **before** a passcode is compared with the keybag's, so a crash or a
+/// kill never leaves a guess uncounted. The record contains that passcode's tag: if a kill leaves the
+/// passcode pending, the next attempt compares it, so no passcode counts without a comparison. Repeating the
+/// last passcode does not increase the count. Restoring an older copy of the file resets the count. The
+/// record alone cannot detect such a restore, but a ``RollbackGuard`` can.
 ///
-/// Payload: failures (4), tag kind (1; 0: none, 1: of a wrong passcode, 2: of a pending passcode, which was
-/// counted but has no recorded comparison), 3 zero, tag (32), time from boot to the last failure in
-/// nanoseconds (8), boot identifier length (4), boot identifier (UTF-8; 36 bytes if it is known).
+/// Payload: failures (4), tag kind (1; 0: no tag, 1: the tag of a wrong passcode, 2: the tag of a pending
+/// passcode, which was counted but has no recorded comparison), 3 zero bytes, tag (32), time from boot to the
+/// last failure in nanoseconds (8), boot identifier length (4), and boot identifier (UTF-8; 36 bytes if it is
+/// known).
 package struct AttemptRecord: Equatable, RecordPayload {
     package static let record = AuthenticatedRecord<AttemptRecord>(
         name: "attempts", magic: FileMagic.attempts, keyLabel: KDFLabel.attemptsMAC, slotSize: 512,
         displayName: "attempt counter", remedy: .restoreOrWipeVault)
     /// The number of failures after which everything is erased, unless the vault never erases.
     package static let limit = 10
-    /// The longest delay. It starts again at every boot, so a longer one could keep the owner of a machine
-    /// that is switched off every day from ever trying again.
+    /// The longest delay. Because the delay starts again at every boot, a longer one could keep the owner of
+    /// a machine that is switched off every day from ever trying again.
     package static let maxDelay = Duration.seconds(3600)
-    /// The highest number of failures that the record can hold; the count stays there.
+    /// The highest number of failures that the record can hold; the count stops at this number.
     private static let maxFailures = Int(UInt32.max)
 
     /// The number of wrong passcodes, including a pending one.
     package var failures = 0
-    /// The tag of the passcode that was counted last: see ``DerivedPasscode``.
+    /// The ``DerivedPasscode/tag`` of the passcode that was counted last; `nil` if no passcode was counted.
     package var lastTag: [UInt8]?
     /// Whether the passcode with the tag `lastTag` was counted but its comparison was not recorded.
     package var isPending = false
@@ -54,30 +55,30 @@ package struct AttemptRecord: Equatable, RecordPayload {
     }
 
     /// Returns the remaining delay. After a reboot, the full delay starts again at the boot, because the boot
-    /// clock does not include earlier time.
+    /// clock does not include the time before the boot.
     package func remainingDelay(now: Duration, bootIdentifier: String) -> Duration {
         let since = isSameBoot(bootIdentifier) ? now - lastFailure : now
         return max(.zero, Self.delay(after: failures) - since)
     }
 
-    /// Returns whether the last failure is in the future of the same boot. If so, the clock was set back and
-    /// the delay starts again.
+    /// Returns whether the recorded time of the last failure is later than `now` in the same boot. If it is,
+    /// the clock was set back, and the delay starts again.
     package func isClockRolledBack(now: Duration, bootIdentifier: String) -> Bool {
         isSameBoot(bootIdentifier) && now < lastFailure
     }
 
-    /// Returns whether the last failure was during the boot with this identifier. An unknown boot counts as
-    /// the same one, which never shortens a delay.
+    /// Returns whether the last failure occurred during the boot with this identifier. If either boot is
+    /// unknown, the two count as the same boot. This assumption can lengthen a delay but never shorten one.
     private func isSameBoot(_ identifier: String) -> Bool {
         let unknown = VaultClock.unknownBoot
         return [identifier, unknown].contains { $0.hasSameBytes(as: bootIdentifier) }
             || identifier.hasSameBytes(as: unknown)
     }
 
-    /// The number of wrong passcodes left in a vault that erases after the tenth.
+    /// The number of wrong passcodes that remain in a vault that is erased after the tenth.
     package var attemptsLeft: Int { max(0, Self.limit - failures) }
 
-    /// Returns whether `tag` is that of the passcode that was counted last.
+    /// Returns whether `tag` is the tag of the passcode that was counted last.
     package func isLast(_ tag: [UInt8]) -> Bool {
         guard let lastTag else { return false }
         return ConstantTime.equal(lastTag.span, tag.span)
@@ -92,9 +93,9 @@ package struct AttemptRecord: Equatable, RecordPayload {
         return counted
     }
 
-    /// Returns a copy in which a pending passcode has been compared with the keybag's tag. A keybag from an
-    /// earlier release has no tag; the passcode then stays counted and pending, because it may have been
-    /// evaluated.
+    /// Returns a copy in which any pending passcode has been compared with the keybag's passcode tag. If a
+    /// keybag from an earlier release has no tag, the passcode stays counted and pending, because it may have
+    /// been evaluated already.
     package func settled(by passcodeTag: [UInt8]?) -> AttemptRecord {
         guard isPending, let passcodeTag else { return self }
         guard !isLast(passcodeTag) else { return AttemptRecord() }

@@ -1,12 +1,14 @@
 package import CofferBase
 import CofferCrypto
 
-/// A copy of the attempt counter's generation, stored alongside the device key in the Secret Service.
+/// A guard against older attempt counters: a copy of the counter's generation, stored alongside the device
+/// key in the Secret Service.
 ///
 /// If the vault directory is restored from an older copy, its counter has a lower generation than the one in
 /// the service. The restored directory is refused, because its counter does not include the guesses that were
-/// counted since. The generation is written to the service after the counter is written to disk and before a
-/// passcode is evaluated, so the counter's generation is lower only if an older counter was restored.
+/// counted after the copy was made. The generation is written to the service after the counter is written to
+/// disk and before a passcode is evaluated, so the counter on disk has the lower generation only if an older
+/// counter was restored.
 package struct RollbackGuard {
     /// The item's name in the device key's namespace.
     private static let itemName = [UInt8](repeating: 1, count: 32)
@@ -20,7 +22,7 @@ package struct RollbackGuard {
         self.device = device
     }
 
-    /// Throws `rolledBack` if the counter is older than the generation in the service.
+    /// Throws `rolledBack` if the counter's `generation` is lower than the generation in the service.
     package func verify(_ generation: UInt64) throws(CofferError) {
         guard let remembered = try read(), generation < remembered else { return }
         throw CofferError(
@@ -36,7 +38,7 @@ package struct RollbackGuard {
         try keyring.put(number + tag, for: Self.itemName)
     }
 
-    /// Reads the generation from the service; returns `nil` before the first attempt.
+    /// Returns the generation stored in the service; `nil` before the first attempt.
     private func read() throws(CofferError) -> UInt64? {
         guard let value = try keyring.envelope(Self.itemName) else { return nil }
         let key = try device.key(KDFLabel.attemptWitness)

@@ -1,17 +1,18 @@
 import CofferBase
 import CofferEngine
 
-/// The clocks that a vault uses; tests supply their own.
+/// The clocks that a vault uses, which tests can replace.
 public struct VaultClock: Sendable {
-    /// The time since boot, including suspension. Locks and delays use this clock.
+    /// The time since boot, including suspension. Automatic locking and attempt delays use this clock.
     public var bootTime: @Sendable () -> Duration
     /// The time since 1 January 1970 on a clock that the user can set. Item dates use this clock.
     public var wallClock: @Sendable () -> Duration
-    /// The kernel's identifier for this boot; ``unknownBoot`` if the identifier cannot be read, for example
-    /// without /proc.
+    /// The kernel's identifier for this boot; ``unknownBoot`` if the identifier cannot be read, such as when
+    /// /proc is not mounted.
     public var bootIdentifier: @Sendable () -> String
 
-    /// Creates a clock from three functions.
+    /// Creates clocks from functions that return the time since boot, the time since 1 January 1970 and the
+    /// boot identifier.
     public init(
         bootTime: @escaping @Sendable () -> Duration, wallClock: @escaping @Sendable () -> Duration,
         bootIdentifier: @escaping @Sendable () -> String

@@ -2,15 +2,16 @@ package import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Reads a record field by field. Every length is checked against the remaining bytes, because the record may
-/// come from an attacker.
+/// A reader that decodes a record field by field. The reader checks every length against the number of
+/// remaining bytes, because the record may come from an attacker.
 package struct BinaryReader {
     private let bytes: [UInt8]
     private let name: String
     private let remedy: CofferError.Remedy?
     package private(set) var position: Int
 
-    /// Creates a reader that starts at `position`. Its errors contain the record's `name` and `remedy`.
+    /// Creates a reader that starts at `position`. The reader's errors contain the record's `name` and
+    /// `remedy`.
     package init(
         _ bytes: [UInt8], from position: Int = 0, name: String, remedy: CofferError.Remedy? = nil
     ) {
@@ -55,7 +56,7 @@ package struct BinaryReader {
         position += count
     }
 
-    /// Throws unless all remaining bytes are zero.
+    /// Throws `corrupt` unless all remaining bytes are zero.
     package func expectPadding() throws(CofferError) {
         guard bytes[position...].allSatisfy({ $0 == 0 }) else { throw corruptError }
     }

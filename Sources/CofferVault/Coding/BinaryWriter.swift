@@ -1,6 +1,6 @@
 import CofferCrypto
 
-/// Builds a record field by field; numbers are big-endian.
+/// A writer that encodes a record field by field, with numbers in big-endian byte order.
 package struct BinaryWriter {
     package private(set) var bytes: [UInt8] = []
 

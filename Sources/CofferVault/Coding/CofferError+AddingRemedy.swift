@@ -1,7 +1,8 @@
 package import CofferBase
 
 extension CofferError {
-    /// Runs `body` and adds the remedy to a `corrupt` error that `body` throws.
+    /// Runs `body` and adds `remedy` to any `corrupt` error that `body` throws. If `remedy` is `nil`, the
+    /// error keeps its own remedy.
     package static func addingRemedy<Result: ~Copyable>(
         _ remedy: Remedy?, _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {

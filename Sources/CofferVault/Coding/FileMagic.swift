@@ -1,4 +1,5 @@
-/// The first eight bytes of each kind of vault file, container header, token export and signed order.
+/// The values that identify vault files, container headers, token exports and signed commands: the first
+/// eight bytes of each kind.
 package enum FileMagic {
     package static let device = "COFFERD1"
     package static let keybag = "COFFERK1"

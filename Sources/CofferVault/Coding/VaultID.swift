@@ -4,13 +4,13 @@ public import FoundationEssentials
 
 /// A vault's identifier: a random RFC 4122 version 4 UUID, stored in the vault's device record.
 ///
-/// The keys and records of a vault are bound to its identifier, so that data from one vault is never accepted
-/// in another.
+/// The keys and records of a vault are bound to its identifier, so data from one vault is never accepted in
+/// another.
 public struct VaultID: Sendable, Hashable, CustomStringConvertible {
-    /// The UUID.
+    /// The identifier as a UUID.
     public let uuid: UUID
 
-    /// The UUID in upper case with dashes, 36 characters.
+    /// The UUID as text: 36 characters, in upper case with dashes.
     public var description: String { uuid.uuidString }
 
     package var bytes: [UInt8] { uuid.bytes }
@@ -26,7 +26,7 @@ public struct VaultID: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension UUID {
-    /// Returns a version 4 UUID from the random generator that also generates keys.
+    /// Returns a new version 4 UUID from the random generator that also generates keys.
     package static func secureRandom() throws(CofferError) -> UUID {
         var bytes = try SecureRandom.bytes(16)
         bytes[6] = bytes[6] & 0x0f | 0x40

@@ -5,9 +5,9 @@ import Synchronization
 import SystemPackage
 
 /// A vault's identifier and its device key, which is read from the backend that the vault's ``DeviceKeyFile``
-/// names.
+/// specifies.
 package final class DeviceKey: Sendable {
-    /// A shared key, which is cleared when its last owner is released.
+    /// A key that several owners share and that is cleared when the last of them is released.
     package final class Key: Sendable {
         package let key: SymmetricKey
         fileprivate init(_ key: consuming SymmetricKey) { self.key = key }
@@ -32,8 +32,8 @@ package final class DeviceKey: Sendable {
         return key
     }
 
-    /// Permanently removes the device key from this object. Its memory is cleared when the last owner
-    /// releases it.
+    /// Permanently removes the device key from this object. The key's memory is cleared when its last owner
+    /// releases the key.
     package func destroyInMemory() {
         held.withLock { $0 = nil }
         names.withLock { $0 = nil }
@@ -55,8 +55,8 @@ package final class DeviceKey: Sendable {
         return derived
     }
 
-    /// Generates and stores a new vault's device key. Only vault creation calls this: a key that cannot be
-    /// read is never replaced.
+    /// Generates and stores a new vault's device key. Only vault creation calls this function, because a key
+    /// that cannot be read must never be replaced.
     package static func create(
         vaultID: VaultID, backend: KeyringBackend, in vault: borrowing Descriptor,
         service: SecretServiceClient
@@ -74,7 +74,8 @@ package final class DeviceKey: Sendable {
         return DeviceKey(vaultID: vaultID, deviceKey: SymmetricKey.adopting(key))
     }
 
-    /// Reads the device record, and the device key from the Secret Service if it is stored there.
+    /// Reads the device record and, if the Secret Service stores the device key, reads the key from that
+    /// service.
     package static func read(
         in vault: borrowing Descriptor, service: SecretServiceClient
     ) throws(CofferError) -> DeviceKey {
@@ -83,7 +84,7 @@ package final class DeviceKey: Sendable {
         return DeviceKey(vaultID: file.vaultID, deviceKey: SymmetricKey.adopting(key))
     }
 
-    /// Reads the device key's bytes.
+    /// Returns the device key's bytes from the backend that `file` specifies.
     package static func deviceKey(
         of file: borrowing DeviceKeyFile, service: SecretServiceClient
     ) throws(CofferError) -> SecretBytes {
@@ -100,7 +101,8 @@ package final class DeviceKey: Sendable {
         return try file.open(sealed)
     }
 
-    /// Stores the device key in the Secret Service, sealed by `file`, and reads it back.
+    /// Stores the device key in the Secret Service, sealed under the key in `file`, and reads the stored item
+    /// back to verify it.
     package static func storeInSecretService(
         _ key: borrowing SecretBytes, sealedBy file: borrowing DeviceKeyFile, to service: SecretServiceClient
     ) throws(CofferError) {
@@ -108,7 +110,7 @@ package final class DeviceKey: Sendable {
         try keyring.put(file.seal(key), for: itemName)
     }
 
-    /// Derives a key for one purpose in this vault from the device key alone.
+    /// Derives a key from the device key alone, for the purpose `label` in this vault.
     package func key(_ label: String) throws(CofferError) -> SymmetricKey {
         let context = vaultID.bytes
         return try HKDF.deriveKey(from: deviceKey().key, info: label, context: context.span)

@@ -5,10 +5,10 @@ package import SystemPackage
 
 /// A vault's `device` file: the vault's id, the backend that stores its device key, and a 32-byte key.
 ///
-/// Layout (128 bytes): magic (8), version (2), 6 zero, vault id (16), key (32), 32 zero, HMAC-SHA256 over
-/// everything before it, under a key derived from the key in the file (32). In version 1, the key is the
-/// device key. In version 2, the Secret Service stores the device key, sealed under the key in the file. The
-/// HMAC detects only accidental damage, because its key is in the same file.
+/// Layout (128 bytes): magic (8), version (2), 6 zero bytes, vault id (16), key (32), 32 zero bytes, and an
+/// HMAC-SHA256 (32) over everything before it, under a key derived from the key in the file. In version 1,
+/// the key is the device key. In version 2, the Secret Service stores the device key, sealed under the key in
+/// the file. The HMAC detects only accidental damage, because its key is derived from a key in the same file.
 ///
 /// The file is changed in place, because a rename would leave the old key readable on the disk.
 package struct DeviceKeyFile: ~Copyable {
@@ -27,7 +27,7 @@ package struct DeviceKeyFile: ~Copyable {
         self.key = key
     }
 
-    /// Reads the file and checks its tag.
+    /// Reads the file and verifies its HMAC.
     package static func read(in vault: borrowing Descriptor) throws(CofferError) -> DeviceKeyFile {
         let file = try vault.open(name, .read)
         let status = try file.status()
@@ -54,7 +54,7 @@ package struct DeviceKeyFile: ~Copyable {
         return DeviceKeyFile(backend, vaultID: vaultID, key: key)
     }
 
-    /// Creates the file; throws if it already exists.
+    /// Creates the file; throws `alreadyExists` if the file already exists.
     package func create(in vault: borrowing Descriptor) throws(CofferError) {
         try write(to: vault.open(Self.name, [.readWrite, .exclusive]))
     }

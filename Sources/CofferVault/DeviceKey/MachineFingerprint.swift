@@ -5,11 +5,11 @@ import SystemPackage
 
 /// A fingerprint of the machine and the user that created a vault: an application-specific HMAC of the user
 /// id under the machine id, as machine-id(5) requires. The authenticated keybag stores the fingerprint, and
-/// `doctor` reports a mismatch. No key is derived from it, because a machine id that changes, as in
-/// containers, must not make the keys unusable.
+/// the `doctor` command reports a mismatch. No key is derived from the fingerprint, because a machine id can
+/// change, as in containers, and a change must not make any key unusable.
 package enum MachineFingerprint {
     package static let size = 32
-    /// The fingerprint on a machine without a machine id.
+    /// The fingerprint on a machine that has no machine id: 32 zero bytes.
     package static let unknown = [UInt8](repeating: 0, count: size)
 
     package static func current() throws(CofferError) -> [UInt8] {

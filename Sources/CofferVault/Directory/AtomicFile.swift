@@ -2,14 +2,16 @@ package import CofferBase
 package import CofferEngine
 package import SystemPackage
 
-/// Writes files outside the vault. A file appears only when its content is complete and flushed to disk.
+/// Atomic creation of files outside the vault: a file appears only when its content is complete and flushed
+/// to disk.
 package enum AtomicFile {
     /// Creates a file at `path`, readable only by this user, with the content that `fill` writes.
     ///
-    /// With `replacing`, an existing file is replaced at the end. Otherwise throws `alreadyExists` if the
-    /// path exists. Throws `refused` if the file would be in the vault directory `home` or in the vault
-    /// directory that contains it, because its name could be that of one of the vault's own files. Throws
-    /// any error that `fill` throws; no file is then created or replaced.
+    /// If `replacing` is `true`, an existing regular file is replaced after the new content is complete.
+    /// Otherwise, the function throws `alreadyExists` if the path exists. The function throws `refused` if
+    /// the file would be in the vault directory `home` or in the vault directory that contains `home`, where
+    /// its name could be that of one of the vault's own files. If `fill` throws an error, the function throws
+    /// the same error and does not create or replace a file.
     package static func create<Result>(
         at path: FilePath, replacing: Bool = false, outside home: VaultDirectory,
         _ fill: (borrowing Descriptor) throws(CofferError) -> Result
@@ -96,7 +98,7 @@ package enum AtomicFile {
         }
     }
 
-    /// Renames a complete file to its final name, or removes the file if that fails.
+    /// Renames a complete file to its final name, or removes the file if renaming fails.
     private static func rename(
         _ temporary: FilePath, to target: FilePath, in directory: borrowing Descriptor, replacing: Bool
     ) throws(CofferError) {

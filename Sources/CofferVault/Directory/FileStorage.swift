@@ -1,13 +1,14 @@
 package import CofferBase
 import Synchronization
 
-/// The built-in token storage: the sealed ``TokenFile`` in the vault. It needs no running service.
+/// The built-in token storage: the sealed ``TokenFile`` in the vault. The storage requires no running
+/// service.
 ///
 /// Changes that are passed in one call are written atomically.
 package final class FileStorage: ItemStorage {
     private let home: VaultDirectory
     private let file: TokenFile
-    /// The items that were last read.
+    /// The items that were read most recently.
     private let cache = Mutex<TokenFile.Snapshot?>(nil)
 
     package init(home: VaultDirectory, device: DeviceKey) {
@@ -36,7 +37,7 @@ package final class FileStorage: ItemStorage {
         return cached.contents.envelopes[name]
     }
 
-    /// Returns the items on disk. Reads the file only if it has changed.
+    /// Returns the items on disk. Reads the file only if it has changed since it was last read.
     private func current() throws(CofferError) -> TokenFile.Contents {
         let vault = try home.tokenVault()
         if let cached = cache.withLock({ $0 }), try file.isCurrent(cached, in: vault.directory) {

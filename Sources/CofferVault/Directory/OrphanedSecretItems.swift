@@ -6,9 +6,9 @@ import SystemPackage
 /// The items that vaults in this directory may have left in the Secret Service. One empty file
 /// `keyring-VAULTID` marks each such vault.
 ///
-/// The mark is on disk before the first item is created, and is removed after the last item. If a crash
-/// interrupts a creation, a migration or a wipe, or the service is unavailable during a wipe, a later command
-/// removes the items.
+/// The mark is on disk before the first item is created, and is removed after the last item is removed. If a
+/// crash interrupts a creation, a migration or a wipe, or if the service is unavailable during a wipe, a
+/// later command removes the items.
 package struct OrphanedSecretItems {
     private static let prefix = "keyring-"
     /// The time limit for removing orphaned items during another command.
@@ -95,9 +95,9 @@ package struct OrphanedSecretItems {
         return file.backend == .secretService ? file.vaultID : nil
     }
 
-    /// Returns the id of the vault that the state record names as alive but whose directory is missing. The
-    /// directory may only be moved away, as during a restore from a backup, and the vault will need its
-    /// device key.
+    /// Returns the id of the vault that is alive according to the state record but whose directory is
+    /// missing. The directory may have been moved away only temporarily, such as during a restore from a
+    /// backup, and the vault will then need its device key again.
     private func movedAway() throws(CofferError) -> VaultID? {
         guard let state = try home.state(), state.isAlive,
             try home.directory.status(of: VaultDirectory.vaultName) == nil

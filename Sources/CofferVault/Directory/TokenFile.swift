@@ -3,12 +3,13 @@ import CofferCrypto
 package import CofferEngine
 package import SystemPackage
 
-/// The file behind ``FileStorage``: one sealed file with all envelopes, which every change replaces.
+/// The sealed file in which ``FileStorage`` stores all envelopes. Every change replaces the file.
 ///
-/// Layout: magic (8), version (2), 6 zero, vault id (16), then nonce ‖ ciphertext ‖ tag of XChaCha20-Poly1305
-/// with the first 32 bytes as associated data. Plaintext: generation (8), number of items (4), then for each
-/// item its keyed name (32), length (4) and envelope, sorted by name. The key is derived from the device key.
-/// The file hides the names and the number of items; the values have their own keys.
+/// Layout: magic (8), version (2), 6 zero bytes, vault id (16), and the nonce ‖ ciphertext ‖ tag of
+/// XChaCha20-Poly1305 with the first 32 bytes of the file as associated data. Plaintext: generation (8),
+/// number of items (4), and, for each item in the order of the names, its keyed name (32), the envelope's
+/// length (4) and the envelope. The key is derived from the device key. The encryption hides the names and
+/// the number of items; each value is sealed under its own key.
 package struct TokenFile {
     package static let fileName: FilePath = "tokens"
     private static let erasedName: FilePath = "tokens-erased"
@@ -28,8 +29,8 @@ package struct TokenFile {
         }
     }
 
-    /// Contents with the file that they were read from. While the file is open, its inode is not reused, so
-    /// ``isCurrent(_:in:)`` can compare the inode.
+    /// The contents of a token file, with the open file from which they were read. While the file is open,
+    /// its inode is not reused, so ``isCurrent(_:in:)`` can compare the inode.
     package final class Snapshot: Sendable {
         package let contents: Contents
         fileprivate let status: FileStatus
@@ -46,8 +47,8 @@ package struct TokenFile {
 
     package init(device: DeviceKey) { self.device = device }
 
-    /// Creates a token file without items. Only vault creation calls this: a token file that is missing later
-    /// is an error.
+    /// Creates a token file without items. Only vault creation calls this function, because a missing token
+    /// file in an existing vault is an error.
     package static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
         let empty = try TokenFile(device: device).seal(Contents(generation: 1, envelopes: [:]))
         let file = try vault.open(fileName, [.readWrite, .exclusive])
@@ -72,8 +73,8 @@ package struct TokenFile {
         try vault.status(of: Self.fileName) == snapshot.status
     }
 
-    /// Replaces the file. Call this only under the vault directory's lock, with contents that were read under
-    /// that lock.
+    /// Replaces the file with one that stores `contents`. Call this function only while you hold the vault
+    /// directory's lock, with contents that are based on the file as read under that lock.
     package func write(_ contents: Contents, in vault: borrowing Descriptor) throws(CofferError) {
         var next = contents
         next.generation += 1
@@ -83,9 +84,9 @@ package struct TokenFile {
     }
 
     /// Replaces the file with one that contains only the items with these names, and overwrites the old file
-    /// in place, because a file that is only replaced stays readable on disk. The caller may repeat this
-    /// after a crash at any point. Returns the number of removed items, counting only those that could be
-    /// read.
+    /// in place, because the content of a file that is only replaced stays readable on disk. The caller may
+    /// repeat the call after a crash at any point. Returns the number of removed items, counting only those
+    /// that could be read.
     package func erase(keeping names: Set<[UInt8]>, in vault: borrowing Descriptor) throws(CofferError) -> Int
     {
         // Erase the file even if it cannot be read. If a crash interrupted an earlier overwrite, the second
@@ -122,7 +123,8 @@ package struct TokenFile {
     }
 
     /// Overwrites the file in place, because a full disk has no space for a second file. A single write
-    /// replaces the old bytes with the kept items, so only a power failure during that write can lose them.
+    /// replaces the old bytes with the kept items, so only a power failure during that write can lose the
+    /// items.
     private func overwrite(with sealed: [UInt8], in vault: borrowing Descriptor) throws(CofferError) {
         let file = try vault.open(Self.fileName, .readWrite)
         let size = try file.status().size

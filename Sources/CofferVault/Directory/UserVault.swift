@@ -11,16 +11,16 @@ extension VaultLocation {
     /// namespace.
     ///
     /// The directory's name does not contain the user's name, but a program that can read this vault's id can
-    /// verify a guess of the user's name.
+    /// check whether a guess of the user's name is right.
     ///
     /// ```swift
     /// let vault = try await Vault(at: location.namespace(of: "ada@example.org"))
     /// ```
     ///
-    /// - Parameter user: 1 to 1024 bytes of UTF-8, compared byte for byte.
+    /// - Parameter user: The user's name: 1 to 1024 bytes of UTF-8, compared byte for byte.
     /// - Returns: The namespace's location, which may not contain a vault yet.
     /// - Throws: `invalidInput` if `user` is empty or too long; `notInitialised` if there is no vault at this
-    ///   location; `wiped` if this vault was wiped; `refused` inside a namespace.
+    ///   location; `wiped` if this vault was wiped; `refused` if this location is itself a namespace.
     public func namespace(of user: String) throws(CofferError) -> VaultLocation {
         guard parentVault == nil else {
             throw CofferError(.refused, "A user's namespace cannot contain namespaces.")
@@ -32,11 +32,11 @@ extension VaultLocation {
     }
 
     /// Returns the locations of all users' namespaces in this vault, ordered by directory name. The locations
-    /// do not reveal the users' names, which are not stored: compare a location with the result of
-    /// ``namespace(of:)``.
+    /// do not reveal the users' names, which are not stored. To identify a user's namespace, compare its
+    /// location with the result of ``namespace(of:)``.
     ///
     /// - Throws: `notInitialised` if there is no vault at this location; `wiped` if this vault was wiped;
-    ///   `refused` inside a namespace.
+    ///   `refused` if this location is itself a namespace.
     public func namespaces() throws(CofferError) -> [VaultLocation] {
         guard parentVault == nil else {
             throw CofferError(.refused, "A user's namespace cannot contain namespaces.")
@@ -67,7 +67,7 @@ extension VaultLocation {
         return VaultLocation(path: path, sessionBus: sessionBus)
     }
 
-    /// The location of the vault that contains this namespace; `nil` if this is not a namespace.
+    /// The location of the vault that contains this namespace; `nil` if this location is not a namespace.
     package var parentVault: VaultLocation? {
         let users = path.removingLastComponent()
         guard let name = users.lastComponent, FilePath(root: nil, [name]) == VaultDirectory.usersName else {

@@ -3,8 +3,8 @@ package import CofferCrypto
 package import CofferEngine
 import SystemPackage
 
-/// Vault creation. The vault is built under a temporary name and published by one rename, so a crash leaves
-/// no incomplete vault.
+/// The creation of vaults. A vault is built under a temporary name and published by one rename, so a crash
+/// never leaves an incomplete vault under the final name.
 extension VaultDirectory {
     package static let buildPrefix = ".init-"
 
@@ -67,8 +67,9 @@ extension VaultDirectory {
     /// Moves the finished vault to its final name.
     ///
     /// If the directory's state is live but the vault is missing, the vault counts as never created. A wiped
-    /// directory stays in the wiped state until the new vault is published. Its tombstone names the new vault
-    /// before that, so a crash never leaves a tombstone that names a vault other than the one beside it.
+    /// directory stays in the wiped state until the new vault is published. Its tombstone receives the new
+    /// vault's id before the vault is published, so a crash never leaves a tombstone with the id of a vault
+    /// other than the one beside it.
     private func publish(_ name: FilePath, _ vaultID: VaultID, overWiped: Bool) throws(CofferError) {
         let live = VaultStateFile(phase: .active, vaultID: vaultID)
         let first = overWiped ? VaultStateFile(phase: .wiped, vaultID: vaultID) : live
@@ -97,8 +98,8 @@ extension VaultDirectory {
         return keys
     }
 
-    /// Removes an unfinished vault's items from the Secret Service. If that fails, a later command removes
-    /// them.
+    /// Removes an unfinished vault's items from the Secret Service. If the removal fails, a later command
+    /// removes the items.
     private func removeItems(of vaultID: VaultID) {
         _ = try? OrphanedSecretItems(home: self).remove(vaultID, Deadline(.seconds(1)))
     }
@@ -148,13 +149,14 @@ extension VaultDirectory {
         guard !hasVault else { throw CofferError(.alreadyExists, "There is already a vault at \(path).") }
     }
 
-    /// Throws `wiped` if this vault is not alive: creating the next vault here would remove a namespace that
-    /// was created inside the wiped vault.
+    /// Throws `wiped` if this vault is not alive, because creating the next vault here would remove any
+    /// namespace inside the wiped vault.
     private func throwIfWiped() throws(CofferError) {
         guard let state = try state(), state.isAlive else { throw CofferError.wiped }
     }
 
-    /// Throws if a namespace in a wiped vault was not wiped completely: only tombstones may be removed.
+    /// Throws `alreadyExists` if a namespace in a wiped vault was not wiped completely, because only
+    /// tombstones may be removed.
     private func throwIfUserVaultsExist() throws(CofferError) {
         guard try directory.status(of: Self.usersName)?.kind == .directory else { return }
         let users = try directory.open(Self.usersName, [.read, .directory])
@@ -167,8 +169,8 @@ extension VaultDirectory {
         }
     }
 
-    /// Removes what an interrupted creation left behind. Call this under the lock, so that no other process
-    /// is creating a vault.
+    /// Removes what an interrupted creation left behind. Call this function only while you hold the lock,
+    /// when no other process can be creating a vault.
     private func removeUnfinished() throws(CofferError) {
         try directory.removeTemporaries()
         for name in try directory.names() where name.string.utf8.hasPrefix(Self.buildPrefix) {
@@ -178,8 +180,8 @@ extension VaultDirectory {
 }
 
 extension Keybag {
-    /// Wraps the class keys under the passcode and the device key, or under the device key alone. Afterwards
-    /// the keybag contains only these keys.
+    /// Wraps the class keys under the passcode and the device key, or under the device key alone if
+    /// `passcode` is `nil`. Afterwards, the keybag contains only these class keys.
     package mutating func protect(
         _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?, cost: Argon2id.Cost,
         device: DeviceKey

@@ -3,7 +3,8 @@ package import CofferEngine
 import SystemPackage
 
 extension VaultDirectory {
-    /// Returns the vault directory that contains this namespace, or this directory itself.
+    /// Returns the vault directory that contains this namespace, or this directory itself if it is not a
+    /// namespace.
     package func outermost() throws(CofferError) -> Descriptor {
         guard let above = try? directory.open("../..", [.read, .directory]),
             let users = try above.status(of: Self.usersName),
@@ -14,7 +15,7 @@ extension VaultDirectory {
     }
 
     /// Returns whether `other` is this directory, the vault directory that contains this namespace, or a
-    /// directory in either, whatever names or links its path goes through.
+    /// directory in either of them, regardless of the names and links in its path.
     func contains(_ other: borrowing Descriptor) throws(CofferError) -> Bool {
         let own = try directory.status()
         let around = try outermost().status()

@@ -4,7 +4,7 @@ package import CofferEngine
 import Synchronization
 package import SystemPackage
 
-/// One vault directory on disk.
+/// A vault directory on disk.
 ///
 ///     directory/       mode 0700, belongs to the user
 ///       lock           locked by every process that changes something
@@ -20,7 +20,7 @@ package import SystemPackage
 ///         filekeys     wrapped keys that wrap file keys
 ///         fileindex    the sealed file index
 ///         tokens       the sealed token file
-///         inbox/       tokens that are waiting for an unlock
+///         inbox/       pending tokens, stored at the next unlock
 ///         files/       sealed file containers
 ///         soups/       encrypted databases
 ///         leases/      empty files that are locked while their tokens are refreshed
@@ -31,7 +31,7 @@ package final class VaultDirectory: Sendable {
     package static let leasesName: FilePath = "leases"
     package static let usersName: FilePath = "users"
     private static let lockName: FilePath = "lock"
-    /// The longest time for which a change waits for the lock.
+    /// The maximum time for which a change waits for the lock.
     package static let lockDeadline = Duration.seconds(10)
 
     package let path: FilePath
@@ -39,9 +39,9 @@ package final class VaultDirectory: Sendable {
     /// The id of the expected vault, to distinguish it from a vault that is created later in the same
     /// directory. `nil` until the id is known.
     private let vaultID: VaultID?
-    /// The Secret Service of this directory's user, for vaults that use it.
+    /// The client of the user's Secret Service, for vaults that use the service.
     package let service: SecretServiceClient
-    /// The opened vault, with the state record's status at that time.
+    /// The opened vault, with the state record's status at the time of opening.
     private let opened = Mutex<(record: FileStatus, vault: VaultHandle)?>(nil)
 
     private init(
@@ -53,8 +53,8 @@ package final class VaultDirectory: Sendable {
         self.service = service
     }
 
-    /// Returns the same directory for this vault only. If the directory later contains another vault,
-    /// operations throw `wiped`.
+    /// Returns this directory, restricted to the vault with the id `vaultID`. If the directory later contains
+    /// another vault, operations throw `wiped`.
     package func pinned(to vaultID: VaultID) throws(CofferError) -> VaultDirectory {
         VaultDirectory(path: path, directory: try directory.duplicate(), vaultID: vaultID, service: service)
     }
@@ -88,12 +88,12 @@ package final class VaultDirectory: Sendable {
             service: SecretServiceClient(address: location.sessionBus, interaction: interaction))
     }
 
-    /// Opens a vault directory to erase it, regardless of its mode, if the directory belongs to this user.
+    /// Opens a vault directory for erasure, regardless of its mode, if the directory belongs to this user.
     ///
     /// - Parameters:
-    ///   - location: The vault's directory.
+    ///   - location: The vault directory's location.
     ///   - isVault: A closure that returns whether a directory whose mode had to be changed contains a vault.
-    /// - Returns: The directory.
+    /// - Returns: The opened directory.
     /// - Throws: `notInitialised` if there is no vault; `refused` if the directory belongs to another user.
     package static func openForWiping(
         _ location: VaultLocation, isVault: (VaultDirectory) -> Bool
@@ -141,11 +141,12 @@ package final class VaultDirectory: Sendable {
         CofferError(.notInitialised, "There is no vault at \(path).", remedy: .createVault)
     }
 
-    /// Reads the state record; `nil` if no vault was ever created here.
+    /// Returns the state record; `nil` if no vault was ever created here.
     package func state() throws(CofferError) -> VaultStateFile? { try VaultStateFile.read(in: directory) }
 
-    /// Opens the vault's directory for use. Throws `notInitialised`, `wiped`, or `corrupt` if the state
-    /// record is missing; with `forTokens`, throws `busy` while the tokens are being erased.
+    /// Opens the vault's directory for use. Throws `notInitialised` if there is no vault, `wiped` if the
+    /// vault was wiped, and `corrupt` if the state record is missing. If `forTokens` is `true`, also throws
+    /// `busy` while the tokens are being erased.
     package func openVault(forTokens: Bool = false) throws(CofferError) -> Descriptor {
         let state = try state()
         switch state?.phase {
@@ -225,9 +226,10 @@ package final class VaultDirectory: Sendable {
             remedy: error.remedy, systemError: error.systemError)
     }
 
-    /// Like ``withExclusiveLock(_:)``, but if the lock cannot be acquired in time, runs `body` without it and
-    /// passes it the error. This is for work that must not fail: a process that holds the lock cannot keep a
-    /// wipe from overwriting keys. Calls `waiting` once before it waits for another process's lock.
+    /// Runs `body` under the lock like ``withExclusiveLock(_:)``. If the lock cannot be acquired in time,
+    /// runs `body` without the lock and passes the error to `body`. Use this function for work that must not
+    /// fail, such as a wipe: a process that holds the lock must not be able to keep the wipe from overwriting
+    /// keys. Calls `waiting` once before waiting for a lock that another process holds.
     package func insisting<Result: ~Copyable>(
         within deadline: Duration = lockDeadline, waiting: () -> Void = {},
         _ body: (_ hindrance: CofferError?) throws(CofferError) -> Result
@@ -259,7 +261,7 @@ package final class VaultDirectory: Sendable {
     }
 }
 
-/// A vault's directory, shared by its readers.
+/// A vault's open directory, shared by its readers.
 package final class VaultHandle: Sendable {
     package let directory: Descriptor
 

@@ -8,8 +8,8 @@ extension VaultLocation {
     ///
     /// - Parameters:
     ///   - path: The vault directory's path.
-    ///   - sessionBus: The address of the bus with the user's Secret Service; `nil` for the
-    ///     session bus that the environment names.
+    ///   - sessionBus: The address of the bus with the user's Secret Service; `nil` for the session bus that
+    ///     the environment specifies.
     /// - Throws: `invalidInput` if `path` contains a NUL character.
     public init(path: String, sessionBus: String? = nil) throws(CofferError) {
         self.init(path: try FilePath(text: path), sessionBus: sessionBus)
@@ -19,9 +19,9 @@ extension VaultLocation {
     ///
     /// - Parameters:
     ///   - url: The vault directory's file URL.
-    ///   - sessionBus: The address of the bus with the user's Secret Service; `nil` for the
-    ///     session bus that the environment names.
-    /// - Throws: `invalidInput` unless `url` is a file URL that names a file on this machine.
+    ///   - sessionBus: The address of the bus with the user's Secret Service; `nil` for the session bus that
+    ///     the environment specifies.
+    /// - Throws: `invalidInput` unless `url` is a file URL that refers to a file on this machine.
     public init(path url: URL, sessionBus: String? = nil) throws(CofferError) {
         self.init(path: try FilePath(fileURL: url), sessionBus: sessionBus)
     }
@@ -30,7 +30,8 @@ extension VaultLocation {
 extension FilePath {
     /// Creates a path with the bytes of `text`.
     ///
-    /// - Throws: `invalidInput` if `text` contains a NUL character, where the system would cut off the path.
+    /// - Throws: `invalidInput` if `text` contains a NUL character, at which the system would cut off the
+    ///   path.
     package init(text: String) throws(CofferError) {
         guard !text.utf8.contains(0) else {
             throw CofferError(.invalidInput, "A path cannot contain a NUL character.")
@@ -38,9 +39,10 @@ extension FilePath {
         self.init(text)
     }
 
-    /// Creates the path that a file URL names, byte for byte: a file name need not be valid UTF-8.
+    /// Creates a path with the bytes of a file URL's path. A file name need not be valid UTF-8.
     ///
-    /// - Throws: `invalidInput` if `url` has another scheme, names another machine or does not name a file.
+    /// - Throws: `invalidInput` if `url` is not a file URL, refers to another machine or does not refer to a
+    ///   file.
     package init(fileURL url: URL) throws(CofferError) {
         let url = url.absoluteURL
         // The message does not contain the URL, which may have a password in it.
@@ -59,8 +61,8 @@ extension FilePath {
         self = path
     }
 
-    /// Decodes a percent-encoded path; returns `nil` for an invalid escape, and for an escaped slash, which
-    /// no file name can contain.
+    /// Returns the bytes of a percent-encoded path; `nil` if the path contains an invalid escape or an
+    /// escaped slash, which no file name can contain.
     private static func decodingPercents(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

@@ -4,11 +4,11 @@ public import SystemPackage
 
 /// The location of a vault: a directory that only its owner can access.
 public struct VaultLocation: Sendable, Hashable {
-    /// The directory.
+    /// The vault directory's path.
     public let path: FilePath
 
     /// The address of the message bus with the Secret Service that a vault at this location may use; `nil`
-    /// for the session bus that the environment names.
+    /// for the session bus that the environment specifies.
     public let sessionBus: String?
 
     /// Creates a location at `path`. The directory may not exist yet.
@@ -16,7 +16,7 @@ public struct VaultLocation: Sendable, Hashable {
     /// - Parameters:
     ///   - path: The vault directory's path.
     ///   - sessionBus: The address of the bus with the user's Secret Service, such as
-    ///     `unix:path=/run/user/1000/bus`; `nil` for the session bus that the environment names.
+    ///     `unix:path=/run/user/1000/bus`; `nil` for the session bus that the environment specifies.
     public init(path: FilePath, sessionBus: String? = nil) {
         self.path = path
         self.sessionBus = sessionBus

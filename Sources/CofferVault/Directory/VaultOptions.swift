@@ -13,21 +13,22 @@ public struct VaultOptions: Sendable {
     /// vault.
     public var erasesAfterTenFailures = true
 
-    /// The inactivity time after which the vault locks; `nil` if only a reboot locks it. The time is used in
-    /// whole seconds and must be at least one second.
+    /// The period of inactivity after which the vault locks; `nil` if inactivity never locks the vault. The
+    /// period is rounded down to whole seconds and must be at least one second.
     public var inactivity: Duration? = .seconds(600)
 
     /// The cost of deriving a key from the passcode.
     public var cost = Argon2id.Cost.standard
 
-    /// The place where the device key and the tokens are stored.
+    /// The backend that stores the device key and the tokens.
     public var keyring = KeyringBackend.file
 
     /// Whether the vault may be on a removable medium or a network file system, and whether files may be
     /// added from such media.
     public var allowsExternalMedia = false
 
-    /// Creates the default options: no passcode policy, delays, erasure after ten wrong passcodes,
-    /// ``KeyringBackend/file``, 10 minutes of inactivity, `Argon2id.Cost.standard`, no external media.
+    /// Creates options with the default values: no passcode policy, delays after wrong passcodes, erasure
+    /// after ten wrong passcodes, ``KeyringBackend/file``, 10 minutes of inactivity, `Argon2id.Cost.standard`
+    /// and no external media.
     public init() {}
 }

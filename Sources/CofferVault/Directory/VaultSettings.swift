@@ -2,11 +2,11 @@ package import CofferBase
 
 /// The vault settings that can be changed after the vault's creation.
 ///
-/// A change that makes the vault protect less, as defined by ``isLooser(than:)``, is called loosening and
-/// requires the passcode. Any other change does not require the passcode.
+/// A change that weakens the vault's protection, as defined by ``isLooser(than:)``, is called a loosening and
+/// requires the passcode. Other changes do not require the passcode.
 public struct VaultSettings: Sendable, Hashable {
     /// The requirements for passcodes. They apply whenever a passcode is set or changed, not to the current
-    /// one.
+    /// passcode.
     public var policy: PasscodePolicy
 
     /// Whether wrong passcodes cause increasing delays, from the fifth wrong passcode on.
@@ -15,8 +15,8 @@ public struct VaultSettings: Sendable, Hashable {
     /// Whether the tenth wrong passcode in a row erases the vault.
     public var erasesAfterTenFailures: Bool
 
-    /// The inactivity time after which the vault locks; `nil` if only a reboot locks it. The time is used in
-    /// whole seconds and must be at least one second.
+    /// The period of inactivity after which the vault locks; `nil` if inactivity never locks the vault. The
+    /// period is rounded down to whole seconds and must be at least one second.
     public var inactivity: Duration?
 
     package init(
@@ -29,9 +29,9 @@ public struct VaultSettings: Sendable, Hashable {
         self.inactivity = inactivity
     }
 
-    /// Returns whether any of these settings protects less than in `other`: a policy that requires less, no
-    /// delays or no erasure where `other` has them, or a longer inactivity time. No inactivity time counts as
-    /// the longest.
+    /// Returns whether any of these settings protects the vault less than the same setting in `other`: a
+    /// policy that requires less, no delays or no erasure where `other` has them, or a longer period of
+    /// inactivity. An inactivity of `nil` counts as the longest period.
     ///
     /// - Parameter other: The settings to compare with.
     /// - Returns: Whether a change from `other` to these settings is a loosening, even if it also tightens
@@ -41,17 +41,17 @@ public struct VaultSettings: Sendable, Hashable {
             || !erasesAfterTenFailures && other.erasesAfterTenFailures || other.locksSooner(than: self)
     }
 
-    /// Returns whether these settings lock the vault after a shorter inactivity time than `other`.
+    /// Returns whether these settings lock the vault after a shorter period of inactivity than `other` does.
     package func locksSooner(than other: VaultSettings) -> Bool {
         guard let inactivity else { return false }
         return other.inactivity.map { inactivity < $0 } ?? true
     }
 
-    /// Returns an inactivity time in whole seconds, as vaults store it.
+    /// Returns a period of inactivity in whole seconds, the unit in which vaults store the period.
     ///
-    /// - Parameter inactivity: The time; `nil` for none.
+    /// - Parameter inactivity: The period; `nil` for none.
     /// - Returns: The number of seconds; `nil` for none.
-    /// - Throws: `invalidInput` for less than one second, or for more than a vault can store.
+    /// - Throws: `invalidInput` if the period is less than one second or longer than a vault can store.
     package static func seconds(of inactivity: Duration?) throws(CofferError) -> Int? {
         guard let inactivity else { return nil }
         let seconds = inactivity.components.seconds
@@ -70,10 +70,10 @@ extension Keybag {
             inactivity: inactivity.map { .seconds($0) })
     }
 
-    /// Replaces the settings.
+    /// Replaces the keybag's settings.
     ///
     /// - Parameter settings: The new settings.
-    /// - Throws: `invalidInput` for an inactivity time that a vault cannot store.
+    /// - Throws: `invalidInput` if the period of inactivity cannot be stored in a vault.
     package mutating func apply(_ settings: VaultSettings) throws(CofferError) {
         inactivity = try VaultSettings.seconds(of: settings.inactivity)
         policy = settings.policy

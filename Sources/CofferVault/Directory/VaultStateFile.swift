@@ -2,11 +2,12 @@ package import CofferBase
 package import CofferEngine
 package import SystemPackage
 
-/// A vault's state record: alive, being wiped (entirely or only its tokens), or wiped. The record is one
-/// sector, allocated when the vault is created and written in place, so that a wipe needs no disk space.
+/// A vault's state record, which states whether the vault is alive, is being wiped (entirely or only its
+/// tokens) or was wiped. The record is one sector long. It is allocated when the vault is created and is
+/// written in place, so a wipe requires no additional disk space.
 ///
-/// Layout (512 bytes): magic (8), version (2), 6 zero, vault id (16), phase (8, ASCII, zero-padded), the
-/// reason for the wipe in a tombstone (296), zeros.
+/// Layout (512 bytes): magic (8), version (2), 6 zero bytes, vault id (16), phase (8, ASCII, zero-padded),
+/// the reason for the wipe in a tombstone (296), and zeros.
 package struct VaultStateFile: Equatable {
     package enum Phase: String, CaseIterable {
         case active = "LIVE"
@@ -15,7 +16,7 @@ package struct VaultStateFile: Equatable {
         /// The vault is alive and its tokens are being erased.
         case wipingTokens = "TOKENS"
 
-        /// The phase in the record: 8 bytes, zero-padded.
+        /// The phase as stored in the record: 8 bytes, zero-padded.
         package var bytes: [UInt8] {
             Array(rawValue.utf8) + [UInt8](repeating: 0, count: 8 - rawValue.utf8.count)
         }
@@ -38,7 +39,7 @@ package struct VaultStateFile: Equatable {
     /// Whether the vault can be used.
     package var isAlive: Bool { phase == .active || phase == .wipingTokens }
 
-    /// Reads the state record in the directory `home`; `nil` if there is none.
+    /// Returns the state record in the directory `home`; `nil` if there is none.
     package static func read(in home: borrowing Descriptor) throws(CofferError) -> VaultStateFile? {
         guard try home.status(of: fileName) != nil else { return nil }
         let file = try home.open(fileName, .read)
@@ -82,9 +83,9 @@ package struct VaultStateFile: Equatable {
         try file.syncData()
     }
 
-    /// Writes a tombstone, replacing an entry that is not a regular file, cannot be written to, or is longer
-    /// than the record. Throws if the entry is a directory that is not empty, and does not change the
-    /// directory.
+    /// Writes this state as a tombstone and replaces any existing entry that is not a regular file, cannot be
+    /// written to, or is longer than the record. If the entry is a directory that is not empty, throws an
+    /// error and does not change that directory.
     package func writeOverAnything(in home: borrowing Descriptor) throws(CofferError) {
         do throws(CofferError) {
             let status = try home.status(of: Self.fileName)

@@ -3,9 +3,9 @@ import CofferCrypto
 
 /// The reason for a wipe, stored in the tombstone for the process that finishes the wipe.
 ///
-/// Layout (296 bytes): SHA-256 of the signed command or zeros (32), reason length (1), reason (255,
-/// zero-padded), the first 8 bytes of SHA-256 over everything before them. These 8 bytes detect an
-/// incompletely written tombstone; the wipe then continues without a reason.
+/// Layout (296 bytes): SHA-256 of the signed command, or zeros (32), reason length (1), reason (255,
+/// zero-padded), and the first 8 bytes of the SHA-256 of everything before them. These 8 bytes detect an
+/// incompletely written tombstone; in that case, the wipe continues without a reason.
 package struct WipeReason: Equatable {
     package static let size = 296
     private static let maxReasonLength = 255
@@ -13,7 +13,7 @@ package struct WipeReason: Equatable {
 
     /// The reason that the receipt states, truncated to 255 bytes.
     package let reason: String
-    /// The SHA-256 of the signed command, in hexadecimal; `nil` without a command.
+    /// The SHA-256 of the signed command, in hexadecimal; `nil` if no command requested the wipe.
     package let orderDigest: String?
 
     package init(reason: String, orderDigest: String?) {
@@ -22,7 +22,8 @@ package struct WipeReason: Equatable {
         (self.reason, self.orderDigest) = (reason, orderDigest)
     }
 
-    /// Decodes a reason; returns `nil` if there is none or it is incomplete.
+    /// Creates a reason from its encoded bytes; returns `nil` if `bytes` contains no reason or an incomplete
+    /// one.
     package init?(_ bytes: [UInt8]) {
         let body = bytes.prefix(Self.size - Self.checkSize)
         guard bytes.count == Self.size, let check = Self.check(Array(body)),

@@ -44,7 +44,7 @@ package final class ClassKey: Sendable {
         try Self.publicKey(of: key, vaultID: vaultID)
     }
 
-    /// Returns the public key that belongs to a class key and identifies it.
+    /// Returns the public key that belongs to the class key `key` and identifies that key.
     package static func publicKey(
         of key: borrowing SymmetricKey, vaultID: VaultID
     ) throws(CofferError) -> [UInt8] {

@@ -1,13 +1,13 @@
 package import CofferBase
 package import CofferCrypto
 
-/// The keys derived from a passcode and the device key, for evaluating the passcode. They do not reveal
-/// whether the passcode is right.
+/// The values derived from a passcode and the device key to evaluate the passcode. The values alone do not
+/// reveal whether the passcode is right.
 package final class DerivedPasscode: Sendable {
     /// The derivation parameters.
     package let parameters: Keybag.PasscodeParameters
-    /// A tag that is equal for the same passcode, parameters and device key. Each guess at the passcode still
-    /// requires a full Argon2id derivation, so the tag does not help an attacker.
+    /// A tag that depends only on the passcode, the parameters and the device key. Each guess at the passcode
+    /// still requires a full Argon2id derivation, so the tag does not help an attacker.
     package let tag: [UInt8]
     /// The key that unwraps the class keys if the passcode is right.
     package let wrappingKey: SymmetricKey

@@ -3,20 +3,21 @@ package import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// The wrapped class keys of a vault, the cost of deriving their wrapping key, and the settings for passcodes
-/// and locking.
+/// A vault's wrapped class keys, the cost of deriving their wrapping key, and the settings for passcodes and
+/// locking.
 ///
-/// Payload of an ``AuthenticatedRecord`` of 4096-byte slots: flags (1; bit 0: a passcode is set), passcode
-/// policy characters (1), attempt delays (1; 0 or 1), whether items of a destroyed class must still be
-/// removed (1; 0 or 1), inactivity in seconds (4; 0: lock only by reboot), machine fingerprint (32), key
-/// derivation (1; 0: none, 1: Argon2id; plus 128 if ten wrong passcodes do not erase), 3 zero, memory in KiB
-/// (4), passes (4), salt (16), number of keys (2), for each key its class (2) and a `WrappedKey` (96).
+/// The payload of an ``AuthenticatedRecord`` with 4096-byte slots: flags (1; bit 0: a passcode is set),
+/// passcode policy characters (1), attempt delays (1; 0 or 1), whether items of a destroyed class must still
+/// be removed (1; 0 or 1), inactivity in seconds (4; 0: lock only by reboot), machine fingerprint (32), key
+/// derivation (1; 0: none, 1: Argon2id; plus 128 if ten wrong passcodes do not erase the vault), 3 zero
+/// bytes, memory in KiB (4), passes (4), salt (16), number of keys (2) and, for each key, its class (2) and a
+/// `WrappedKey` (96).
 ///
 /// A keybag from an earlier release may lack all of the following fields, or the last of them: number of
-/// public keys (2), for each key its class (2) and an X25519 key (32); number of recovery keys (2), for each
-/// key its class (2) and a `WrappedKey` (96); minimum passcode length (1), whether common passcodes are
-/// rejected (1; 0 or 1), number of denylist tags (2), the tags in ascending order (8 each); if a passcode is
-/// set, the passcode's tag (32).
+/// public keys (2) and, for each key, its class (2) and an X25519 key (32); number of recovery keys (2) and,
+/// for each key, its class (2) and a `WrappedKey` (96); minimum passcode length (1), whether common passcodes
+/// are rejected (1; 0 or 1), number of denylist tags (2) and the tags in ascending order (8 each); and, if a
+/// passcode is set, the passcode's tag (32).
 package struct Keybag {
     package static let record = AuthenticatedRecord<Keybag>(
         name: "keybag", magic: FileMagic.keybag, keyLabel: KDFLabel.keybagMAC, slotSize: 4096,
@@ -37,22 +38,24 @@ package struct Keybag {
     }
 
     package var passcode: PasscodeParameters?
-    /// The tag to compare with an attempt's tag: see ``DerivedPasscode``. `nil` without a passcode, or in a
-    /// keybag from an earlier release.
+    /// The passcode's tag, to compare with an attempt's ``DerivedPasscode/tag``; `nil` if no passcode is set
+    /// or the keybag is from an earlier release.
     package var passcodeTag: [UInt8]?
     package var policy: PasscodePolicy
     package var delaysAttempts: Bool
-    /// Whether the tenth wrong passcode in a row erases the vault; true in a keybag from an earlier release.
+    /// Whether the tenth wrong passcode in a row erases the vault; `true` in a keybag from an earlier
+    /// release.
     package var erasesAfterTenFailures = true
-    /// The number of seconds without use after which the vault locks; `nil` if only a reboot locks it.
+    /// The number of seconds without use after which the vault locks; `nil` if inactivity never locks the
+    /// vault.
     package var inactivity: Int?
-    /// The fingerprint of the machine and the user that created the vault: see ``MachineFingerprint``.
+    /// The ``MachineFingerprint`` of the machine and the user that created the vault.
     package var hostBinding: [UInt8]
     package var keys: [ProtectionClass: WrappedKey]
     /// The public keys to which new values are sealed while the vault is locked.
     package var publicKeys: [ProtectionClass: [UInt8]] = [:]
-    /// The keys of exportable classes, wrapped under a recovery key. This release reads and writes these keys
-    /// but never sets them.
+    /// The keys of exportable classes, wrapped under a recovery key. This release preserves any existing
+    /// recovery keys but never creates new ones.
     package var recovery: [ProtectionClass: WrappedKey] = [:]
     /// Whether items of a class whose key was destroyed must still be removed.
     package var hasOrphans = false
@@ -60,8 +63,9 @@ package struct Keybag {
     /// The maximum number of keys in each list; a record with more keys is corrupt.
     private static let maxKeyCount = 16
     private static let passcodeTagSize = 32
-    /// Added to the key derivation if ten wrong passcodes do not erase. Earlier releases, which would erase,
-    /// refuse the keybag, because they do not know the sum as a derivation.
+    /// The number added to the key derivation's value if ten wrong passcodes do not erase the vault. Earlier
+    /// releases, which would erase the vault, refuse such a keybag, because they do not recognize the sum as
+    /// a key derivation.
     private static let keepsAfterTenFailures: UInt8 = 0x80
 
     /// Whether the keybag has every class key, every public key and, with a passcode, the passcode's tag. A
@@ -124,7 +128,8 @@ package struct Keybag {
         }
     }
 
-    /// Unwraps every class key. Throws `notAuthentic` for a wrong wrapping key, which means a wrong passcode.
+    /// Unwraps every class key. Throws `notAuthentic` if the wrapping key is wrong, which means that the
+    /// passcode was wrong.
     package func unwrap(
         under kek: borrowing SymmetricKey, vaultID: VaultID
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
@@ -174,7 +179,7 @@ extension Keybag: RecordPayload {
         }
     }
 
-    /// Reads a counted list of keys of `size` bytes, each of a different class.
+    /// Reads the number of keys and then the keys, each of `size` bytes and of a different class.
     private static func keys(
         of size: Int, from reader: inout BinaryReader
     ) throws(CofferError) -> [ProtectionClass: [UInt8]] {
@@ -256,7 +261,7 @@ extension PasscodePolicy {
         }
     }
 
-    /// Reads the policy fields that follow the policy's characters.
+    /// Reads the remaining fields of a policy with these characters and returns the policy.
     fileprivate static func decode(
         _ characters: Characters, from reader: inout BinaryReader
     ) throws(CofferError) -> PasscodePolicy {

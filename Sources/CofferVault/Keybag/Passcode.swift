@@ -3,7 +3,7 @@ public import CofferCrypto
 import CofferEngine
 import SystemPackage
 
-/// A passcode in guarded memory, which is cleared when its last owner is released.
+/// A passcode in guarded memory, which is cleared when the passcode's last owner is released.
 ///
 /// The passcode's bytes are used unchanged, without Unicode normalisation.
 public final class Passcode: Sendable {
@@ -11,7 +11,7 @@ public final class Passcode: Sendable {
 
     /// Creates a passcode from secret bytes and takes ownership of them.
     ///
-    /// - Throws: `invalidInput` for an empty passcode.
+    /// - Throws: `invalidInput` if the passcode is empty.
     public init(_ secret: consuming SecretBytes) throws(CofferError) {
         guard secret.count > 0 else { throw CofferError(.invalidInput, "The passcode is empty.") }
         self.secret = secret
@@ -20,7 +20,7 @@ public final class Passcode: Sendable {
     /// Creates a passcode from the UTF-8 bytes of `text`. The string itself cannot be cleared, so read
     /// passcodes from a terminal or a descriptor if possible.
     ///
-    /// - Throws: `invalidInput` for an empty passcode.
+    /// - Throws: `invalidInput` if the passcode is empty.
     public convenience init(copying text: String) throws(CofferError) {
         try self.init(SecretBytes.copying(text))
     }
@@ -31,7 +31,7 @@ public final class Passcode: Sendable {
     /// Reads one line from the controlling terminal without echo. For a new passcode, use
     /// ``readNewFromTerminal(prompt:confirmation:policy:)``.
     ///
-    /// - Throws: `unsupported` if there is no terminal; `invalidInput` for a line that is empty or has
+    /// - Throws: `unsupported` if there is no terminal; `invalidInput` if the line is empty or contains
     ///   control characters.
     public static func readFromTerminal(prompt: String = "Passcode: ") throws(CofferError) -> Passcode {
         try Passcode(SecretBytes(SecretInput.line(from: terminal(), prompt: prompt)))
@@ -46,8 +46,9 @@ public final class Passcode: Sendable {
         }
     }
 
-    /// Reads the first line of an open descriptor and closes it, so that no child process inherits it. The
-    /// line ends with a newline or with a carriage return and a newline; neither belongs to the passcode.
+    /// Reads a passcode from the first line of an open descriptor and closes the descriptor, so no child
+    /// process inherits it. The line ends with either a newline or a carriage return and a newline, which are
+    /// not part of the passcode.
     ///
     /// - Throws: `invalidInput` if the descriptor is not open or the line is empty.
     public static func read(fromDescriptor number: Int32) throws(CofferError) -> Passcode {

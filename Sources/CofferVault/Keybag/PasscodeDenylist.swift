@@ -2,8 +2,9 @@ package import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// Passcodes that a policy refuses, stored as 8-byte tags: the first bytes of an HMAC-SHA256 of the passcode
-/// with its ASCII letters in lower case. The tags save space; they hide nothing.
+/// The passcodes that a policy refuses, stored as 8-byte tags. A tag is the first 8 bytes of an HMAC-SHA256
+/// of the passcode with its ASCII letters in lower case. The tags only save space: they do not hide the
+/// passcodes, because the HMAC's key is public.
 package enum PasscodeDenylist {
     package typealias Tag = UInt64
 

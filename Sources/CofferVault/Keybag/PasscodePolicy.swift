@@ -26,12 +26,12 @@ public struct PasscodePolicy: Sendable, Hashable {
     package static let maxMinimumLength = 128
     private static let maxDigitLength = 8
 
-    /// The characters that a passcode must have.
+    /// The rule for the characters of a passcode.
     public let characters: Characters
     /// The minimum number of characters.
     public let minimumLength: Int
-    /// Whether the policy refuses passcodes that attackers guess first: one repeated character, an ascending
-    /// or descending run, and a short list.
+    /// Whether the policy refuses passcodes that attackers guess first: a single repeated character, an
+    /// ascending or descending run, or an entry in a short built-in list.
     public let rejectsCommon: Bool
     /// The tags of the passcodes that the policy refuses.
     package let denylist: Set<PasscodeDenylist.Tag>
@@ -55,13 +55,13 @@ public struct PasscodePolicy: Sendable, Hashable {
         characters == .digits ? max(Self.maxDigitLength, minimumLength) : nil
     }
 
-    /// Any passcode that is not empty.
+    /// A policy that accepts any passcode that is not empty.
     public static let none = PasscodePolicy(.any, minimumLength: 1)
     /// 4 to 8 digits; with a ``minimumLength(_:)`` above 8, exactly that many.
     public static let digits = PasscodePolicy(.digits, minimumLength: 4)
-    /// At least 5 characters with at least one letter and one digit.
+    /// A policy that requires at least 5 characters, including at least one letter and one digit.
     public static let alphanumeric = PasscodePolicy(.lettersAndDigits, minimumLength: 5)
-    /// Any passcode except those that attackers guess first.
+    /// A policy that accepts any passcode except those that attackers guess first.
     public static let rejectingCommon = PasscodePolicy(.any, minimumLength: 1, rejectsCommon: true)
 
     /// Returns a policy that requires at least `length` characters.
@@ -77,13 +77,14 @@ public struct PasscodePolicy: Sendable, Hashable {
     /// Returns a policy that refuses these passcodes, regardless of the case of ASCII letters. The vault
     /// stores tags of the passcodes, not their text.
     ///
-    /// - Throws: `invalidInput` for more than 256 passcodes.
+    /// - Throws: `invalidInput` if there are more than 256 different passcodes.
     public static func withDenylist(_ passcodes: [String]) throws(CofferError) -> PasscodePolicy {
         PasscodePolicy(.any, minimumLength: 1, denylist: try PasscodeDenylist.tags(of: passcodes))
     }
 
-    /// Returns a policy that requires everything that any of `policies` requires. The combination of
-    /// ``Characters/digits`` and ``Characters/lettersAndDigits`` is the latter.
+    /// Returns a policy that combines the requirements of `policies`. If some of them require
+    /// ``Characters/digits`` and others ``Characters/lettersAndDigits``, the combined policy requires the
+    /// latter.
     ///
     /// - Throws: `invalidInput` if the denylists together have more than 256 passcodes.
     public static func strictest(of policies: [PasscodePolicy]) throws(CofferError) -> PasscodePolicy {
@@ -108,17 +109,18 @@ public struct PasscodePolicy: Sendable, Hashable {
             || !rejectsCommon && other.rejectsCommon || !denylist.isSuperset(of: other.denylist)
     }
 
-    /// Returns the policy with some parts replaced.
+    /// Returns a copy of the policy with the given parts replaced.
     ///
     /// - Parameters:
-    ///   - characters: The characters that a passcode must have; without a `minimumLength`, the minimum
-    ///     length is also raised to that of ``digits`` or ``alphanumeric`` if necessary.
-    ///   - minimumLength: The minimum number of characters.
-    ///   - rejectsCommon: Whether the policy refuses passcodes that attackers guess first.
+    ///   - characters: The new rule for characters; `nil` keeps the current rule. If `minimumLength` is
+    ///     `nil`, the minimum length is also raised to that of ``digits`` or ``alphanumeric`` if necessary.
+    ///   - minimumLength: The new minimum number of characters; `nil` keeps the current minimum.
+    ///   - rejectsCommon: Whether the policy refuses passcodes that attackers guess first; `nil` keeps the
+    ///     current setting.
     ///   - denied: The passcodes for the new denylist, at most 256; `nil` keeps the current denylist.
     /// - Returns: The new policy.
-    /// - Throws: `invalidInput` if `minimumLength` is not 1 to 128, or for more than 256 passcodes in
-    ///   `denied`.
+    /// - Throws: `invalidInput` if `minimumLength` is not 1 to 128, or if `denied` contains more than 256
+    ///   different passcodes.
     public func replacing(
         characters: Characters? = nil, minimumLength: Int? = nil, rejectsCommon: Bool? = nil,
         denying denied: [String]? = nil
@@ -137,7 +139,7 @@ public struct PasscodePolicy: Sendable, Hashable {
             rejectsCommon: rejectsCommon ?? self.rejectsCommon, denylist: denylist)
     }
 
-    /// Checks a new passcode.
+    /// Checks whether a new passcode meets the policy.
     ///
     /// - Throws: `refused` if the passcode does not meet the policy; the message states the reason.
     public func check(_ passcode: Passcode) throws(CofferError) {
@@ -164,7 +166,8 @@ public struct PasscodePolicy: Sendable, Hashable {
         }
     }
 
-    /// The requirement as text, without the rules on common and denied passcodes.
+    /// A description of the required length and characters, for use in messages. The description does not
+    /// include the rules on common and denied passcodes.
     public var requirement: String {
         let most = maximumLength ?? minimumLength
         return switch characters {

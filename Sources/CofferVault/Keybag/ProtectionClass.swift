@@ -1,21 +1,25 @@
 package import CofferBase
 
 /// A protection class, which determines when an item can be read and whether the item may leave this device.
-/// The names are those of Apple's Data Protection.
+/// The cases have the same names as the classes in Apple's Data Protection.
 public enum ProtectionClass: UInt16, Sendable, CaseIterable {
-    /// Readable only while the vault is unlocked; never exported. The default.
+    /// A class of items that are readable only while the vault is unlocked and are never exported. This class
+    /// is the default.
     case whenUnlockedThisDeviceOnly = 1
-    /// Readable from the first unlock until reboot, even while the screen is locked; never exported.
+    /// A class of items that are readable from the first unlock until reboot, even while the screen is
+    /// locked, and are never exported.
     case afterFirstUnlockThisDeviceOnly = 2
-    /// Readable only while the vault is unlocked, and only while a passcode is set: storing an item without a
-    /// passcode fails, and removing the passcode destroys the stored items. Never exported.
+    /// A class of items that are readable only while the vault is unlocked and a passcode is set, and are
+    /// never exported. Storing an item fails if no passcode is set, and removing the passcode destroys the
+    /// stored items.
     case whenPasscodeSetThisDeviceOnly = 3
-    /// Readable only while the vault is unlocked; may be exported.
+    /// A class of items that are readable only while the vault is unlocked and may be exported.
     case whenUnlocked = 4
-    /// Readable from the first unlock until reboot, even while the screen is locked; may be exported.
+    /// A class of items that are readable from the first unlock until reboot, even while the screen is
+    /// locked, and may be exported.
     case afterFirstUnlock = 5
 
-    /// The name that the command line uses.
+    /// The class's name on the command line.
     public var name: String {
         switch self {
         case .whenUnlockedThisDeviceOnly: "whenUnlockedThisDeviceOnly"
@@ -32,8 +36,8 @@ public enum ProtectionClass: UInt16, Sendable, CaseIterable {
     /// Whether items of this class exist only while a passcode is set.
     public var requiresPasscode: Bool { self == .whenPasscodeSetThisDeviceOnly }
 
-    /// Whether `lock()` removes this class's key. Otherwise the key stays in memory until reboot, logout or
-    /// wipe.
+    /// Whether `lock()` removes this class's key. If not, the key stays in memory until a reboot, a logout or
+    /// a wipe.
     package var isEvictedOnLock: Bool { self != .afterFirstUnlockThisDeviceOnly && self != .afterFirstUnlock }
 
     /// Returns the classes for which a vault with or without a passcode has keys.

@@ -6,10 +6,10 @@ package import SystemPackage
 /// A small record, stored in two slots that are updated in place and authenticated under a key derived from
 /// the device key.
 ///
-/// Slot: magic (8), version (2), 6 zero, generation (8), vault id (16), payload length (4), payload, zeros,
-/// HMAC-SHA256 over everything before it (32). The valid slot with the higher generation is current. An
-/// update writes one slot, flushes, writes the other, and flushes again. At least one slot is therefore
-/// always intact, and no older payload stays readable after an update.
+/// Slot: magic (8), version (2), 6 zero bytes, generation (8), vault id (16), payload length (4), payload,
+/// zeros, and an HMAC-SHA256 (32) over everything before it. The valid slot with the higher generation is
+/// current. An update writes and flushes one slot, and then writes and flushes the other. At least one slot
+/// is therefore always intact, and no older payload stays readable after an update.
 ///
 /// Reading the record decodes the payload of the current slot after authenticating the slot. If the payload
 /// cannot be decoded, the read fails; an older slot is never used instead.
@@ -48,7 +48,7 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
         fileprivate let bytes: [UInt8]
     }
 
-    /// Creates the record; throws if the file already exists.
+    /// Creates the record; throws `alreadyExists` if the file already exists.
     package func create(
         _ payload: Payload, device: DeviceKey, in directory: borrowing Descriptor
     ) throws(CofferError) {
@@ -68,8 +68,9 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
         try directory.replace(name, with: both.span)
     }
 
-    /// Reads the record. With `repairing`, which requires the vault directory's lock, completes an
-    /// interrupted update. If the payload equals that of `earlier`, reuses the decoded payload.
+    /// Reads the record. If `repairing` is `true`, which requires the vault directory's lock, also completes
+    /// an interrupted update. If the encoded payload equals that of `earlier`, reuses the decoded payload of
+    /// `earlier`.
     package func read(
         device: DeviceKey, in directory: borrowing Descriptor, repairing: Bool = false,
         reusing earlier: Contents? = nil
@@ -128,8 +129,8 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
         return try Payload(from: &reader)
     }
 
-    /// Replaces `old` with `payload` and returns the new contents. Call this under the vault directory's
-    /// lock.
+    /// Replaces `old` with `payload` and returns the new contents. Call this function only while you hold the
+    /// vault directory's lock.
     @discardableResult
     package func update(
         _ old: Contents, to payload: Payload, device: DeviceKey, in directory: borrowing Descriptor

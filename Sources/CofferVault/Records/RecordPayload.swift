@@ -2,7 +2,8 @@ package import CofferBase
 
 /// The payload of an ``AuthenticatedRecord``: a value that is written and read field by field.
 package protocol RecordPayload {
-    /// Reads the fields, which are authentic but may be from another release.
+    /// Creates a payload from its encoded fields, which are authentic but may have been written by another
+    /// release.
     init(from reader: inout BinaryReader) throws(CofferError)
 
     /// Writes the fields.
@@ -10,7 +11,7 @@ package protocol RecordPayload {
 }
 
 extension RecordPayload {
-    /// The fields as bytes.
+    /// The encoded fields.
     package var encoded: [UInt8] {
         var writer = BinaryWriter()
         encode(to: &writer)

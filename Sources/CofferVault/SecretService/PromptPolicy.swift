@@ -1,7 +1,8 @@
-/// Whether the user's desktop keyring may prompt the user, for example for the password that unlocks it.
+/// The policy for prompts from the user's desktop keyring, such as the prompt for the password that unlocks
+/// it.
 public enum PromptPolicy: Sendable {
-    /// An operation that needs a prompt fails. This is the default, so that programs that run unattended
-    /// never wait.
+    /// An operation that requires a prompt fails. This case is the default, so unattended programs never wait
+    /// for a user.
     case never
     /// The desktop keyring may show a prompt, for at most two minutes.
     case allowed

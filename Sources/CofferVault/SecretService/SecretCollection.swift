@@ -6,7 +6,7 @@ import SystemPackage
 /// which the service stores the collection.
 ///
 /// The Secret Service does not report whether a collection has a password. However, gnome-keyring stores a
-/// collection without a password as plain text, so the collection's file shows this.
+/// collection without a password as plain text, so the collection's file reveals whether there is a password.
 package struct SecretCollection {
     package enum Storage { case encrypted, plainText, unknown }
 

@@ -119,7 +119,7 @@ package final class SecretServiceClient: Sendable {
         try completePrompt(prompt, deadline)
     }
 
-    /// Deletes an item. An item that does not exist is not an error.
+    /// Deletes an item. Deleting an item that does not exist has no effect.
     package func delete(_ path: String, _ deadline: Deadline) throws(CofferError) {
         let reply = try ifPresent { () throws(CofferError) in
             try call(path, Self.item, "Delete", [], deadline)
@@ -172,7 +172,7 @@ package final class SecretServiceClient: Sendable {
         try completePrompt(prompt, deadline)
     }
 
-    /// Returns the service's process ID, if the bus knows it.
+    /// Returns the service's process ID; `nil` if the bus does not provide the ID.
     package func serviceProcess(_ deadline: Deadline) throws(CofferError) -> UInt32? {
         let link = try current(deadline).link
         let answer = try link.bus.callBus(
@@ -182,7 +182,8 @@ package final class SecretServiceClient: Sendable {
 
     // MARK: Prompts
 
-    /// Lets the service show a prompt if an operation requires one.
+    /// Lets the service show the prompt at the path `prompt`, if there is one. Throws `keyringLocked` if the
+    /// policy does not allow prompts.
     private func completePrompt(_ prompt: String, _ deadline: Deadline) throws(CofferError) {
         guard prompt != Self.nullObjectPath else { return }
         guard interaction == .allowed else { throw Self.locked }

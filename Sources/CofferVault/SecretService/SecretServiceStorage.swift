@@ -9,14 +9,14 @@ import Synchronization
 /// because gnome-keyring stores a collection without a password as a plain text file, which a newline in a
 /// secret would damage. The time that gnome-keyring needs for a search grows with the number of items. The
 /// storage therefore reads an item that it found before at the remembered path, in one call, and searches for
-/// the item only if that fails. Each change performs a search, which also finds duplicates, and takes longer
-/// because gnome-keyring rewrites its file.
+/// the item only if that fails. Each change performs a search, which also finds duplicates. A change takes
+/// longer than a read, because gnome-keyring rewrites its file.
 ///
 /// Other programs can create items with the same attributes. An item that has exactly this storage's
 /// attributes but cannot be decoded is reported as `corrupt`. Such an item is never overwritten, and only
 /// ``removeAll(_:)`` deletes it.
 package final class SecretServiceStorage: ItemStorage {
-    /// The label that a desktop keyring program shows.
+    /// The label that desktop keyring programs show for each item.
     private static let label = "Coffer"
     /// The maximum number of items read in one call: the bus accepts messages of at most 128 MiB, and an item
     /// may be 1 MiB long.
@@ -36,8 +36,8 @@ package final class SecretServiceStorage: ItemStorage {
         try self.init(KDFLabel.keyringTokens, vaultID, client)
     }
 
-    /// Creates the storage for a vault's device key, whose name is 32 zero bytes, and for its attempt
-    /// counter's generation.
+    /// Creates the storage for a vault's device key, whose name is 32 zero bytes, and for the generation of
+    /// the vault's attempt counter.
     package convenience init(deviceKeyOf vaultID: VaultID, client: SecretServiceClient) throws(CofferError) {
         try self.init(KDFLabel.keyringDeviceKey, vaultID, client)
     }

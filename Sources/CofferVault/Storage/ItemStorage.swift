@@ -23,11 +23,11 @@ package protocol ItemStorage: Sendable {
     func count() throws(CofferError) -> Int
 
     /// Applies every change. Each change is made completely or not at all. Removing an item that does not
-    /// exist is not an error.
+    /// exist has no effect.
     func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError)
 }
 
-/// A change to one name in a storage.
+/// A change to the item that is stored under one name.
 package enum StorageChange: Sendable, Equatable {
     case put([UInt8])
     case remove
@@ -44,12 +44,12 @@ extension ItemStorage {
         (try envelopes(), [])
     }
 
-    /// Stores one envelope under a name and replaces any existing envelope there.
+    /// Stores one envelope under a name and replaces any existing envelope with that name.
     package func put(_ envelope: [UInt8], for name: [UInt8]) throws(CofferError) {
         try apply([name: .put(envelope)])
     }
 
-    /// Removes one envelope if it exists.
+    /// Removes the envelope stored under a name, if there is one.
     package func remove(_ name: [UInt8]) throws(CofferError) { try apply([name: .remove]) }
 }
 

@@ -4,7 +4,7 @@ public import CofferCrypto
 public enum ContainerCipherSuite: UInt8, Sendable, CaseIterable {
     /// AES-256-GCM, for environments with FIPS requirements.
     case aes256GCM = 1
-    /// ChaCha20-Poly1305, the default, which is a different primitive from the inner layer's.
+    /// ChaCha20-Poly1305, the default. It is a different primitive from the inner layer's cipher.
     case chaCha20Poly1305 = 2
 
     /// This suite's AEAD algorithm.

@@ -25,9 +25,10 @@ struct ContainerHeader: ~Copyable {
     /// Whether the other slot is free of remains from an interrupted update.
     var isSettled: Bool { otherBytes == newestBytes || otherBytes.allSatisfy { $0 == 0 } }
 
-    /// Reads the header of `file`.
+    /// Returns the header of `file`.
     ///
-    /// - Throws: `corrupt`; `foreign` if no slot names one of this vault's keys; `unsupportedVersion`.
+    /// - Throws: `corrupt`; `foreign` if no slot contains the identifier of one of this vault's keys;
+    ///   `unsupportedVersion` if a newer release wrote the container.
     static func read(
         _ file: borrowing Descriptor, keys: FileKeyset, device: DeviceKey
     ) throws(CofferError) -> ContainerHeader {

@@ -22,7 +22,8 @@ struct ContainerHeaderSlot {
     var wrappedKey: [UInt8]
     var commitment: [UInt8]
 
-    /// Seals the inner header with a new nonce and authenticates the whole slot.
+    /// Returns the slot's bytes, with the inner header sealed under a new nonce and a tag that authenticates
+    /// the whole slot.
     func encode(innerHeader: [UInt8], keys: borrowing LayerKeySchedule) throws(CofferError) -> [UInt8] {
         var writer = BinaryWriter()
         writer.append(Array(FileMagic.container.utf8))
@@ -47,7 +48,8 @@ struct ContainerHeaderSlot {
         return writer.bytes + tag
     }
 
-    /// Parses the fields that are readable without a key; returns `nil` for a slot that was never used.
+    /// Returns a slot with the fields that are readable without a key; returns `nil` for a slot that was
+    /// never used.
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> ContainerHeaderSlot? {
         guard bytes.contains(where: { $0 != 0 }) else { return nil }
         var reader = BinaryReader(bytes, name: "container header")
@@ -114,7 +116,7 @@ struct ContainerHeaderSlot {
         }
     }
 
-    /// Opens the inner header in the slot `bytes`.
+    /// Returns the decrypted inner header from the slot `bytes`.
     static func openInnerHeader(_ bytes: [UInt8], keys: borrowing LayerKeySchedule) throws(CofferError)
         -> [UInt8]
     {

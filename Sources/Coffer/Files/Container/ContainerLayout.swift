@@ -1,6 +1,7 @@
 import CofferBase
 
-/// Maps offsets in a container's plaintext to offsets in its file. See FileFormat.
+/// A container's layout, which maps offsets in the plaintext to offsets in the container's file. FileFormat
+/// describes the layout.
 package struct ContainerLayout: Equatable {
     static let headerSize: Int64 = 4096
     static let slotSize = 2048
@@ -26,7 +27,7 @@ package struct ContainerLayout: Equatable {
         self.length = length
     }
 
-    /// Computes the layout from a container's size on disk; throws `corrupt` for an impossible size.
+    /// Creates the layout from a container's size on disk; throws `corrupt` if the size is impossible.
     init(chunkSizeLog2: UInt8, containerSize: Int64) throws(CofferError) {
         let stride = (Int64(1) << Int64(chunkSizeLog2)) + Int64(Self.overhead)
         let body = max(containerSize, 0) - Self.headerSize

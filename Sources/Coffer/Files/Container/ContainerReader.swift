@@ -5,7 +5,8 @@ package import CofferVault
 import FoundationEssentials
 import Synchronization
 
-/// An open container. Its header and its length are authenticated; chunks are opened on demand.
+/// An open container. Its header and its length have been authenticated, and its chunks are decrypted on
+/// demand.
 package final class ContainerReader: Sendable {
     package let layout: ContainerLayout
     package let header: InnerHeader
@@ -30,7 +31,8 @@ package final class ContainerReader: Sendable {
 
     private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
-    /// Returns the error for a missing, wrong or superfluous context. Its code is the same as for damage.
+    /// Returns the error for a missing, wrong or superfluous context. The error's code is the same as for
+    /// damage.
     private static func wrongContext(_ header: InnerHeader) -> CofferError {
         CofferError(
             .corrupt,
@@ -40,10 +42,11 @@ package final class ContainerReader: Sendable {
             remedy: header.isContextBound ? .specifyContext : .omitContext)
     }
 
-    /// Opens both layers of the header and the last chunk. `classKey` returns the class's key, or throws
-    /// `locked`.
+    /// Opens a container, and decrypts both layers of its header and its last chunk. The closure `classKey`
+    /// returns the class's key or throws `locked`.
     ///
-    /// - Throws: `corrupt`, `foreign`, `unsupportedVersion`, and any error that `classKey` throws.
+    /// - Throws: `corrupt`; `foreign` if the container belongs to another vault; `unsupportedVersion` if a
+    ///   newer release wrote the container; and any error that `classKey` throws.
     package static func open(
         _ file: consuming Descriptor, id: FileID?, device: DeviceKey, keys: FileKeyset = FileKeyset(),
         context: [UInt8] = [], classKey: (ProtectionClass) throws(CofferError) -> ClassKey
@@ -81,15 +84,15 @@ package final class ContainerReader: Sendable {
         }
     }
 
-    /// Returns a container's protection class. Does not need the class key.
+    /// Returns a container's protection class, for which the class key is not required.
     static func protection(
         of file: borrowing Descriptor, device: DeviceKey, keys: FileKeyset
     ) throws(CofferError) -> ProtectionClass {
         try ContainerHeader.read(file, keys: keys, device: device).newest.protection
     }
 
-    /// Returns the inner header of `file`, authenticated only by the outer layer, so that this also works
-    /// while the class is locked.
+    /// Returns the inner header of `file`, which only the outer layer authenticates. You can therefore call
+    /// this method while the class is locked.
     static func header(
         of file: borrowing Descriptor, id: FileID, device: DeviceKey, keys: FileKeyset
     ) throws(CofferError) -> (header: InnerHeader, protection: ProtectionClass) {
@@ -162,8 +165,8 @@ package final class ContainerReader: Sendable {
         return count
     }
 
-    /// Writes the part of `wanted` that chunk `index` holds to `output`, whose start corresponds to the start
-    /// of `wanted`. Clears the plaintext in the worker afterwards.
+    /// Copies the part of `wanted` that chunk `index` contains to `output`, whose start corresponds to the
+    /// start of `wanted`. Clears the plaintext in the worker afterwards.
     func read(
         _ index: Int64, of wanted: Range<Int64>, into output: inout MutableSpan<UInt8>, worker: inout Worker
     ) throws(CofferError) {
@@ -216,7 +219,7 @@ package final class ContainerReader: Sendable {
             >> Int64(layout.chunkSizeLog2) + 1
     }
 
-    /// Opens every chunk and discards the plaintext.
+    /// Verifies every chunk by decrypting it and discarding the plaintext.
     func verify(
         check: @escaping @Sendable () throws(CofferError) -> Void,
         progress: (@Sendable (FileProgress) -> Void)?

@@ -3,8 +3,8 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// Changes the file name in a container's header. This writes only the two header slots, whatever the file's
-/// size, and at least one of them is intact at any time.
+/// An operation that changes the file name in a container's header. The operation writes only the two header
+/// slots, regardless of the file's size, and at least one slot is intact at any time.
 struct ContainerRename {
     let device: DeviceKey
     let keys: FileKeyset
@@ -14,8 +14,8 @@ struct ContainerRename {
 
     private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
-    /// Renames the file in the container `file` and returns the new header. Call while holding the vault
-    /// directory's lock.
+    /// Renames the file in the container `file` and returns the new header. Call this method while holding
+    /// the vault directory's lock.
     func rename(
         _ file: borrowing Descriptor, id: FileID, to name: [UInt8]
     ) throws(CofferError) -> InnerHeader {

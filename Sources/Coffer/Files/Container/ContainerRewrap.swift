@@ -3,12 +3,12 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// Rewraps a container's two file keys under the current keys. This writes only the two header slots,
-/// whatever the file's size, and at least one of them is intact at any time.
+/// An operation that rewraps a container's two file keys under the current keys. The operation writes only
+/// the two header slots, regardless of the file's size, and at least one slot is intact at any time.
 struct ContainerRewrap {
     let device: DeviceKey
     let keys: FileKeyset
-    /// The context that is bound to the container. If it is empty although the container is bound to a
+    /// The context that is bound to the container. If the value is empty but the container is bound to a
     /// context, only the outer layer is rewrapped.
     var context: [UInt8] = []
 
@@ -25,7 +25,8 @@ struct ContainerRewrap {
     private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
     /// Rewraps the file keys in `file`. Does not change a container whose file keys are already wrapped under
-    /// the current keys, unless `always` is set. Call while holding the vault directory's lock.
+    /// the current keys, unless `always` is `true`. Call this method while holding the vault directory's
+    /// lock.
     func rewrap(
         _ file: borrowing Descriptor, id: FileID, always: Bool,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey
@@ -59,7 +60,7 @@ struct ContainerRewrap {
         }
     }
 
-    /// Returns the ids of all keys that wrap file keys in the header slots of `file`.
+    /// Returns the identifiers of all keys that wrap file keys in the header slots of `file`.
     func keysUsed(by file: borrowing Descriptor) throws(CofferError) -> Set<[UInt8]> {
         let slots = try ContainerHeader.read(file, keys: keys, device: device)
         var used: Set<[UInt8]> = []

@@ -5,7 +5,7 @@ import CofferVault
 import FoundationEssentials
 import Synchronization
 
-/// Seals one file into a container. See FileFormat.
+/// A writer that seals one file into a container in the format that FileFormat describes.
 struct ContainerWriter {
     let id: FileID
     let device: DeviceKey
@@ -21,8 +21,8 @@ struct ContainerWriter {
     /// The key that wraps the inner file key; `nil` for the key that is derived from the class key.
     var innerKEK: FileKEK?
 
-    /// Reads all of `source`, seals it into `target` and writes the header last. Does not flush `target`.
-    /// Returns the inner header.
+    /// Seals the entire content of `source` into `target`, writes the header last and returns the inner
+    /// header. Does not flush `target`.
     @discardableResult
     func seal(
         _ source: borrowing Descriptor, name: [UInt8], into target: borrowing Descriptor,
@@ -52,12 +52,12 @@ struct ContainerWriter {
     /// time.
     ///
     /// - Parameters:
-    ///   - next: Fills the span with the next bytes and returns their number. The content ends when this
-    ///     number is smaller than the span.
+    ///   - next: A closure that fills the span with the next bytes and returns the number of bytes. The
+    ///     content ends when this number is smaller than the size of the span.
     ///   - name: The file's name.
-    ///   - modified: When the content was last modified, in nanoseconds since 1970.
+    ///   - modified: The time at which the content was last modified, in nanoseconds since 1970.
     ///   - target: The new container.
-    ///   - check: Called before each piece; throws to stop the work.
+    ///   - check: A closure that is called before each piece and throws an error to stop the work.
     /// - Returns: The inner header.
     /// - Throws: Any error from the closures or from writing to `target`.
     func seal(

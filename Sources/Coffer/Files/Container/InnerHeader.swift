@@ -57,8 +57,8 @@ package struct InnerHeader {
         return writer.bytes + tag
     }
 
-    /// Parses the fields, which the outer layer has already authenticated. Throws `corrupt` or
-    /// `unsupportedVersion` if a field is invalid.
+    /// Returns the header that is encoded in `bytes`, which the outer layer has already authenticated. Throws
+    /// `corrupt` or `unsupportedVersion` if a field is invalid.
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> InnerHeader {
         var reader = BinaryReader(bytes, name: "container header")
         guard bytes.count == size, try reader.take(8) == Array(FileMagic.innerHeader.utf8) else {

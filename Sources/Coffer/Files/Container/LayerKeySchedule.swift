@@ -2,7 +2,8 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// The keys for one layer of a container, derived from that layer's file key. See FileFormat, "Keys".
+/// The keys for one layer of a container, derived from that layer's file key as FileFormat describes in
+/// "Keys".
 struct LayerKeySchedule: ~Copyable, Sendable {
     enum Layer: UInt8 { case outer = 1, inner = 2 }
 
@@ -30,7 +31,7 @@ struct LayerKeySchedule: ~Copyable, Sendable {
             chunkKey: chunkKey, nonceBase: block.publicBytes(32..<44), suite: suite)
     }
 
-    /// Returns a cipher for this layer's chunks. Each thread needs its own.
+    /// Returns a cipher for this layer's chunks. Each thread needs a separate cipher.
     func chunkCipher() throws(CofferError) -> ChunkCipher {
         ChunkCipher(aead: try UnsafeNonceAEAD.prepare(suite.algorithm, key: chunkKey), nonceBase: nonceBase)
     }

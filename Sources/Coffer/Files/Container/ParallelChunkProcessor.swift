@@ -2,16 +2,16 @@ import CofferBase
 import CofferEngine
 import Synchronization
 
-/// Distributes runs of chunks over at most eight threads. Each run reads and writes at its own offsets, so
-/// the runs can be processed in any order.
+/// A processor that distributes runs of chunks over at most eight threads. Each run reads and writes at its
+/// own offsets, so the runs can be processed in any order.
 enum ParallelChunkProcessor {
-    /// The number of chunks that one thread processes at a time: about 1 MiB.
+    /// Returns the number of chunks that one thread processes at a time, which hold about 1 MiB.
     static func runLength(_ layout: ContainerLayout) -> Int64 {
         max(1, Int64(1 << 20) >> Int64(layout.chunkSizeLog2))
     }
 
-    /// Calls `work` for runs that cover `chunks`, on several threads. Each thread gets its own state from
-    /// `prepare` and calls `check` before each run; an error from `check` stops the work. This function
+    /// Calls `work` for runs that cover `chunks`, on several threads. Each thread obtains a separate state
+    /// from `prepare` and calls `check` before each run; an error from `check` stops the work. This function
     /// throws the first error that occurs on any thread.
     static func run<State: ~Copyable>(
         _ chunks: Range<Int64>, runLength: Int64, threads limit: Int = .max,

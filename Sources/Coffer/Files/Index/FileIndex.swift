@@ -6,14 +6,13 @@ import Synchronization
 import SystemPackage
 
 /// The list of a vault's files, stored in one file. Each change appends a frame, and a file with many frames
-/// is rewritten. See Formats.
+/// is rewritten. Formats describes the file.
 ///
 /// A file is added to the index before its container appears and removed from the index after the container
 /// has lost its final name. If an entry has no container, the file is being added or removed, or its
 /// container was lost. If a container has no entry, another program put it there. An incomplete frame that a
-/// crash left at the end is not part of the index. The length up to which the index was complete is
-/// authenticated (see ``FileIndexCommit``), so that damage to the last frame is not mistaken for an
-/// incomplete frame.
+/// crash left at the end is not part of the index. A ``FileIndexCommit`` authenticates the length up to which
+/// the index was complete, so damage to the last frame is not mistaken for an incomplete frame.
 final class FileIndex: Sendable {
     static let fileName: FilePath = "fileindex"
     static let displayName = "file index"
@@ -30,8 +29,8 @@ final class FileIndex: Sendable {
     }
 
     private let device: DeviceKey
-    /// Whether this process knows that the file keyset record says that the index's commits are bound to
-    /// their places.
+    /// Whether this process has made sure that the file keyset record states that the index's commits are
+    /// bound to their places.
     private let isNoted = Atomic(false)
     private let known = Mutex<(status: FileStatus, contents: FileIndexContents)?>(nil)
 
@@ -159,7 +158,7 @@ final class FileIndex: Sendable {
     }
 
     /// Removes a file from the index, if it is listed. A damaged index is left unchanged, because the index
-    /// rebuilt from the containers will not contain the file.
+    /// that is later rebuilt from the containers will not contain the file.
     func remove(_ id: FileID, in vault: borrowing Descriptor) throws(CofferError) {
         let contents = try salvage(in: vault)
         guard !contents.isDamaged, contents.entries[id] != nil else { return }

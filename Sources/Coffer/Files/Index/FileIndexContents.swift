@@ -5,7 +5,8 @@ import CofferVault
 
 /// An index's contents, parsed from its bytes.
 struct FileIndexContents: Sendable {
-    /// The version written by this release. Version 2 has commits that are not bound to their places.
+    /// The version that this release writes. In version 2, the index has commits that are not bound to their
+    /// places.
     static let newestVersion: UInt16 = 3
     static let headSize = 32
     /// The offset of the first frame. In version 1, which has no commits, the frames directly follow the
@@ -21,7 +22,7 @@ struct FileIndexContents: Sendable {
     /// The offset for the next frame.
     private(set) var end = Int64(Self.framesStart)
     private(set) var entries: [FileID: FileIndex.Entry] = [:]
-    /// The ids of files that were removed and not added again, as far as the existing frames show.
+    /// The identifiers of files that were removed and not added again, as far as the existing frames show.
     private(set) var removed: Set<FileID> = []
     /// Whether data that was once complete is missing or not authentic. If so, the other properties describe
     /// only the data that remains.
@@ -47,9 +48,9 @@ struct FileIndexContents: Sendable {
 
     // MARK: Reading
 
-    /// Reads everything that is authentic.
+    /// Creates the contents from all authentic data in an index's bytes.
     ///
-    /// - Throws: `unsupportedVersion`.
+    /// - Throws: `unsupportedVersion` if a newer release wrote the index.
     init(_ bytes: [UInt8], device: DeviceKey) throws(CofferError) {
         let head = Array(bytes.prefix(Self.headSize))
         let key = try device.key(KDFLabel.fileIndexMAC)

@@ -3,15 +3,15 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// One part of the index: records of one class, or the ids of files that were removed.
+/// One part of the index: records of one class, or the identifiers of files that were removed.
 ///
 /// Layout, with sizes in bytes: the frame's length (4); its kind (2; 1 for records, 2 for removals); the
 /// protection class (2; 0 for removals); the number n of entries (4). Removals continue with n ids (16 each).
 /// Records continue with n times an id (16), a content generation (8) and an inner commitment (32), and then
 /// with the nonce, ciphertext and tag of XChaCha20-Poly1305 over their remaining fields, under the class's
 /// index key. Each frame ends with an HMAC-SHA256 under the device's index key (32). It covers the previous
-/// frame's HMAC, or 32 zeros for the first frame, and this frame up to the HMAC, so that no frame can be left
-/// out, repeated or moved.
+/// frame's HMAC, or 32 zeros for the first frame, and this frame up to the HMAC, so no frame can be left out,
+/// repeated or moved.
 struct FileIndexFrame {
     static let headSize = 12
     static let tagSize = 32
@@ -27,7 +27,7 @@ struct FileIndexFrame {
     /// The frame's bytes except its tag.
     let body: [UInt8]
 
-    /// The part that is readable with the device key.
+    /// The part of the frame that is readable with the device key alone.
     var cleartextHeader: [UInt8] { Array(body[Self.headSize..<Self.headSize + clearCount]) }
 
     private var clearCount: Int { count * (kind == .records ? FileIndexRecord.clearSize : 16) }
@@ -79,7 +79,7 @@ struct FileIndexFrame {
 
     // MARK: Reading
 
-    /// Returns the length that the frame at `offset` states; `nil` if it is impossible.
+    /// Returns the length that the frame at `offset` states; `nil` if that length is impossible.
     static func size(_ bytes: Span<UInt8>, at offset: Int) -> Int? {
         guard bytes.count - offset >= headSize + tagSize else { return nil }
         let size = Int(bytes.bigEndian(UInt32.self, at: offset))
@@ -94,8 +94,8 @@ struct FileIndexFrame {
         bytes.extracting(offset..<offset + size - tagSize).copied()
     }
 
-    /// Reads the frame at `offset` in `bytes` and its tag; `nil` for an invalid frame, such as one that a
-    /// crash cut short.
+    /// Returns the frame at `offset` in `bytes`, with its tag; returns `nil` if the frame is invalid, for
+    /// example because a crash cut it short.
     static func read(
         _ bytes: Span<UInt8>, at offset: Int, after previous: [UInt8], key: borrowing SymmetricKey
     ) throws(CofferError) -> (frame: FileIndexFrame, tag: [UInt8])? {
@@ -118,8 +118,8 @@ struct FileIndexFrame {
         return (frame, tag)
     }
 
-    /// Returns the ids in the frame, with the fields that distinguish a container from an older one. For
-    /// removals, these fields are zero and empty.
+    /// Returns the identifiers in the frame, with the fields that distinguish a container from an older one.
+    /// For removals, these fields are zero and empty.
     func entries() throws(CofferError) -> [(id: FileID, generation: UInt64, commitment: [UInt8])] {
         var reader = BinaryReader(cleartextHeader, name: FileIndex.displayName)
         var entries: [(id: FileID, generation: UInt64, commitment: [UInt8])] = []
@@ -134,7 +134,7 @@ struct FileIndexFrame {
         return entries
     }
 
-    /// Opens the sealed part.
+    /// Decrypts the sealed part and returns the frame's records.
     func open(classKey: ClassKey, vaultID: VaultID) throws(CofferError) -> [FileIndexRecord] {
         let sealed = Array(body[(Self.headSize + clearCount)...])
         guard kind == .records, sealed.count >= 40 else {

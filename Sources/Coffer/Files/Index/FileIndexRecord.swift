@@ -58,7 +58,7 @@ struct FileIndexRecord: Equatable {
         return writer.bytes
     }
 
-    /// Reads `count` records from their cleartext and sealed parts.
+    /// Returns `count` records, decoded from their cleartext and sealed parts.
     static func decode(
         count: Int, clear: [UInt8], sealed: [UInt8]
     ) throws(CofferError) -> [FileIndexRecord] {

@@ -10,7 +10,7 @@ import SystemPackage
 /// Payload, with sizes in bytes: flags (4; bit 0: the store has an index, bit 1: keys are being replaced, bit
 /// 2: the index's commits are bound to their places); the number of keys (2); and for each key its purpose
 /// (2; 0 for the outer layer, otherwise the protection class), the id of the key that protects it (16; the
-/// vault id or the class key's id) and the wrapped key (96). See Formats.
+/// vault id or the class key's id) and the wrapped key (96). Formats describes the record.
 package struct FileKeyset: Sendable, RecordPayload {
     static let record = AuthenticatedRecord<FileKeyset>(
         name: "filekeys", magic: FileMagic.fileKeys, keyLabel: KDFLabel.fileKeysMAC, slotSize: 8192,
@@ -26,8 +26,8 @@ package struct FileKeyset: Sendable, RecordPayload {
     }
 
     var hasIndex = false
-    /// Whether the index has version 3, whose commits authenticate its length. If this is set, an index with
-    /// an older version counts as damaged.
+    /// Whether the index is in version 3, whose commits authenticate the index's length. If this property is
+    /// `true`, an index in an older version counts as damaged.
     var hasIndexCommits = false
     /// Whether a key rotation was started but has not finished.
     var isRotating = false
@@ -37,7 +37,7 @@ package struct FileKeyset: Sendable, RecordPayload {
 
     // MARK: Finding
 
-    /// Returns the outer key with the given id; `nil` if this vault has no such key.
+    /// Returns the outer key with the given identifier; `nil` if this vault has no such key.
     func outer(_ id: [UInt8], device: DeviceKey) throws(CofferError) -> FileKEK? {
         if id == device.vaultID.bytes { return FileKEK(id: id, try device.key(KDFLabel.fileOuterKEK)) }
         guard let entry = entry(id, Self.outerPurpose, device.vaultID.bytes) else { return nil }
@@ -45,7 +45,7 @@ package struct FileKeyset: Sendable, RecordPayload {
         return try Self.unwrap(entry, under: wrapping, vaultID: device.vaultID)
     }
 
-    /// Returns the inner key with the given id; `nil` if the given class has no such key.
+    /// Returns the inner key with the given identifier; `nil` if the given class has no such key.
     func inner(
         _ id: [UInt8], _ protection: ProtectionClass, classKey: ClassKey, vaultID: VaultID
     ) throws(CofferError) -> FileKEK? {
@@ -118,7 +118,7 @@ package struct FileKeyset: Sendable, RecordPayload {
     }
 
     /// Removes every key that is neither in `used` nor the newest key for its purpose under one of
-    /// `protectors`; returns the number of keys removed.
+    /// `protectors`; returns the number of removed keys.
     mutating func drop(notIn used: Set<[UInt8]>, protectors: Set<[UInt8]>) -> Int {
         let kept = entries.filter { entry in
             used.contains(entry.key.id)
@@ -182,7 +182,7 @@ package struct FileKeyset: Sendable, RecordPayload {
     }
 }
 
-/// A key that wraps file keys, with the id that containers store for it.
+/// A key that wraps file keys, with the identifier that containers store for it.
 final class FileKEK: Sendable {
     let id: [UInt8]
     let key: SymmetricKey

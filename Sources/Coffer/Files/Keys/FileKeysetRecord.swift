@@ -2,8 +2,8 @@ import CofferBase
 import CofferEngine
 import CofferVault
 
-/// The file keyset record on disk. A vault from a release without this record has none; its file keys are
-/// wrapped under keys derived from the device key and the class keys.
+/// The file keyset record on disk. A vault from a release without this record has no such record, and its
+/// file keys are wrapped under keys derived from the device key and the class keys.
 struct FileKeysetRecord {
     let device: DeviceKey
 
@@ -44,8 +44,8 @@ struct FileKeysetRecord {
         try FileKeyset.record.create(keys, device: device, in: vault)
     }
 
-    /// Records that the index's commits are bound to their places, unless the record already says so. Call
-    /// while holding the vault directory's lock.
+    /// Records that the index's commits are bound to their places, unless the record already states this.
+    /// Call this method while holding the vault directory's lock.
     func noteIndexCommits(in vault: borrowing Descriptor) throws(CofferError) {
         var contents = try read(in: vault, repairing: true)
         guard contents.keys.hasIndex, !contents.keys.hasIndexCommits else { return }
@@ -53,8 +53,8 @@ struct FileKeysetRecord {
         try write(contents, in: vault)
     }
 
-    /// Returns the current keys for files of one class, and creates any that are missing. Call while holding
-    /// the vault directory's lock.
+    /// Returns the current keys for files of one class, and creates any missing keys. Call this method while
+    /// holding the vault directory's lock.
     func current(
         _ protection: ProtectionClass, classKey: ClassKey, in vault: borrowing Descriptor
     ) throws(CofferError) -> (outer: FileKEK, inner: FileKEK) {

@@ -1,7 +1,7 @@
 import CofferVault
 import Synchronization
 
-/// A vault's existing view copies, which a lock removes.
+/// A vault's existing view copies, which are removed when the vault locks.
 final class ActiveViewCopies: Sendable {
     private struct State {
         var views: [Int: (protection: ProtectionClass, remove: @Sendable () -> Void)] = [:]
@@ -19,8 +19,8 @@ final class ActiveViewCopies: Sendable {
         }
     }
 
-    /// Registers a closure that removes a view copy of a file in the given class; returns the number for
-    /// ``unregister(_:)``.
+    /// Registers a closure that removes a view copy of a file in the given class; returns the number to pass
+    /// to ``unregister(_:)``.
     func add(_ protection: ProtectionClass, _ remove: @escaping @Sendable () -> Void) -> Int {
         state.withLock { state in
             state.next += 1

@@ -3,26 +3,27 @@ import CofferEngine
 
 extension FileStore {
     /// Calls `body` with a decrypted copy, as ``withViewCopy(of:context:options:_:)`` does, and then seals
-    /// the changes to the copy as the file's new content, completely or not at all. The copy may be written
-    /// to in place, or replaced by another file with the same name, as editors do. If `body` throws, the
-    /// changes are dropped with the copy.
+    /// the changes to the copy as the file's new content, completely or not at all. The closure may write to
+    /// the copy in place or, as editors do, replace it with another file that has the same name. If `body`
+    /// throws, the changes are discarded with the copy.
     ///
-    /// If the file was changed or removed in the vault in the meantime, the vault keeps that state, and the
-    /// edited content is added as a separate file with the same name. This method then throws `conflict`,
-    /// with the id of the separate file in `entries`.
+    /// If the file was changed or removed in the vault in the meantime, the vault keeps the newer state, and
+    /// the edited content is added as a separate file with the same name. In that case, this method throws
+    /// `conflict`, with the separate file's identifier in `entries`.
     ///
-    /// If the vault locks or the time limit expires, the copy is revoked, and changes made in it are lost.
+    /// If the vault locks or the time limit expires, the copy is revoked, and any changes to it are lost.
     ///
     /// - Parameters:
     ///   - id: The file's identifier.
     ///   - context: The context that was bound to the file when it was added.
     ///   - options: The options for the copy, such as a time limit.
-    ///   - body: Edits the copy.
-    /// - Returns: The result of `body`, and whether there were changes to save.
-    /// - Throws: The errors that ``withViewCopy(of:context:options:_:)`` throws; `conflict`; `absent` if the
-    ///   copy was removed and not replaced; `refused` if something other than a regular file that belongs to
-    ///   this user replaced it; `locked` or `timedOut` if the copy was revoked; the errors that adding a file
-    ///   throws. This method does not change the stored file if it throws any of these errors.
+    ///   - body: A closure that edits the copy.
+    /// - Returns: The result of `body`, and an outcome that indicates whether changes were saved.
+    /// - Throws: The errors that ``withViewCopy(of:context:options:_:)`` throws; `conflict` if the file was
+    ///   changed or removed in the vault in the meantime; `absent` if the copy was removed and not replaced;
+    ///   `refused` if something other than a regular file that belongs to this user replaced it; `locked` or
+    ///   `timedOut` if the copy was revoked; and the errors that adding a file throws. If this method throws
+    ///   any of these errors, the stored file is unchanged.
     public func withEditableCopy<Result>(
         of id: FileID, context: [UInt8] = [], options: ViewOptions = ViewOptions(),
         _ body: (ViewCopy) async throws -> Result

@@ -7,11 +7,12 @@ public import SystemPackage
 /// ``FileStore/withMemoryCopy(of:context:options:_:)`` passes to its closure.
 public struct MemoryCopy: Sendable {
     /// The descriptor number of the open file in this process. A child process that inherits the descriptor
-    /// can view the copy. Another process that has the copy open keeps it, even after a lock.
+    /// can view the copy. Another process that has opened the copy retains access to it, even after the vault
+    /// locks.
     public let descriptor: Int32
 
-    /// A path for programs that do not take a descriptor, valid in this process and in a child process that
-    /// has inherited the descriptor: `/proc/self/fd/` and the descriptor number.
+    /// A path for programs that do not accept a descriptor: `/proc/self/fd/` followed by the descriptor
+    /// number. The path is valid in this process and in a child process that has inherited the descriptor.
     public let path: FilePath
 
     /// The copy's length in bytes.
@@ -23,20 +24,22 @@ public struct MemoryCopy: Sendable {
 
 extension FileStore {
     /// Calls `body` with the decrypted content as an open in-memory file that is sealed against changes. Use
-    /// this method for code that takes a descriptor, or a path without the original name. If this process is
-    /// killed, nothing remains: the kernel removes the file when no process has it open anymore.
+    /// this method for code that accepts a descriptor, or a path that does not contain the file's name. If
+    /// this process is killed, no copy remains, because the kernel removes the in-memory file when no process
+    /// has it open anymore.
     ///
     /// After the vault locks or the time limit expires, the descriptor number refers to an empty file.
-    /// Another process that opened the copy before that keeps it.
+    /// Another process that opened the copy before then retains access to it.
     ///
     /// - Parameters:
     ///   - id: The file's identifier.
     ///   - context: The context that was bound to the file when it was added.
     ///   - options: The options for the copy, such as a time limit.
-    ///   - body: Uses the copy.
+    ///   - body: A closure that uses the copy.
     /// - Returns: The result of `body`.
-    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `noSpace` if the copy would take more than half of
-    ///   the free memory; and any error that `body` throws.
+    /// - Throws: `absent` if there is no such file; `missing` if another program deleted the file's
+    ///   container; `locked`, `wiped`, `corrupt`; `noSpace` if the copy would use more than half of the free
+    ///   memory; and any error that `body` throws.
     public func withMemoryCopy<Result>(
         of id: FileID, context: [UInt8] = [], options: ViewOptions = ViewOptions(),
         _ body: (MemoryCopy) async throws -> Result

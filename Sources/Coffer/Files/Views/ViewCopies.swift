@@ -4,37 +4,39 @@ import CofferVault
 public import SystemPackage
 
 extension FileStore {
-    /// Calls `body` with the path of a decrypted copy, which has the original name and which only this user
-    /// can read. The copy is on an in-memory file system. It is removed when `body` returns or throws, even
-    /// after a cancellation, and when the vault locks in the meantime. After a crash, the next process that
-    /// opens the vault removes the copy.
+    /// Calls `body` with the path of a decrypted copy, which has the file's name and which only this user can
+    /// read. The copy is on an in-memory file system. It is removed when `body` returns or throws, even after
+    /// cancellation, or earlier if the vault locks. After a crash, the next process that opens the vault
+    /// removes the copy.
     ///
-    /// The user's other programs can read the copy while it exists. The kernel may write the copy to swap
-    /// (see ``isSwapActive``). Data that a viewer copies elsewhere (recent files, thumbnails) is not removed.
+    /// The user's other programs can read the copy while it exists. If ``isSwapActive`` is `true`, the kernel
+    /// may write the copy to a swap device. Data that a viewer copies elsewhere, such as thumbnails or lists
+    /// of recent files, is not removed.
     ///
     /// - Parameters:
     ///   - id: The file's identifier.
     ///   - context: The context that was bound to the file when it was added.
-    ///   - body: Uses the copy.
+    ///   - body: A closure that uses the copy.
     /// - Returns: The result of `body`.
-    /// - Throws: `absent`, `locked`, `wiped`, `corrupt`; `noSpace` if the copy would take more than half of
-    ///   the free memory; `unsupported` if there is no in-memory file system; and any error that `body`
-    ///   throws.
+    /// - Throws: `absent` if there is no such file; `missing` if another program deleted the file's
+    ///   container; `locked`, `wiped`, `corrupt`; `noSpace` if the copy would use more than half of the free
+    ///   memory; `unsupported` if there is no in-memory file system; and any error that `body` throws.
     public func withViewCopy<Result>(
         of id: FileID, context: [UInt8] = [], _ body: (FilePath) async throws -> Result
     ) async throws -> Result {
         try await withViewCopy(of: id, context: context, options: ViewOptions()) { try await body($0.path) }
     }
 
-    /// Calls `body` with a decrypted copy, as ``withViewCopy(of:context:_:)`` does, with an optional time
-    /// limit and with information for programs that start viewers: the lease that a child process may
-    /// inherit, and whether the copy was changed. Changes are lost when the copy is removed.
+    /// Calls `body` with a decrypted copy, as ``withViewCopy(of:context:_:)`` does, and supports a time
+    /// limit. The ``ViewCopy`` also provides information for programs that start viewers: the lease that a
+    /// child process may inherit, and whether the copy was changed. Changes are lost when the copy is
+    /// removed.
     ///
     /// - Parameters:
     ///   - id: The file's identifier.
     ///   - context: The context that was bound to the file when it was added.
     ///   - options: The options for the copy, such as a time limit.
-    ///   - body: Uses the copy.
+    ///   - body: A closure that uses the copy.
     /// - Returns: The result of `body`.
     /// - Throws: The errors that ``withViewCopy(of:context:_:)`` throws.
     public func withViewCopy<Result>(
@@ -47,8 +49,8 @@ extension FileStore {
     /// Whether the kernel may write view copies to a swap device that is neither in memory nor encrypted.
     public static var isSwapActive: Bool { FileSystemInfo.isSwapActive() }
 
-    /// Calls `body` with a copy and the reader that made it. The reader holds the file's header as of that
-    /// time.
+    /// Calls `body` with a copy and the reader that made it. The reader contains the file's header from the
+    /// time when the copy was made.
     func withCopy<Result>(
         of id: FileID, _ context: [UInt8], _ options: ViewOptions, permissions: UInt32,
         _ body: (ViewCopy, ContainerReader) async throws -> Result
@@ -67,8 +69,8 @@ extension FileStore {
         }
     }
 
-    /// Calls `body` with an empty in-memory directory, for a copy that other processes must not see: a viewer
-    /// mounts the copy in that directory, in its own mount namespace. The directory is removed when `body`
+    /// Calls `body` with an empty in-memory directory, for a copy that other processes must not see. A viewer
+    /// mounts the copy in that directory, in a separate mount namespace. The directory is removed when `body`
     /// ends or the copy's class key is evicted.
     package func withPrivateMountPoint<Result>(
         for protection: ProtectionClass, _ body: (FilePath) async throws -> Result
@@ -134,9 +136,9 @@ extension ContainerReader {
 }
 
 extension FileStore {
-    /// Creates a directory for a view. Holds the vault directory's lock, so that two processes do not each
-    /// choose a root and record only one of them. If another view has just ended and removed the root,
-    /// creates the root again.
+    /// Creates a directory for a view. Holds the vault directory's lock; otherwise, two processes could
+    /// choose different roots and record only one of them. If another view has just ended and its root was
+    /// removed, creates the root again.
     private func makeViewDirectory(tries: Int = 8) throws(CofferError) -> ViewCopyDirectory.ViewDirectory {
         do throws(CofferError) {
             return try core.home.withExclusiveLock { () throws(CofferError) in

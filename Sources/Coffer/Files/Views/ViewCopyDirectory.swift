@@ -5,8 +5,8 @@ import SystemPackage
 
 /// The in-memory directories that hold view copies and that only this user can access.
 ///
-/// The root is `$XDG_RUNTIME_DIR/coffer/views` if that is on an in-memory file system, otherwise
-/// `/dev/shm/coffer-` followed by a random name that the vault stores. Layout: `<view>/lease` and
+/// The root is `$XDG_RUNTIME_DIR/coffer/views` if that directory is on an in-memory file system; otherwise,
+/// it is `/dev/shm/coffer-` followed by a random name that the vault stores. Layout: `<view>/lease` and
 /// `<view>/<directory>/<original name>`. A viewing process holds a lock on `lease`, which the kernel drops
 /// when the process dies.
 enum ViewCopyDirectory {
@@ -16,7 +16,7 @@ enum ViewCopyDirectory {
     /// loses the prefix.
     static let newPrefix = ".new-"
 
-    /// Returns the root for a new view. A root that other processes would not find otherwise is first
+    /// Returns the root for a new view. A root that other processes would otherwise not find is first
     /// recorded in the vault.
     static func preferred(vault: borrowing Descriptor) throws(CofferError) -> Descriptor {
         var record = ViewRootRecord(in: vault)
@@ -33,8 +33,8 @@ enum ViewCopyDirectory {
     }
 
     /// Returns every root that may hold a vault's views, and the names of the roots that could not be
-    /// examined, with the reasons. For a wipe, this examines every name in /dev/shm that a vault may have
-    /// taken, and includes directories of this user that others can read.
+    /// examined, with the reasons. For a wipe, this method examines every name in /dev/shm that a vault may
+    /// have chosen, and includes this user's directories that other users can read.
     static func existing(
         _ record: ViewRootRecord, isForWiping: Bool = false
     ) -> (roots: [Root], unseen: [(name: String, reason: CofferError)]) {
@@ -78,7 +78,7 @@ enum ViewCopyDirectory {
         return (try? parent.status(of: FilePath(root: nil, [name])))?.isOwn ?? false
     }
 
-    /// Returns the vault's own name under /dev/shm, or, if `all` is set, every name of that form.
+    /// Returns the vault's own name under /dev/shm, or, if `all` is `true`, every name of that form.
     private static func sharedNames(_ record: ViewRootRecord, all: Bool) -> [FilePath] {
         guard all, let shared = try? Descriptor.open(sharedMemory, [.read, .directory]) else {
             return record.shared.map { [$0] } ?? []
@@ -124,8 +124,8 @@ enum ViewCopyDirectory {
         return (try? FileSystemInfo.of(shared).isMemory) ?? false
     }
 
-    /// Removes the views whose owning processes have died; returns their number. If a view cannot be removed,
-    /// removes the others and then throws the first error.
+    /// Removes the views whose owning processes have died, and returns the number of removed views. If a view
+    /// cannot be removed, this method removes the others and then throws the first error.
     static func removeStale(vault: borrowing Descriptor) throws(CofferError) -> Int {
         var count = 0
         var failure: CofferError?
@@ -145,7 +145,8 @@ enum ViewCopyDirectory {
         return count
     }
 
-    /// Returns whether a name has the form of a view directory's name, even while the view is being created.
+    /// Returns whether a name has the form of a view directory's name, including a view that is still being
+    /// created.
     private static func isOfView(_ name: FilePath) -> Bool {
         ViewRootRecord.isView(name) || name.string.utf8.hasPrefix(newPrefix)
     }
@@ -214,7 +215,7 @@ enum ViewCopyDirectory {
         return NewView(name: unique, directory: opened, lease: lease)
     }
 
-    /// Opens the file whose lock keeps a view.
+    /// Opens the file whose lock prevents the removal of a view.
     static func openLease(in view: borrowing Descriptor) throws(CofferError) -> Descriptor {
         try view.open(leaseName, .readWrite)
     }
@@ -284,9 +285,9 @@ enum ViewCopyDirectory {
             remedy: .viewByDescriptor)
     }
 
-    /// Throws unless the directory belongs to this user, only this user can access it, and it is in memory;
-    /// an attacker may control any other directory. A wipe also accepts directories that other users can
-    /// read, but not directories that they can write to.
+    /// Throws an error unless the directory belongs to this user, only this user can access it, and it is in
+    /// memory. An attacker may control any other directory. A wipe also accepts directories that other users
+    /// can read, but not directories that they can write to.
     private static func check(
         _ directory: borrowing Descriptor, isForWiping: Bool = false
     ) throws(CofferError) {

@@ -4,7 +4,7 @@ import CofferVault
 import Synchronization
 import SystemPackage
 
-/// One view copy. ``remove()`` removes its directory, as does releasing this object.
+/// A view copy. Its directory is removed by ``remove()`` or when this object is released.
 final class ViewCopyHandle: Sendable {
     let path: FilePath
     let leaseNumber: Int32
@@ -17,9 +17,9 @@ final class ViewCopyHandle: Sendable {
     private let registration = Mutex(0)
     private let original = Mutex<FileStatus?>(nil)
     private let removed = Atomic(false)
-    /// Whether the copy had been changed when it was revoked. This cannot be determined afterwards.
+    /// Whether the copy had been changed when it was revoked, which cannot be determined afterwards.
     private let wasChanged = Atomic(false)
-    /// Why the copy was revoked before the viewing ended; `nil` if it was not revoked.
+    /// The error that states why the copy was revoked before the viewing ended; `nil` if it was not revoked.
     private let cause = Mutex<CofferError?>(nil)
 
     /// The number under which this copy is registered with the active view copies.

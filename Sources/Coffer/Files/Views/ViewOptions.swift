@@ -2,11 +2,11 @@ import Dispatch
 
 /// Options for a decrypted copy.
 public struct ViewOptions: Sendable {
-    /// The time after which the copy is removed even if it is still being viewed. If `nil`, the copy is
-    /// removed when the viewing ends or the vault locks.
+    /// The time after which the copy is removed even if it is still being viewed. If this property is `nil`,
+    /// the copy is removed only when the viewing ends or the vault locks.
     public var limit: Duration?
 
-    /// Creates the default options: no limit.
+    /// Creates options without a time limit.
     public init() {}
 
     /// Calls `body` on a separate queue when the limit expires. Does nothing if there is no limit.

@@ -2,12 +2,13 @@ import CofferBase
 import CofferEngine
 import SystemPackage
 
-/// The locations where a vault has made view copies, recorded in two files in the vault: `viewroot` holds the
-/// name of the vault's own directory in /dev/shm, and `viewroots` holds runtime directories other than
+/// The locations where a vault has made view copies, recorded in two files in the vault: `viewroot` contains
+/// the name of the vault's own directory in /dev/shm, and `viewroots` contains runtime directories other than
 /// `/run/user/UID`, each followed by a zero byte.
 ///
-/// The record is only a hint: under a root, only views that have the vault's id or that no process holds are
-/// removed, and only if the root is in memory, belongs to this user and is not writable by other users.
+/// The record is only a hint: under a root, only views that have the vault's identifier or that no process
+/// holds are removed, and only if the root is in memory, belongs to this user and is not writable by other
+/// users.
 struct ViewRootRecord {
     private static let sharedName: FilePath = "viewroot"
     private static let runtimesName: FilePath = "viewroots"

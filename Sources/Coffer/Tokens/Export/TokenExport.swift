@@ -5,17 +5,17 @@ import CofferVault
 
 /// A token export that another vault can import: a header, followed by a sealed record for each token.
 ///
-/// Header: magic (8), version (2), key derivation (1: 1 Argon2id), 5 zero, salt (16), memory in KiB (4),
-/// passes (4), 8 zero, then HMAC-SHA256 over these 48 bytes (32), which distinguishes a wrong passphrase from
-/// damage after the header and binds the file to one passphrase. Each record: length (4), then nonce ‖
-/// ciphertext ‖ tag of XChaCha20-Poly1305 with the 48 bytes and the record's number (8) as associated data.
-/// The last record contains the number of tokens. The record numbers and this count reveal truncation,
-/// reordering, omission and insertion.
+/// Header: magic (8), version (2), key derivation (1: 1 is Argon2id), 5 zero bytes, salt (16), memory in KiB
+/// (4), passes (4), 8 zero bytes, then HMAC-SHA256 over these 48 bytes (32). The HMAC distinguishes a wrong
+/// passphrase from damage after the header and binds the file to one passphrase. Each record: length (4),
+/// then nonce ‖ ciphertext ‖ tag of XChaCha20-Poly1305, with the 48 bytes and the record's number (8) as
+/// associated data. The last record contains the number of tokens. The record numbers and this count reveal
+/// truncation, reordering, omission and insertion.
 final class TokenExport: Sendable {
     /// The maximum size of an export: 1 GiB.
     static let sizeLimit = 1 << 30
-    /// The minimum passphrase length in bytes. The passphrase alone protects an export from anyone who has
-    /// the file, who can try passphrases without limit.
+    /// The minimum passphrase length in bytes. Anyone who has an export can try passphrases without limit,
+    /// and only the passphrase protects the export.
     static let shortestPassphrase = 12
 
     private static let fieldsSize = 48
@@ -134,7 +134,7 @@ final class TokenExport: Sendable {
 
     // MARK: Writing
 
-    /// Writes an export record by record.
+    /// A writer that creates an export record by record.
     struct Writer: ~Copyable {
         private let head: [UInt8]
         private let keys: Keys
@@ -164,7 +164,7 @@ final class TokenExport: Sendable {
             count += 1
         }
 
-        /// Finishes the export. No tokens can be added after this.
+        /// Finishes the export. No tokens can be added afterwards.
         consuming func finish(in file: borrowing Descriptor) throws(CofferError) {
             try append(Record.encodeEnd(count: UInt64(count)), to: file)
         }
@@ -186,17 +186,18 @@ final class TokenExport: Sendable {
     private let head: [UInt8]
     private let keys: Keys
 
-    /// The maximum memory that a file may request before any of it is authenticated: 1 GiB.
+    /// The maximum amount of memory that a file may request before any of it is authenticated: 1 GiB.
     private static let standardMemoryKiB = 1 << 20
-    /// The maximum memory that all passes together may process, which determines the time: 4 GiB.
+    /// The maximum total amount of memory, over all passes, that a file may request: 4 GiB. The total
+    /// determines how long the key derivation takes.
     private static let standardWorkKiB = 1 << 22
 
-    /// Whether a file may request this cost without the caller's permission.
+    /// Returns whether a file may request this cost without the caller's permission.
     static func isStandard(_ cost: Argon2id.Cost) -> Bool {
         cost.memoryKiB <= standardMemoryKiB && cost.passes <= standardWorkKiB / cost.memoryKiB
     }
 
-    /// Reads a complete export; throws `wrongPasscode` if it was sealed under a different passphrase.
+    /// Reads a complete export. Throws `wrongPasscode` if the export was sealed under a different passphrase.
     init(_ bytes: [UInt8], passphrase: Passcode, allowingExpensive: Bool) throws(CofferError) {
         guard bytes.starts(with: FileMagic.export.utf8) else { throw Self.noExportError }
         guard bytes.count >= Self.fieldsSize + Self.tagSize else { throw Self.corruptError }
@@ -221,9 +222,9 @@ final class TokenExport: Sendable {
         self.keys = keys
     }
 
-    /// Calls `body` with each token in turn; throws `corrupt` if any byte of the export is damaged or
-    /// missing. Truncation is detected only at the end of the file, so iterate once to validate before
-    /// storing anything.
+    /// Calls `body` with each token in turn. Throws `corrupt` if any byte of the export is damaged or
+    /// missing. Truncation is detected only at the end of the file, so iterate once to validate the export
+    /// before storing anything.
     func forEachToken(
         _ body: (TokenInfo, Token) throws(CofferError) -> Void
     ) throws(CofferError) {

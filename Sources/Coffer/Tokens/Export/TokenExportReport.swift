@@ -1,5 +1,5 @@
-/// The result of ``TokenStore/export(to:passphrase:only:cost:)-(FilePath,_,_,_)``: what it wrote and what it
-/// left out.
+/// The result of ``TokenStore/export(to:passphrase:only:cost:)-(FilePath,_,_,_)``, which counts the tokens
+/// that were written and those that were left out.
 public struct TokenExportReport: Sendable, Equatable {
     /// The number of tokens in the file.
     public let exported: Int

@@ -1,5 +1,6 @@
-/// The result of ``TokenStore/importTokens(from:passphrase:replacing:allowingExpensive:)-(FilePath,_,_,_)``.
-/// An import overwrites nothing in the vault unless the caller sets `replacing`.
+/// The result of importing tokens with
+/// ``TokenStore/importTokens(from:passphrase:replacing:allowingExpensive:)-(FilePath,_,_,_)``. An import
+/// overwrites nothing in the vault unless the caller sets `replacing`.
 public struct TokenImportReport: Sendable, Equatable {
     /// The number of tokens that were added to the vault.
     public internal(set) var imported = 0

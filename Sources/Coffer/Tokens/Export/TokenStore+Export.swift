@@ -8,20 +8,21 @@ extension TokenStore {
     /// Writes the tokens in exportable classes, with their descriptions, to a new file that is sealed under a
     /// passphrase and that another vault can import.
     ///
-    /// The file appears completely or not at all, and only this user can read it. Anyone who has the file can
-    /// try passphrases without limit, so choose a long random one. The file contains no ephemeral tokens,
-    /// databases or files.
+    /// The file appears either completely or not at all, and only this user can read it. Anyone who obtains
+    /// the file can try passphrases without limit, so choose a long, random passphrase. The file contains no
+    /// ephemeral tokens, databases or files.
     ///
     /// - Parameters:
-    ///   - path: The destination; an existing file is not replaced.
+    ///   - path: The destination. An existing file is not replaced.
     ///   - passphrase: The passphrase for the export, at least 12 bytes.
     ///   - only: The tokens to export; `nil` for every exportable token.
     ///   - cost: The cost of deriving a key from the passphrase.
-    /// - Returns: How many tokens were written, how many are not exportable, and which are damaged. Damaged
-    ///   tokens do not prevent the others from being written.
-    /// - Throws: `refused` for a short passphrase, for a token in `only` that is not exportable, if there is
-    ///   no exportable token, and for a path inside the vault directory; `absent` for a token in `only` that
-    ///   does not exist, `corrupt` for one that is damaged; `alreadyExists`, `locked`, `wiped`, `noSpace`.
+    /// - Returns: The number of tokens that were written, the number that are not exportable, and the tokens
+    ///   that are damaged. Damaged tokens do not prevent the others from being written.
+    /// - Throws: `refused` if the passphrase is too short, if a token in `only` is not exportable, if there
+    ///   is no exportable token, or if the path is inside the vault directory; `absent` if a token in `only`
+    ///   does not exist; `corrupt` if a token in `only` is damaged; `alreadyExists` if there is already a
+    ///   file at the path; `locked`, `wiped` or `noSpace`.
     @discardableResult
     public func export(
         to path: FilePath, passphrase: Passcode, only: [TokenID]? = nil, cost: Argon2id.Cost = .standard
@@ -57,8 +58,8 @@ extension TokenStore {
         }
     }
 
-    /// Returns the value that `body` returns, or `nil` for a damaged token, which is added to `corrupt`. If
-    /// `isAsked` is set, throws the error instead.
+    /// Returns the value that `body` returns. For a damaged token, adds the token to `corrupt` and returns
+    /// `nil` or, if `isAsked` is set, throws the error instead.
     private func readable<Result>(
         _ name: [UInt8], into corrupt: inout [UnreadableToken], unless isAsked: Bool,
         _ body: () throws(CofferError) -> Result
@@ -77,7 +78,8 @@ extension TokenStore {
         moving: [(name: [UInt8], envelope: [UInt8])], staying: Int, corrupt: [UnreadableToken]
     )
 
-    /// Returns the exportable envelopes, the number of non-exportable ones, and the unreadable tokens.
+    /// Returns the exportable envelopes, the number of envelopes that are not exportable, and the unreadable
+    /// tokens.
     private func exportable(_ only: [TokenID]?) throws(CofferError) -> Exportable {
         let stored = try storage.readableEnvelopes()
         var wanted = stored.envelopes
@@ -118,20 +120,22 @@ extension TokenStore {
     /// The whole file is verified before any token is stored. If the vault already has a token with the same
     /// name but different contents, that token is left unchanged and reported, unless `replacing` is set; a
     /// damaged token is always left unchanged. The embedded keyring stores all tokens in one step, whereas
-    /// the Secret Service stores them one after the other; to complete an import that failed, repeat it.
+    /// the Secret Service stores them one after the other. To complete an import that failed, repeat it.
     ///
     /// - Parameters:
     ///   - path: A file written by ``export(to:passphrase:only:cost:)-(FilePath,_,_,_)``.
     ///   - passphrase: The export's passphrase.
-    ///   - replacing: Whether an exported value replaces a different stored one.
-    ///   - allowingExpensive: Whether the file may request a key derivation that takes more than 1 GiB of
-    ///     memory, up to 4 GiB, or processes more than 4 GiB over all passes. The request is read before any
-    ///     of the file can be authenticated.
-    /// - Returns: How many tokens were added, replaced or already present, and which were left unchanged.
-    /// - Throws: `refused` for a file that requests more than is allowed; `wrongPasscode` for a wrong
-    ///   passphrase, `corrupt` for a damaged or incomplete file, `unsupportedVersion`, `locked`, `wiped`,
-    ///   `busy`, `noSpace`. After an error nothing has changed, except that the Secret Service may have
-    ///   stored some of the tokens.
+    ///   - replacing: Whether an exported token replaces a stored token with different contents.
+    ///   - allowingExpensive: Whether the file may request a key derivation that uses more than 1 GiB of
+    ///     memory, up to 4 GiB, or that processes more than 4 GiB over all passes. The request is read before
+    ///     any of the file can be authenticated.
+    /// - Returns: The number of tokens that were added, the number that were replaced, the number that were
+    ///   already present, and the names of those that were left unchanged.
+    /// - Throws: `refused` if the file requests a more expensive key derivation than is allowed;
+    ///   `wrongPasscode` if the passphrase is wrong; `corrupt` if the file is damaged or incomplete;
+    ///   `unsupportedVersion` if a newer release wrote the file; `busy` if another process holds the vault's
+    ///   lock for too long; `locked`, `wiped` or `noSpace`. After an error, nothing has changed, except that
+    ///   the Secret Service may have stored some of the tokens.
     @discardableResult
     public func importTokens(
         from path: FilePath, passphrase: Passcode, replacing: Bool = false, allowingExpensive: Bool = false

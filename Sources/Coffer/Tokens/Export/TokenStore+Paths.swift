@@ -4,17 +4,19 @@ public import CofferVault
 public import FoundationEssentials
 import SystemPackage
 
-/// Exports and imports with paths that are given as text or as file URLs.
+/// Variants of the export and import functions for paths that are given as strings or as file URLs.
 extension TokenStore {
-    /// Writes tokens to a new file at a path that is given as text.
+    /// Exports tokens to a new file at a path that is given as a string.
     ///
     /// - Parameters:
-    ///   - path: The destination; an existing file is not replaced.
+    ///   - path: The destination. An existing file is not replaced.
     ///   - passphrase: The passphrase for the export, at least 12 bytes.
     ///   - only: The tokens to export; `nil` for every exportable token.
     ///   - cost: The cost of deriving a key from the passphrase.
-    /// - Returns: How many tokens were written, how many are not exportable, and which are damaged.
-    /// - Throws: `invalidInput` for a path with a NUL; otherwise the same errors as for a `FilePath`.
+    /// - Returns: The number of tokens that were written, the number that are not exportable, and the tokens
+    ///   that are damaged.
+    /// - Throws: `invalidInput` if the path contains a NUL byte; otherwise the same errors as for a
+    ///   `FilePath`.
     @discardableResult
     public func export(
         to path: String, passphrase: Passcode, only: [TokenID]? = nil, cost: Argon2id.Cost = .standard
@@ -22,16 +24,17 @@ extension TokenStore {
         try await export(to: FilePath(text: path), passphrase: passphrase, only: only, cost: cost)
     }
 
-    /// Writes tokens to a new file at a file URL.
+    /// Exports tokens to a new file at a file URL.
     ///
     /// - Parameters:
-    ///   - url: The destination; an existing file is not replaced.
+    ///   - url: The destination. An existing file is not replaced.
     ///   - passphrase: The passphrase for the export, at least 12 bytes.
     ///   - only: The tokens to export; `nil` for every exportable token.
     ///   - cost: The cost of deriving a key from the passphrase.
-    /// - Returns: How many tokens were written, how many are not exportable, and which are damaged.
-    /// - Throws: `invalidInput` for a URL that is not a file URL of this machine; otherwise the same errors
-    ///   as for a `FilePath`.
+    /// - Returns: The number of tokens that were written, the number that are not exportable, and the tokens
+    ///   that are damaged.
+    /// - Throws: `invalidInput` if the URL does not refer to a file on this machine; otherwise the same
+    ///   errors as for a `FilePath`.
     @discardableResult
     public func export(
         to url: URL, passphrase: Passcode, only: [TokenID]? = nil, cost: Argon2id.Cost = .standard
@@ -39,15 +42,17 @@ extension TokenStore {
         try await export(to: FilePath(fileURL: url), passphrase: passphrase, only: only, cost: cost)
     }
 
-    /// Imports the tokens from an export at a path that is given as text.
+    /// Imports the tokens from an export at a path that is given as a string.
     ///
     /// - Parameters:
     ///   - path: A file that `export` wrote.
     ///   - passphrase: The export's passphrase.
-    ///   - replacing: Whether an exported value replaces a different stored one.
+    ///   - replacing: Whether an exported token replaces a stored token with different contents.
     ///   - allowingExpensive: Whether the file may request an expensive key derivation.
-    /// - Returns: How many tokens were added, replaced or already present, and which were left unchanged.
-    /// - Throws: `invalidInput` for a path with a NUL; otherwise the same errors as for a `FilePath`.
+    /// - Returns: The number of tokens that were added, the number that were replaced, the number that were
+    ///   already present, and the names of those that were left unchanged.
+    /// - Throws: `invalidInput` if the path contains a NUL byte; otherwise the same errors as for a
+    ///   `FilePath`.
     @discardableResult
     public func importTokens(
         from path: String, passphrase: Passcode, replacing: Bool = false, allowingExpensive: Bool = false
@@ -62,11 +67,12 @@ extension TokenStore {
     /// - Parameters:
     ///   - url: A file that `export` wrote.
     ///   - passphrase: The export's passphrase.
-    ///   - replacing: Whether an exported value replaces a different stored one.
+    ///   - replacing: Whether an exported token replaces a stored token with different contents.
     ///   - allowingExpensive: Whether the file may request an expensive key derivation.
-    /// - Returns: How many tokens were added, replaced or already present, and which were left unchanged.
-    /// - Throws: `invalidInput` for a URL that is not a file URL of this machine; otherwise the same errors
-    ///   as for a `FilePath`.
+    /// - Returns: The number of tokens that were added, the number that were replaced, the number that were
+    ///   already present, and the names of those that were left unchanged.
+    /// - Throws: `invalidInput` if the URL does not refer to a file on this machine; otherwise the same
+    ///   errors as for a `FilePath`.
     @discardableResult
     public func importTokens(
         from url: URL, passphrase: Passcode, replacing: Bool = false, allowingExpensive: Bool = false

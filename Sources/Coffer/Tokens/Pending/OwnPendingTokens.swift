@@ -1,8 +1,8 @@
 import CofferEngine
 import Synchronization
 
-/// Keeps, in guarded memory, the pending values that this vault object stored while their class was locked,
-/// so that a program that rotates a token reads its own latest value.
+/// The pending values that this vault object stored while their class was locked. They are kept in guarded
+/// memory, so a program that rotates a token can read its own latest value.
 final class OwnPendingTokens: Sendable {
     struct Value: Sendable {
         let info: TokenInfo

@@ -17,7 +17,8 @@ extension TokenStore {
     /// Returns the values that are waiting to be accepted or rejected, in order of arrival. In the meantime,
     /// readers still receive the stored values.
     ///
-    /// - Throws: `locked` if any of these values cannot be read now; `wiped`, `busy`.
+    /// - Throws: `locked` if any of these values cannot be read now; `busy` if another process holds the
+    ///   vault's lock for too long; `wiped`.
     public func pending() async throws(CofferError) -> [PendingReplacement] {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.drainPendingTokens()
@@ -46,8 +47,9 @@ extension TokenStore {
     ///   - fingerprint: The value's fingerprint, from ``pending()``; `nil` for the only pending value, which
     ///     may no longer be the one that ``pending()`` returned.
     /// - Returns: The new version; `nil` if no such value is pending.
-    /// - Throws: `ambiguous` with the fingerprints if several values are pending and none is chosen;
-    ///   `locked`, `wiped`, `busy`, `noSpace`.
+    /// - Throws: `ambiguous`, with the fingerprints, if several values are pending and `fingerprint` is
+    ///   `nil`; `busy` if another process holds the vault's lock for too long; `locked`, `wiped` or
+    ///   `noSpace`.
     public func accept(_ id: TokenID, fingerprint: String? = nil) async throws(CofferError) -> UInt64? {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let name = try name(of: id)
@@ -73,15 +75,15 @@ extension TokenStore {
         }
     }
 
-    /// Rejects pending values: removes them and keeps the stored value. Works while locked if an unlock has
-    /// already found that the values need to be accepted.
+    /// Rejects pending values: removes them and keeps the stored value. You can call this method while the
+    /// vault is locked if an unlock has already found that the values must be accepted or rejected.
     ///
     /// - Parameters:
     ///   - id: The token's name.
     ///   - fingerprint: The value's fingerprint, from ``pending()``; `nil` for all values under this name.
-    /// - Returns: The number of values removed.
+    /// - Returns: The number of values that were removed.
     /// - Throws: `locked` if there is nothing to remove, but values under this name are waiting for an unlock
-    ///   to examine them; `wiped`, `busy`.
+    ///   to examine them; `busy` if another process holds the vault's lock for too long; `wiped`.
     @discardableResult
     public func reject(_ id: TokenID, fingerprint: String? = nil) async throws(CofferError) -> Int {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
@@ -105,7 +107,7 @@ extension TokenStore {
     }
 
     /// Throws `locked` if values under this name are waiting for an unlock to examine them, because the
-    /// caller may mean one of those.
+    /// caller may mean one of those values.
     private func throwIfUnsorted(_ name: [UInt8], in vault: borrowing Descriptor) throws(CofferError) {
         guard try core.entries(.pending, of: name, in: vault).isEmpty else { throw CofferError.locked }
     }

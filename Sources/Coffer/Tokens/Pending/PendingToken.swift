@@ -3,18 +3,18 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// A token that was stored while its class was locked: sealed to the class's public key, so that it can be
-/// read only after an unlock.
+/// A token that was stored while its class was locked. It is sealed to the class's public key and can be read
+/// only after an unlock.
 ///
-/// Layout: magic (8), version (2), class (2), 4 zero, vault id (16), number (8), keyed name (32), length (4)
-/// and sealed box, HMAC-SHA256 under a key derived from the device key over everything before it (32). In the
-/// box: bytes 0…71 again, proof (32), token key (32), length (4) and metadata, value. The tag detects damage
-/// and a box that was moved to another token.
+/// Layout: magic (8), version (2), class (2), 4 zero bytes, vault id (16), number (8), keyed name (32),
+/// length (4) and sealed box, and HMAC-SHA256, under a key derived from the device key, over everything
+/// before it (32). In the box: bytes 0…71 again, proof (32), token key (32), length (4) and metadata, and the
+/// value. The tag detects damage and a box that was moved to another token.
 ///
-/// Anyone can seal a token to a public key, so the proof shows that a value continues the stored one: see
-/// ``ReplacementTicket``. The field is zero if there is no proof. The value is later stored under the token
-/// key, from which its sender derives the ticket for the next value. Boxes in version 1 contain neither
-/// field.
+/// Anyone can seal a token to a public key, so a proof, which ``ReplacementTicket`` creates, shows that a
+/// value continues the stored one. The proof field is zero if there is no proof. The value is later stored
+/// under the token key, from which its sender derives the ticket for the next value. Boxes in version 1
+/// contain neither a proof nor a token key.
 struct PendingToken {
     static let version: UInt16 = 2
 
@@ -86,9 +86,9 @@ struct PendingToken {
         return try writer.bytes + HMAC.authenticate(writer.bytes.span, key: device.key(KDFLabel.inboxMAC))
     }
 
-    /// Returns the first bytes of the tag, by which a person can identify a value: short enough to copy, and
-    /// long enough that an attacker who has the device key cannot create another value with the same
-    /// fingerprint.
+    /// Returns a value's fingerprint: the first bytes of the tag, in hexadecimal. The fingerprint is short
+    /// enough for a person to copy, and long enough that an attacker who has the device key cannot create
+    /// another value with the same fingerprint.
     static func fingerprint(of encoded: [UInt8]) -> String {
         HexText.encode(Array(encoded.suffix(tagSize).prefix(8)))
     }

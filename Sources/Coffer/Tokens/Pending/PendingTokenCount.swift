@@ -5,19 +5,20 @@ import CofferVault
 import FoundationEssentials
 import SystemPackage
 
-/// The number of tokens that were stored while locked and are pending.
+/// The numbers of tokens that were stored while locked and are pending, by state.
 public struct PendingTokenCount: Sendable, Equatable {
     /// The number of tokens that the next unlock will examine.
     public let pending: Int
-    /// The number of tokens that would replace a stored value but lack proof that they continue it: see
-    /// ``TokenStore/pending()``.
+    /// The number of tokens that would replace a stored value but lack proof that they continue it.
+    /// ``TokenStore/pending()`` returns these tokens.
     public internal(set) var unconfirmed = 0
     /// The number of tokens that are damaged and can no longer be read.
     public let corrupt: Int
 }
 
 extension TokenStore {
-    /// Counts the tokens that were stored while locked and are pending. Works while locked.
+    /// Counts the tokens that were stored while locked and are pending. You can call this method while the
+    /// vault is locked.
     ///
     /// - Throws: `wiped`, or the underlying error if the queue cannot be read.
     public func pendingTokens() async throws(CofferError) -> PendingTokenCount {
@@ -31,10 +32,11 @@ extension TokenStore {
         }
     }
 
-    /// Removes damaged pending tokens, and anything else that occupies the queue's path; returns how many
-    /// items it removed.
+    /// Removes damaged pending tokens. If something other than a directory occupies the queue's path, removes
+    /// that instead.
     ///
-    /// - Throws: `wiped`, `busy`.
+    /// - Returns: The number of items that were removed.
+    /// - Throws: `busy` if another process holds the vault's lock for too long; `wiped`.
     @discardableResult
     public func removeCorruptPendingTokens() async throws(CofferError) -> Int {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
@@ -59,7 +61,7 @@ extension VaultCore {
     var pendingTokens: PendingTokenQueue { PendingTokenQueue(home: home, device: device) }
 
     /// Stores the pending tokens whose class keys are available. Code that reads or changes tokens calls this
-    /// first, so that an older value never replaces a newer one.
+    /// function first, so an older value never replaces a newer one.
     func drainPendingTokens() throws(CofferError) {
         guard try !storableEntries().isEmpty else { return }
         try home.withExclusiveVault { (vault) throws(CofferError) in try drainPendingTokens(in: vault) }
@@ -75,7 +77,8 @@ extension VaultCore {
         }
     }
 
-    /// Stores the pending tokens like ``drainPendingTokens()``. Call under the vault directory's lock.
+    /// Stores the pending tokens like ``drainPendingTokens()``. The caller must hold the vault directory's
+    /// lock.
     func drainPendingTokens(in vault: borrowing Descriptor) throws(CofferError) {
         guard try !storableEntries().isEmpty else { return }
         var fold = TokenFold(self)
@@ -85,7 +88,8 @@ extension VaultCore {
         try fold.finish(in: vault)
     }
 
-    /// Returns the entries for a name that are in the given state. Call under the vault directory's lock.
+    /// Returns the entries for a name that are in the given state. The caller must hold the vault directory's
+    /// lock.
     func entries(
         _ state: PendingTokenQueue.State, of name: [UInt8], in vault: borrowing Descriptor
     ) throws(CofferError) -> [PendingTokenQueue.Entry] {
@@ -96,8 +100,8 @@ extension VaultCore {
         return found
     }
 
-    /// Throws `locked` if a value is pending under a name that has no stored value, because such a token is
-    /// not absent.
+    /// Throws `locked` if a value is pending under a name that has no stored value: the token is not absent,
+    /// but it cannot be read until an unlock.
     func throwIfPending(_ name: [UInt8]) throws(CofferError) {
         guard try !pendingTokens.entries().isEmpty else { return }
         let waits = try home.withExclusiveVault { (vault) throws(CofferError) in

@@ -39,8 +39,8 @@ struct PendingTokenQueue {
         let rawClass: UInt16
         let state: State
 
-        /// Parses strictly: each file name has exactly one interpretation, and each interpretation one file
-        /// name.
+        /// Creates an entry from a file name; returns `nil` if the file name is not exactly the one that
+        /// ``name(_:_:_:)`` returns for the entry.
         init?(_ name: FilePath) {
             let bytes = Array(name.string.utf8)
             let state = State.allCases.last { bytes.starts(with: $0.rawValue.utf8) } ?? .pending
@@ -77,17 +77,19 @@ struct PendingTokenQueue {
         return try directory.names().compactMap(Entry.init).sorted { $0.number < $1.number }
     }
 
-    /// Counts the damaged entries. If the queue's path is not a directory, that counts as one more.
+    /// Returns the number of damaged entries, plus one if something other than a directory occupies the
+    /// queue's path.
     func damaged(among entries: [Entry]) throws(CofferError) -> Int {
         try entries.count { $0.state == .damaged } + (isMisplaced() ? 1 : 0)
     }
 
-    /// Whether the queue's path exists.
+    /// Returns whether the queue's path exists.
     func exists() throws(CofferError) -> Bool {
         try home.directory.status(of: Self.directoryPath) != nil
     }
 
-    /// Whether the queue's path exists but is not a directory, and therefore contains no pending tokens.
+    /// Returns whether the queue's path exists but is not a directory, and therefore contains no pending
+    /// tokens.
     func isMisplaced() throws(CofferError) -> Bool {
         try home.directory.status(of: Self.directoryPath).map { $0.kind != .directory } ?? false
     }
@@ -104,7 +106,7 @@ struct PendingTokenQueue {
         }
     }
 
-    /// Adds the token that `seal` creates for the next number.
+    /// Adds a token, which `seal` creates with the next number, to the queue.
     @discardableResult
     func add(
         in vault: borrowing Descriptor, _ seal: (_ number: UInt64) throws(CofferError) -> PendingToken
@@ -149,15 +151,15 @@ struct PendingTokenQueue {
         return Added(name: name, status: status, fingerprint: PendingToken.fingerprint(of: bytes))
     }
 
-    /// Whether an added entry is still pending and unchanged.
+    /// Returns whether an added entry is still pending and unchanged.
     func isPending(_ added: Added) throws(CofferError) -> Bool {
         guard let directory = try open() else { return false }
         return try directory.status(of: added.name) == added.status
     }
 
     /// Reads an entry. If the entry is damaged or not a readable file, marks it as damaged in its file name
-    /// and returns `nil`. Also returns `nil` if a newer release stored the entry, so that such an entry does
-    /// not block the others.
+    /// and returns `nil`. Also returns `nil` if a newer release stored the entry, so such an entry does not
+    /// block the others.
     func read(_ entry: Entry, in vault: borrowing Descriptor) throws(CofferError) -> PendingToken? {
         let directory = try vault.open(Self.directoryName, [.read, .directory])
         do throws(CofferError) {

@@ -40,7 +40,8 @@ extension Vault {
                 }
                 + Self.checked("this-device") { () throws(CofferError) in [try Self.host(keybag)] }
                 + Self.checked("disk") { () throws(CofferError) in
-                    [try Self.disk(StorageMedium.of(core.home.openVault()))]
+                    let storage = try StorageMedium.of(core.home.openVault())
+                    return [Self.disk(storage, isEncryptionRequired: keybag.requiresDiskEncryption)]
                 }
                 + core.storeSecurityChecks() + Self.hostSecurityChecks(sessionBus: bus)
         }
@@ -193,6 +194,21 @@ extension Vault {
         }
         return SecurityCheck(
             "this-device", .advisory, "The vault is on the machine where this user created it.")
+    }
+
+    /// Reports the medium, and whether it meets the vault's requirement for disk encryption, if there is one.
+    static func disk(_ storage: StorageMedium, isEncryptionRequired: Bool) -> SecurityCheck {
+        let found = disk(storage)
+        guard isEncryptionRequired else { return found }
+        guard storage.isEncrypted == true else {
+            return SecurityCheck(
+                "disk", .missing,
+                "\(found.message) The vault's settings require disk encryption, so no files can be added.",
+                remedy: .encryptDisk)
+        }
+        return SecurityCheck(
+            "disk", found.status,
+            "\(found.message) The vault's settings require disk encryption, which is active.")
     }
 
     private static func disk(_ storage: StorageMedium) -> SecurityCheck {

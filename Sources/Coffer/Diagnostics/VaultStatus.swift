@@ -32,6 +32,8 @@ public struct VaultStatus: Sendable, Equatable {
     public var attemptsLeft: Int?
     /// Whether the tenth wrong passcode in a row erases the vault; `false` if no passcode is set.
     public var erasesAfterTenFailures = false
+    /// Whether files may be added only while the vault's disk is known to be encrypted.
+    public var requiresDiskEncryption = false
     /// The number of minutes of inactivity before the vault locks, rounded up; `nil` if inactivity does not
     /// lock it.
     public var inactivityMinutes: Int?
@@ -105,6 +107,7 @@ extension Vault {
             status.hasPasscode = keybag.passcode != nil
             status.attemptsLeft = try core.attemptsLeft(keybag)
             status.erasesAfterTenFailures = keybag.passcode != nil && keybag.erasesAfterTenFailures
+            status.requiresDiskEncryption = keybag.requiresDiskEncryption
             if keybag.passcode != nil { status.timeLeft = cached.timeLeft(now: core.clock.bootTime()) }
             status.inactivityMinutes = keybag.inactivity.map { ($0 + 59) / 60 }
             return status

@@ -23,9 +23,10 @@ extension FileStore {
     ///     file system but was not created for such a location.
     /// - Returns: The stored file's identifier.
     /// - Throws: `locked`, `wiped`; `invalidInput` if the descriptor is not open, or if the name or the
-    ///   context is too long; `refused` if the descriptor refers to a directory, or if the vault is on an
-    ///   external medium that is not allowed; `noSpace`; `readOnly` if the vault's file system is read-only;
-    ///   `cancelled` if the task was cancelled.
+    ///   context is too long; `refused` if the descriptor refers to a directory, if the vault is on an
+    ///   external medium that is not allowed, or if ``VaultSettings/requiresDiskEncryption`` is on and the
+    ///   vault's disk is not known to be encrypted; `noSpace`; `readOnly` if the vault's file system is
+    ///   read-only; `cancelled` if the task was cancelled.
     public func add(
         fromDescriptor descriptor: Int32, name: FilePath.Component,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -86,7 +87,7 @@ extension FileStore {
         _ next: (inout MutableSpan<UInt8>) throws(CofferError) -> Int
     ) throws(CofferError) -> FileID {
         let name = try Self.checked(file.name, file.context)
-        if !file.allowsExternalMedia { try MediaPolicy.checkVault(core.home.openVault()) }
+        try core.checkMedium(allowingExternalMedia: file.allowsExternalMedia)
         let classKey = try core.keyForStoring(file.protection)
         let id = try FileID.random()
         try addContainer(id, file.protection, classKey, check) {

@@ -22,8 +22,9 @@ extension FileStore {
     ///     file system but was not created for such a location.
     /// - Returns: The stored file's identifier.
     /// - Throws: `locked`, `wiped`; `invalidInput` if the name or the context is too long; `refused` if the
-    ///   vault is on an external medium that is not allowed; `noSpace`; `readOnly` if the vault's file system
-    ///   is read-only; `cancelled` if the task was cancelled.
+    ///   vault is on an external medium that is not allowed, or if ``VaultSettings/requiresDiskEncryption``
+    ///   is on and the vault's disk is not known to be encrypted; `noSpace`; `readOnly` if the vault's file
+    ///   system is read-only; `cancelled` if the task was cancelled.
     public func add(
         _ bytes: [UInt8], name: FilePath.Component,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -50,8 +51,9 @@ extension FileStore {
     ///     file system but was not created for such a location.
     /// - Returns: The stored file's identifier.
     /// - Throws: `locked`, `wiped`; `invalidInput` if the name or the context is too long; `refused` if the
-    ///   vault is on an external medium that is not allowed; `noSpace`; `readOnly` if the vault's file system
-    ///   is read-only; `cancelled` if the task was cancelled.
+    ///   vault is on an external medium that is not allowed, or if ``VaultSettings/requiresDiskEncryption``
+    ///   is on and the vault's disk is not known to be encrypted; `noSpace`; `readOnly` if the vault's file
+    ///   system is read-only; `cancelled` if the task was cancelled.
     public func add(
         _ data: Data, name: FilePath.Component,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -79,9 +81,10 @@ extension FileStore {
     ///     file system but was not created for such a location.
     /// - Returns: The stored file's identifier.
     /// - Throws: `locked`, `wiped`; `invalidInput` if the name or the context is too long; `refused` if the
-    ///   vault is on an external medium that is not allowed; `outOfMemory` if there is not enough memory for
-    ///   the copy; `noSpace`; `readOnly` if the vault's file system is read-only; `cancelled` if the task was
-    ///   cancelled.
+    ///   vault is on an external medium that is not allowed, or if ``VaultSettings/requiresDiskEncryption``
+    ///   is on and the vault's disk is not known to be encrypted; `outOfMemory` if there is not enough memory
+    ///   for the copy; `noSpace`; `readOnly` if the vault's file system is read-only; `cancelled` if the task
+    ///   was cancelled.
     public func add(
         _ bytes: Span<UInt8>, name: FilePath.Component,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,

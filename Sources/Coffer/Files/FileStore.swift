@@ -49,11 +49,12 @@ public final class FileStore: Sendable {
     /// - Throws: `locked`, `wiped`, `noSpace`; `readOnly` if the vault's file system is read-only;
     ///   `cancelled` if the task was cancelled; `invalidInput` if `path` does not refer to a file, or if the
     ///   name or the context is too long; `refused` if `path` refers to anything other than a regular file,
-    ///   if the original is to be removed but is a link or is in the vault's own directory, or if the vault
-    ///   is on an external medium that is not allowed; `conflict` if the file changes while it is being read,
-    ///   or if the original was to be removed but has changed since it was sealed or is open for writing. If
-    ///   only the removal failed, the original is kept, and the error message contains the sealed copy's
-    ///   identifier.
+    ///   if the original is to be removed but is a link or is in the vault's own directory, if the vault is
+    ///   on an external medium that is not allowed, or if ``VaultSettings/requiresDiskEncryption`` is on and
+    ///   the vault's disk is not known to be encrypted; `conflict` if the file changes while it is being
+    ///   read, or if the original was to be removed but has changed since it was sealed or is open for
+    ///   writing. If only the removal failed, the original is kept, and the error message contains the sealed
+    ///   copy's identifier.
     public func add(
         contentsOf path: FilePath, name: FilePath.Component? = nil,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
@@ -67,7 +68,7 @@ public final class FileStore: Sendable {
             }
             let nameBytes = try Self.checked(name, context)
             let check = try cancellationCheck(cancellation)
-            if !allowingExternalMedia { try MediaPolicy.checkVault(core.home.openVault()) }
+            try core.checkMedium(allowingExternalMedia: allowingExternalMedia)
             let classKey = try core.keyForStoring(protection)
             let source = try Descriptor.open(path, [.read, .nonBlocking])
             guard try source.status().kind == .regular else {
@@ -197,6 +198,23 @@ public final class FileStore: Sendable {
     public func isDiskEncrypted() async throws(CofferError) -> Bool? {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try StorageMedium.of(core.home.openVault()).isEncrypted
+        }
+    }
+
+    /// Checks that the underlying disk is encrypted, as ``isDiskEncrypted()`` determines. Call this method
+    /// before you add files that must not be stored otherwise. To require encryption for all files of a
+    /// vault, use ``VaultSettings/requiresDiskEncryption``.
+    ///
+    /// ```swift
+    /// try await vault.files.checkDiskEncryption()
+    /// let id = try await vault.files.add(contentsOf: path)
+    /// ```
+    ///
+    /// - Throws: `refused` if the disk is not encrypted, if its encryption is unknown, or if the vault is in
+    ///   memory, whose content may be written to swap; `wiped`.
+    public func checkDiskEncryption() async throws(CofferError) {
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try MediaPolicy.checkEncryption(of: core.home.openVault())
         }
     }
 

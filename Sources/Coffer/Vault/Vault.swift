@@ -71,10 +71,10 @@ public final class Vault: Sendable {
     ///   - clock: The clock that the vault uses.
     ///   - interaction: Whether the user's desktop keyring may prompt the user.
     /// - Returns: The open vault, unlocked.
-    /// - Throws: `alreadyExists` if a vault exists; `refused` if the passcode violates the policy or if the
-    ///   directory's owner or mode is not safe; `readOnly` if the disk is read-only; `permissionDenied` if
-    ///   the directory is not accessible; `noSpace`; with the Secret Service, also the errors that
-    ///   ``migrateStorage(to:passcode:)`` throws.
+    /// - Throws: `alreadyExists` if a vault exists; `refused` if the passcode violates the policy, if the
+    ///   directory's owner or mode is not safe, or if `options` do not allow the medium; `readOnly` if the
+    ///   disk is read-only; `permissionDenied` if the directory is not accessible; `noSpace`; with the Secret
+    ///   Service, also the errors that ``migrateStorage(to:passcode:)`` throws.
     public static func create(
         at location: VaultLocation, options: VaultOptions = VaultOptions(), passcode: Passcode?,
         clock: VaultClock = .system, interaction: PromptPolicy = .never

@@ -14,6 +14,12 @@ package struct StorageMedium: Sendable, Equatable {
     /// Whether dm-crypt, fscrypt or the file system itself encrypts the storage, or `nil` if this is unknown.
     package let isEncrypted: Bool?
 
+    package init(medium: Medium, type: String, isEncrypted: Bool?) {
+        self.medium = medium
+        self.type = type
+        self.isEncrypted = isEncrypted
+    }
+
     /// Returns the medium on which an open directory is stored.
     package static func of(_ directory: borrowing Descriptor) throws(CofferError) -> StorageMedium {
         let info = try FileSystemInfo.of(directory)

@@ -31,7 +31,7 @@ extension VaultDirectory {
                 .requireReadable(Deadline(SecretServiceClient.deadline))
         }
         if let parentVault = location.parentVault { try openDirectory(parentVault).throwIfWiped() }
-        if !options.allowsExternalMedia { try checkMedium(of: location.path) }
+        try checkMedium(of: location.path, options)
         try makeDirectory(location.path)
         let home = try openDirectory(location, interaction: interaction)
         return try home.withExclusiveLock { () throws(CofferError) in
@@ -88,6 +88,7 @@ extension VaultDirectory {
         var keybag = Keybag(
             passcode: nil, policy: options.policy, delaysAttempts: options.delaysAttempts,
             erasesAfterTenFailures: options.erasesAfterTenFailures,
+            requiresDiskEncryption: options.requiresDiskEncryption,
             inactivity: try VaultSettings.seconds(of: options.inactivity),
             hostBinding: try MachineFingerprint.current(), keys: [:])
         try keybag.protect(keys, with: passcode, cost: options.cost, device: device)
@@ -105,10 +106,13 @@ extension VaultDirectory {
     }
 
     /// Checks the medium of the deepest existing directory in the path.
-    private static func checkMedium(of path: FilePath) throws(CofferError) {
+    private static func checkMedium(of path: FilePath, _ options: VaultOptions) throws(CofferError) {
+        guard !options.allowsExternalMedia || options.requiresDiskEncryption else { return }
         var current = path
         while try !exists(current) { current.removeLastComponent() }
-        try MediaPolicy.check(Descriptor.open(current.isEmpty ? "." : current, [.read, .nonBlocking]))
+        let directory = try Descriptor.open(current.isEmpty ? "." : current, [.read, .nonBlocking])
+        if !options.allowsExternalMedia { try MediaPolicy.check(directory) }
+        if options.requiresDiskEncryption { try MediaPolicy.checkEncryption(of: directory) }
     }
 
     private static func makeDirectory(_ path: FilePath) throws(CofferError) {

@@ -27,8 +27,13 @@ public struct VaultOptions: Sendable {
     /// added from such media.
     public var allowsExternalMedia = false
 
+    /// Whether the vault may be created, and files may be added, only where dm-crypt, fscrypt or the file
+    /// system itself is known to encrypt the storage. Memory does not count as encrypted. Earlier releases
+    /// cannot open a vault with this setting.
+    public var requiresDiskEncryption = false
+
     /// Creates options with the default values: no passcode policy, delays after wrong passcodes, erasure
-    /// after ten wrong passcodes, ``KeyringBackend/file``, 10 minutes of inactivity, `Argon2id.Cost.standard`
-    /// and no external media.
+    /// after ten wrong passcodes, ``KeyringBackend/file``, 10 minutes of inactivity,
+    /// `Argon2id.Cost.standard`, no external media, and no requirement for disk encryption.
     public init() {}
 }

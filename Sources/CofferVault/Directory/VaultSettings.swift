@@ -15,30 +15,36 @@ public struct VaultSettings: Sendable, Hashable {
     /// Whether the tenth wrong passcode in a row erases the vault.
     public var erasesAfterTenFailures: Bool
 
+    /// Whether files may be added, and edited copies saved, only while dm-crypt, fscrypt or the file system
+    /// itself is known to encrypt the storage that holds the vault. Stored files stay readable on any disk.
+    public var requiresDiskEncryption: Bool
+
     /// The period of inactivity after which the vault locks; `nil` if inactivity never locks the vault. The
     /// period is rounded down to whole seconds and must be at least one second.
     public var inactivity: Duration?
 
     package init(
         policy: PasscodePolicy, delaysAttempts: Bool, erasesAfterTenFailures: Bool = true,
-        inactivity: Duration?
+        requiresDiskEncryption: Bool = false, inactivity: Duration?
     ) {
         self.policy = policy
         self.delaysAttempts = delaysAttempts
         self.erasesAfterTenFailures = erasesAfterTenFailures
+        self.requiresDiskEncryption = requiresDiskEncryption
         self.inactivity = inactivity
     }
 
     /// Returns whether any of these settings protects the vault less than the same setting in `other`: a
-    /// policy that requires less, no delays or no erasure where `other` has them, or a longer period of
-    /// inactivity. An inactivity of `nil` counts as the longest period.
+    /// policy that requires less, no delays, no erasure or no disk encryption where `other` has or requires
+    /// them, or a longer period of inactivity. An inactivity of `nil` counts as the longest period.
     ///
     /// - Parameter other: The settings to compare with.
     /// - Returns: Whether a change from `other` to these settings is a loosening, even if it also tightens
     ///   some settings.
     public func isLooser(than other: VaultSettings) -> Bool {
         policy.isLooser(than: other.policy) || !delaysAttempts && other.delaysAttempts
-            || !erasesAfterTenFailures && other.erasesAfterTenFailures || other.locksSooner(than: self)
+            || !erasesAfterTenFailures && other.erasesAfterTenFailures
+            || !requiresDiskEncryption && other.requiresDiskEncryption || other.locksSooner(than: self)
     }
 
     /// Returns whether these settings lock the vault after a shorter period of inactivity than `other` does.
@@ -67,7 +73,7 @@ extension Keybag {
     package var settings: VaultSettings {
         VaultSettings(
             policy: policy, delaysAttempts: delaysAttempts, erasesAfterTenFailures: erasesAfterTenFailures,
-            inactivity: inactivity.map { .seconds($0) })
+            requiresDiskEncryption: requiresDiskEncryption, inactivity: inactivity.map { .seconds($0) })
     }
 
     /// Replaces the keybag's settings.
@@ -79,5 +85,6 @@ extension Keybag {
         policy = settings.policy
         delaysAttempts = settings.delaysAttempts
         erasesAfterTenFailures = settings.erasesAfterTenFailures
+        requiresDiskEncryption = settings.requiresDiskEncryption
     }
 }

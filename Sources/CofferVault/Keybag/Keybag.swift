@@ -9,9 +9,9 @@ import SystemPackage
 /// The payload of an ``AuthenticatedRecord`` with 4096-byte slots: flags (1; bit 0: a passcode is set),
 /// passcode policy characters (1), attempt delays (1; 0 or 1), whether items of a destroyed class must still
 /// be removed (1; 0 or 1), inactivity in seconds (4; 0: lock only by reboot), machine fingerprint (32), key
-/// derivation (1; 0: none, 1: Argon2id; plus 128 if ten wrong passcodes do not erase the vault), 3 zero
-/// bytes, memory in KiB (4), passes (4), salt (16), number of keys (2) and, for each key, its class (2) and a
-/// `WrappedKey` (96).
+/// derivation (1; 0: none, 1: Argon2id; plus 128 if ten wrong passcodes do not erase the vault, plus 64 if
+/// new files require an encrypted disk), 3 zero bytes, memory in KiB (4), passes (4), salt (16), number of
+/// keys (2) and, for each key, its class (2) and a `WrappedKey` (96).
 ///
 /// A keybag from an earlier release may lack all of the following fields, or the last of them: number of
 /// public keys (2) and, for each key, its class (2) and an X25519 key (32); number of recovery keys (2) and,
@@ -46,6 +46,9 @@ package struct Keybag {
     /// Whether the tenth wrong passcode in a row erases the vault; `true` in a keybag from an earlier
     /// release.
     package var erasesAfterTenFailures = true
+    /// Whether files may be added only while the disk that holds the vault is known to be encrypted; `false`
+    /// in a keybag from an earlier release.
+    package var requiresDiskEncryption = false
     /// The number of seconds without use after which the vault locks; `nil` if inactivity never locks the
     /// vault.
     package var inactivity: Int?
@@ -67,6 +70,9 @@ package struct Keybag {
     /// releases, which would erase the vault, refuse such a keybag, because they do not recognize the sum as
     /// a key derivation.
     private static let keepsAfterTenFailures: UInt8 = 0x80
+    /// The number added to the key derivation's value if files require an encrypted disk. Earlier releases,
+    /// which would store files on any disk, refuse such a keybag for the same reason.
+    private static let needsDiskEncryption: UInt8 = 0x40
 
     /// Whether the keybag has every class key, every public key and, with a passcode, the passcode's tag. A
     /// keybag from an earlier release may lack some of them.
@@ -157,8 +163,10 @@ extension Keybag: RecordPayload {
         ])
         writer.append(UInt32(inactivity ?? 0))
         writer.append(hostBinding)
-        let derivation: UInt8 = passcode == nil ? 0 : 1
-        writer.append([derivation | (erasesAfterTenFailures ? 0 : Self.keepsAfterTenFailures), 0, 0, 0])
+        var derivation: UInt8 = passcode == nil ? 0 : 1
+        if !erasesAfterTenFailures { derivation |= Self.keepsAfterTenFailures }
+        if requiresDiskEncryption { derivation |= Self.needsDiskEncryption }
+        writer.append([derivation, 0, 0, 0])
         writer.append(UInt32(passcode?.cost.memoryKiB ?? 0))
         writer.append(UInt32(passcode?.cost.passes ?? 0))
         writer.append(passcode?.salt ?? [UInt8](repeating: 0, count: Argon2id.saltSize))
@@ -221,7 +229,8 @@ extension Keybag: RecordPayload {
         let memory = Int(try reader.number(UInt32.self))
         let passes = Int(try reader.number(UInt32.self))
         let salt = try reader.take(Argon2id.saltSize)
-        guard derivation & ~Self.keepsAfterTenFailures == head[0] else {
+        let flags = Self.keepsAfterTenFailures | Self.needsDiskEncryption
+        guard derivation & ~flags == head[0] else {
             throw CofferError(
                 .unsupportedVersion, "The keybag names a key derivation that this release does not know.")
         }
@@ -233,6 +242,7 @@ extension Keybag: RecordPayload {
         self.init(
             passcode: passcode, policy: .preset(characters), delaysAttempts: head[2] == 1,
             erasesAfterTenFailures: derivation & Self.keepsAfterTenFailures == 0,
+            requiresDiskEncryption: derivation & Self.needsDiskEncryption != 0,
             inactivity: inactivity == 0 ? nil : inactivity, hostBinding: binding,
             keys: try Self.wrappedKeys(from: &reader))
         hasOrphans = head[3] == 1

@@ -44,6 +44,7 @@ struct VaultSettingsTests {
     private static let tighter = [
         settings, policy(.lettersAndDigits), policy(.digits, 7), policy(.digits, 6, [1, 2, 3]),
         changed { $0.inactivity = .seconds(599) }, changed { $0.inactivity = .seconds(1) },
+        changed { $0.requiresDiskEncryption = true },
     ]
 
     @Test("Less in any part is looser, whatever is more elsewhere", arguments: looser)
@@ -58,6 +59,14 @@ struct VaultSettingsTests {
             policy: .none, delaysAttempts: false, erasesAfterTenFailures: false, inactivity: nil)
         #expect(!Self.settings.isLooser(than: none) && none.isLooser(than: Self.settings))
         #expect(Self.settings.locksSooner(than: none) && !none.locksSooner(than: Self.settings))
+    }
+
+    @Test("Not to require an encrypted disk is looser than to require it, whatever else is tighter")
+    func diskEncryption() {
+        let requiring = Self.changed { $0.requiresDiskEncryption = true }
+        let tighterElsewhere = Self.changed { $0.inactivity = .seconds(1) }
+        #expect(Self.settings.isLooser(than: requiring) && tighterElsewhere.isLooser(than: requiring))
+        #expect(!requiring.isLooser(than: requiring) && !requiring.isLooser(than: Self.settings))
     }
 
     @Test("A locked vault is tightened without its passcode, and loosened with it only")

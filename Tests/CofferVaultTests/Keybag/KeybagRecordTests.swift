@@ -102,10 +102,41 @@ struct KeybagRecordTests {
         try forge(vault) { $0[Self.payload + 40] = derivation }
         #expect(try vault.keybag().erasesAfterTenFailures)
         #expect(try vault.keybag().encoded == erasing)
-        for other in [0x40, 0x82, 0xff, 0x81 - derivation] as [UInt8] {
+        for other in [0x20, 0x82, 0xff, 0x81 - derivation] as [UInt8] {
             try forge(vault) { $0[Self.payload + 40] = other }
             #expect(failure { _ = try vault.keybag() } == .unsupportedVersion, "\(other)")
         }
+    }
+
+    /// The requirement is beside the derivation, too: 64, which earlier releases refuse with or without the
+    /// 128 of a vault that is not erased.
+    @Test(
+        "A vault that requires an encrypted disk is a newer release's to earlier ones",
+        arguments: [nil, "correct horse"], [true, false])
+    func diskEncryption(_ passcode: String?, _ erases: Bool) throws {
+        let vault = try VaultOnDisk(passcode: passcode)
+        let stored = try Keybag.record.read(device: vault.device, in: vault.directory)
+        let plain = stored.payload.encoded
+        #expect(!stored.payload.requiresDiskEncryption && plain[40] == plain[0])
+        var keybag = stored.payload
+        keybag.erasesAfterTenFailures = erases
+        keybag.requiresDiskEncryption = true
+        try Keybag.record.update(stored, to: keybag, device: vault.device, in: vault.directory)
+        let read = try vault.keybag()
+        #expect(read.requiresDiskEncryption && read.erasesAfterTenFailures == erases)
+        #expect(read.settings.requiresDiskEncryption && (read.passcode == nil) == (passcode == nil))
+        // What the releases before either setting, and between the two, compare with byte 0 differs from it.
+        var expected = plain
+        expected[40] |= erases ? 0x40 : 0xc0
+        #expect(read.encoded == expected)
+        #expect(expected[40] != expected[0] && expected[40] & 0x7f != expected[0])
+        try forge(vault) { $0[Self.payload + 40] = plain[40] }
+        #expect(try vault.keybag().encoded == plain)
+        try forge(vault) { $0[Self.payload + 40] = expected[40] }
+        var flipped = try vault.read("keybag")
+        for slot in [0, 1] { flipped[slot * Self.slotSize + Self.payload + 40] ^= 0x40 }
+        try vault.write("keybag", flipped)
+        #expect(failure { _ = try vault.keybag() } == .corrupt)
     }
 
     @Test("Without the key of its tag, nobody turns the erasure off or on", arguments: [false, true])

@@ -10,11 +10,12 @@ struct SettingsTests {
             passcode: "837165", "--policy", "digits", "--minimum-length", "6", "--deny-common",
             "--attempt-delays", "off", "--erase-after", "never", "--inactivity", "reboot")
         let run = try home.run(["settings", "--json"], passcode: "")
-        #expect(run.code == 0 && run.json.count == 7, "\(run.errorText)")
+        #expect(run.code == 0 && run.json.count == 8, "\(run.errorText)")
         #expect(run.json["policy"] as? String == "digits" && run.json["minimumLength"] as? Int == 6)
         #expect(run.json["denyCommon"] as? Bool == true && run.json["deniedPasscodes"] as? Int == 0)
         #expect(run.json["attemptDelays"] as? Bool == false && run.json["inactivityMinutes"] is NSNull)
         #expect(run.json["eraseAfter"] is NSNull)
+        #expect(run.json["requireDiskEncryption"] as? Bool == false)
         let text = try home.run(["settings"], passcode: "").text
         #expect(text.contains("eraseAfter: never\n"))
         #expect(text.contains("policy: digits\n") && text.contains("inactivityMinutes: until a reboot\n"))
@@ -99,6 +100,7 @@ struct SettingsTests {
             ["--policy", "letters"], ["--minimum-length", "0"], ["--minimum-length", "129"],
             ["--inactivity", "0"], ["--inactivity", "soon"], ["--attempt-delays", "maybe"],
             ["--deny-common", "x"], ["--deny-file", "-"], ["--erase-after", "11"], ["--erase-after", "0"],
+            ["--require-disk-encryption", "maybe"],
         ])
     func wrong(_ options: [String]) throws {
         let home = try CommandHome()

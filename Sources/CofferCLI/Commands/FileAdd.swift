@@ -63,12 +63,20 @@ struct FileAdd: AsyncParsableCommand {
     @Flag(help: "Add the file even if the vault is now on a removable medium or a network file system.")
     var allowExternal = false
 
+    @Flag(
+        help: """
+            Add nothing unless the disk that holds the vault is known to be encrypted, as by LUKS or \
+            fscrypt. To always require this, see coffer settings.
+            """)
+    var requireDiskEncryption = false
+
     func run() async throws {
         let given = try name.map { text throws(CofferError) in try Self.component(text) }
         let inputs = try FileInputs(
             paths, isNamed: given != nil, isRecursive: recursive, home: global.homePath())
         try checkOriginals(inputs)
         let vault = try await VaultOpener.unlocked(global)
+        if requireDiskEncryption { try await vault.files.checkDiskEncryption() }
         for path in inputs.skipped {
             Output.message(
                 "coffer: \(path.string.printable) is left out: it is not a regular file, or it is the vault.")

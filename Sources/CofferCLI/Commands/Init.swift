@@ -92,6 +92,13 @@ struct InitCommand: AsyncParsableCommand {
     @Flag(help: "Allow the vault on a removable medium or a network file system.")
     var allowExternal = false
 
+    @Flag(
+        help: """
+            Create the vault, and add files to it, only where the disk is known to be encrypted, as by LUKS \
+            or fscrypt. Earlier releases of coffer refuse to open such a vault.
+            """)
+    var requireDiskEncryption = false
+
     @Option(help: ArgumentHelp("The memory that each passcode guess needs, 8 to 4096.", valueName: "MiB"))
     var kdfMemory = Argon2id.Cost.standard.memoryKiB / 1024
 
@@ -194,6 +201,7 @@ struct InitCommand: AsyncParsableCommand {
         var options = VaultOptions()
         options.policy = try passcodePolicy()
         options.allowsExternalMedia = allowExternal
+        options.requiresDiskEncryption = requireDiskEncryption
         options.delaysAttempts = attemptDelays == .on
         options.erasesAfterTenFailures = eraseAfter == .ten
         let (memory, isTooMuch) = kdfMemory.multipliedReportingOverflow(by: 1024)

@@ -11,12 +11,16 @@ struct SettingsCommand: AsyncParsableCommand {
             Shows the settings without a passcode, and after a change. Loosening a setting requires the \
             passcode, from --passcode-fd or the terminal; tightening one does not. Looser are: a shorter \
             minimum length, policy none instead of digits or digits instead of alphanumeric, common or \
-            denied passcodes allowed again, no delays, --erase-after never, and a longer inactivity time, \
-            with reboot the longest.
+            denied passcodes allowed again, no delays, --erase-after never, --require-disk-encryption off, \
+            and a longer inactivity time, with reboot the longest.
 
             A change erases nothing. If ten or more wrong passcodes were counted meanwhile, --erase-after 10 \
             needs the passcode, too, which resets the count. Earlier releases of coffer refuse to open a \
-            vault with --erase-after never.
+            vault with --erase-after never or --require-disk-encryption on.
+
+            With --require-disk-encryption on, files can be added, and edited with file view --writable, \
+            only while the disk that holds the vault is known to be encrypted; coffer doctor shows whether \
+            it is. Stored files stay readable.
 
             The passcode rules apply when a passcode is set or changed, not to the current one. A shorter \
             inactivity time locks the vault immediately. Whether the desktop keyring may ask for its \
@@ -52,6 +56,9 @@ struct SettingsCommand: AsyncParsableCommand {
     @Option(help: "The number of wrong passcodes in a row that erases the vault.")
     var eraseAfter: InitCommand.EraseAfter?
 
+    @Option(help: "Add files only while the disk that holds the vault is known to be encrypted.")
+    var requireDiskEncryption: InitCommand.Switch?
+
     @Option(
         help: ArgumentHelp(
             "Lock after this time without use: 10 (minutes), 10m or 1h; with 'reboot', only at a reboot.",
@@ -66,6 +73,7 @@ struct SettingsCommand: AsyncParsableCommand {
         var denied: [String]?
         var delaysAttempts: Bool?
         var erasesAfterTenFailures: Bool?
+        var requiresDiskEncryption: Bool?
         /// The requested inactivity time. The outer `nil` means no change, and the inner `nil` means that the
         /// vault locks only at a reboot.
         var inactivity: Duration??
@@ -76,6 +84,7 @@ struct SettingsCommand: AsyncParsableCommand {
                 denying: denied)
             if let delaysAttempts { settings.delaysAttempts = delaysAttempts }
             if let erasesAfterTenFailures { settings.erasesAfterTenFailures = erasesAfterTenFailures }
+            if let requiresDiskEncryption { settings.requiresDiskEncryption = requiresDiskEncryption }
             if let inactivity { settings.inactivity = inactivity }
         }
     }
@@ -112,9 +121,10 @@ struct SettingsCommand: AsyncParsableCommand {
 
     /// Returns the changes that the options specify, or `nil` if there are none.
     private func wantedChange() throws(CofferError) -> Change? {
+        let isPolicyGiven = policy != nil || minimumLength != nil || denyCommon != nil || denyFile != nil
         guard
-            policy != nil || minimumLength != nil || denyCommon != nil || denyFile != nil
-                || attemptDelays != nil || eraseAfter != nil || inactivity != nil
+            isPolicyGiven || attemptDelays != nil || eraseAfter != nil || requireDiskEncryption != nil
+                || inactivity != nil
         else { return nil }
         var change = Change()
         switch policy {
@@ -128,6 +138,7 @@ struct SettingsCommand: AsyncParsableCommand {
         if let denyFile { change.denied = try InitCommand.deniedPasscodes(in: denyFile) }
         change.delaysAttempts = attemptDelays.map { $0 == .on }
         change.erasesAfterTenFailures = eraseAfter.map { $0 == .ten }
+        change.requiresDiskEncryption = requireDiskEncryption.map { $0 == .on }
         if let inactivity { change.inactivity = .some(try InitCommand.inactivity(inactivity)) }
         return change
     }
@@ -143,6 +154,7 @@ struct SettingsCommand: AsyncParsableCommand {
             ("deniedPasscodes", .number(settings.policy.denylistCount), ""),
             ("attemptDelays", .flag(settings.delaysAttempts), ""),
             ("eraseAfter", erases, InitCommand.EraseAfter.never.rawValue),
+            ("requireDiskEncryption", .flag(settings.requiresDiskEncryption), ""),
             ("inactivityMinutes", minutes.map { .number($0) } ?? .none, "until a reboot"),
         ]
         guard !global.json else { return try Output.json(.object(fields.map { ($0.name, $0.value) })) }

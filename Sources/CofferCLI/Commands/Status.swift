@@ -16,7 +16,8 @@ struct StatusCommand: AsyncParsableCommand {
             coffer doctor reports more. secondsLeft: the time until the keys that coffer unlock cached are \
             gone, if no command uses them meanwhile. eraseAfter: the number of wrong passcodes in a row \
             that erases the vault, of which attemptsLeft are left; with --json, both are null if wrong ones \
-            never erase.
+            never erase. requireDiskEncryption: files can be added only while the disk that holds the vault \
+            is known to be encrypted.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -32,6 +33,7 @@ struct StatusCommand: AsyncParsableCommand {
             ("passcode", .flag(status.hasPasscode)),
             ("attemptsLeft", status.attemptsLeft.map { .number($0) } ?? .none),
             ("eraseAfter", InitCommand.EraseAfter.document(erases: status.erasesAfterTenFailures)),
+            ("requireDiskEncryption", .flag(status.requiresDiskEncryption)),
             ("inactivityMinutes", status.inactivityMinutes.map { .number($0) } ?? .none),
             ("secondsLeft", status.timeLeft.map { .number($0.wholeSeconds) } ?? .none),
             ("tokens", .number(status.tokens)),

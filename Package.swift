@@ -138,14 +138,16 @@ let package = Package(
         .executableTarget(
             name: "Bench",
             dependencies: [
-                "BenchPeers", "Coffer", "CofferBase", "CofferCrypto", "CofferDatabase", "CofferEngine",
-                "TestSupport",
+                "BenchPeers", "BenchReport", "Coffer", "CofferBase", "CofferCrypto", "CofferDatabase",
+                "CofferEngine", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             path: "Benchmarks/Bench",
             swiftSettings: shared),
+        // The report of bench without its measurements, so that tests reach it.
+        .target(name: "BenchReport", path: "Benchmarks/Report", swiftSettings: shared),
         // libsecret, which only a peer of bench needs.
         .systemLibrary(
             name: "CSecretService", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
@@ -194,6 +196,8 @@ let package = Package(
             ],
             path: "Tests/DatabaseAgent", swiftSettings: shared, linkerSettings: immediateBinding),
         .testTarget(name: "HouseRules", dependencies: ["TestSupport"], swiftSettings: shared),
+        .testTarget(
+            name: "BenchReportTests", dependencies: ["BenchReport", "TestSupport"], swiftSettings: shared),
         .testTarget(
             name: "CofferEngineTests",
             dependencies: [

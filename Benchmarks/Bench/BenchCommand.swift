@@ -1,5 +1,6 @@
 import ArgumentParser
 import BenchPeers
+import BenchReport
 import CofferBase
 
 /// Measures the package against real peers: both sides in turn, on the same data, in one run.
@@ -18,7 +19,7 @@ struct BenchCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Write the figures as JSON.", valueName: "file"))
     var json: String?
 
-    @Option(help: ArgumentHelp("Write a page with bar charts.", valueName: "file"))
+    @Option(help: ArgumentHelp("Write a page with a summary and bar charts.", valueName: "file"))
     var html: String?
 
     @Option(help: ArgumentHelp("Run only benchmarks whose name contains this.", valueName: "name"))
@@ -27,18 +28,20 @@ struct BenchCommand: AsyncParsableCommand {
     @Flag(help: "List the names and exit.")
     var list = false
 
+    @Flag(help: "Print in a sentence what each benchmark measures.")
+    var explain = false
+
     @Option(help: ArgumentHelp("Print how the ratios changed since an earlier JSON.", valueName: "old.json"))
     var compare: String?
 
     func run() async throws {
-        let chosen = Catalogue.all.filter { filter.map($0.name.contains) ?? true }
+        let chosen = Catalogue.all.filter { benchmark in
+            filter.map { part in benchmark.figures.contains { $0.contains(part) } } ?? true
+        }
         guard !chosen.isEmpty else {
             throw ValidationError("No benchmark's name contains '\(filter ?? "")'.")
         }
-        if list {
-            for benchmark in chosen { OwnProcess.show(benchmark.name) }
-            return
-        }
+        if list { return try show(chosen) }
         #if DEBUG
             throw ReleaseBuild.takeOver()
         #else
@@ -50,6 +53,18 @@ struct BenchCommand: AsyncParsableCommand {
         #endif
     }
 
+    /// Prints the names of all results, and fails if one of the catalogue's has no sentence.
+    private func show(_ chosen: [Benchmark]) throws(ValidationError) {
+        for figure in chosen.flatMap(\.figures) {
+            let sentence = explain ? Meaning.of(figure)?.sentence : nil
+            OwnProcess.show(sentence.map { Format.pad(figure, 32) + $0 } ?? figure)
+        }
+        let unexplained = Catalogue.unexplained
+        guard unexplained.isEmpty else {
+            throw ValidationError("No sentence in Meaning.swift: \(unexplained.joined(separator: ", "))")
+        }
+    }
+
     private func measure(_ chosen: [Benchmark]) async throws(CofferError) -> Report {
         let machine = Machine.current()
         machine.lines.forEach(OwnProcess.show)
@@ -59,8 +74,16 @@ struct BenchCommand: AsyncParsableCommand {
             VaultBench.close()
         }
         OwnProcess.show(Table.header)
-        for benchmark in chosen { try await benchmark.run(runner) }
+        var explained: Set<String> = []
+        for benchmark in chosen {
+            if explain {
+                for meaning in benchmark.figures.compactMap(Meaning.of)
+                where explained.insert(meaning.family).inserted { OwnProcess.show(Table.row(meaning)) }
+            }
+            try await benchmark.run(runner)
+        }
         OwnProcess.show(Table.footer)
-        return Report(machine: machine, results: runner.results, skipped: runner.skipped)
+        return Report(
+            machine: machine, quick: quick, results: runner.results, skipped: runner.skipped)
     }
 }

@@ -8,7 +8,8 @@ enum VaultBenchmarks {
     static let all: [Benchmark] =
         [1, 100, 1000].flatMap { count in
             [
-                Benchmark("vault-file-get/\(count)") { (runner) async throws(CofferError) in
+                Benchmark("vault-file-get/\(count)", and: ["vault-file-put/\(count)"]) {
+                    (runner) async throws(CofferError) in
                     try await file(runner, count)
                 }
             ]

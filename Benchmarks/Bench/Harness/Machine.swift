@@ -1,27 +1,17 @@
 import BenchPeers
+import BenchReport
 import CofferEngine
 import SystemPackage
 
-/// The machine and the libraries that the figures apply to.
-struct Machine: Codable, Sendable {
-    let cpu: String
-    let cores: Int
-    let os: String
-    let openssl: String
-    let swift: String
-    let date: String
-
-    static func current() -> Machine {
+/// The machine that bench runs on.
+enum Machine {
+    /// The description for the report.
+    static func current() -> MachineDescription {
         let system = value(of: "PRETTY_NAME", in: "/etc/os-release", separator: "=") ?? "Linux"
-        return Machine(
+        return MachineDescription(
             cpu: value(of: "model name", in: "/proc/cpuinfo", separator: ":") ?? Host.architecture,
             cores: Host.cores, os: "\(system), Linux \(Host.kernel) \(Host.architecture)",
             openssl: OpenSSLFailure.libraryVersion, swift: swiftVersion, date: Host.date)
-    }
-
-    /// The description for the terminal.
-    var lines: [String] {
-        ["\(cpu), \(cores) cores; \(os)", "OpenSSL \(openssl), Swift \(swift), \(date)", ""]
     }
 
     /// A figure of this process or of the system in KiB: `VmRSS`, `VmHWM` or `MemAvailable`.

@@ -1,4 +1,5 @@
 import BenchPeers
+import BenchReport
 import CofferBase
 
 /// Takes the samples, prints each result at once and keeps it for the report.

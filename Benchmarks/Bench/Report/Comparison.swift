@@ -1,3 +1,5 @@
+import BenchReport
+
 /// The change of the ratios since an earlier report; without a peer, the change of our time.
 struct Comparison {
     let old: Report

@@ -1,3 +1,4 @@
+import BenchReport
 import CofferBase
 import CofferEngine
 import FoundationEssentials

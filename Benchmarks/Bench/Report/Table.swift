@@ -1,3 +1,5 @@
+import BenchReport
+
 /// The table for the terminal, printed line by line as figures arrive.
 enum Table {
     static let header =
@@ -7,6 +9,9 @@ enum Table {
 
     static let footer =
         "ratio = their time / our time: above 1 we are faster; ciphers and derivations by processor time"
+
+    /// What a benchmark measures, for a line of its own.
+    static func row(_ meaning: Meaning) -> String { meaning.family + ": " + meaning.sentence }
 
     static func row(_ result: Measurement) -> String {
         let range =

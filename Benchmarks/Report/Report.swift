@@ -1,24 +1,33 @@
 /// The document that `--json` writes.
-struct Report: Codable, Sendable {
-    let machine: Machine
-    let results: [Measurement]
-    let skipped: [Skip]
+package struct Report: Codable, Sendable {
+    package let machine: MachineDescription
+    /// Whether samples were fewer and shorter; `nil` in the reports of earlier versions.
+    package let quick: Bool?
+    package let results: [Measurement]
+    package let skipped: [Skip]
+
+    package init(machine: MachineDescription, quick: Bool?, results: [Measurement], skipped: [Skip]) {
+        self.machine = machine
+        self.quick = quick
+        self.results = results
+        self.skipped = skipped
+    }
 }
 
 /// One figure, with its peer's if there is one.
-struct Measurement: Codable, Sendable {
-    let name: String
-    let peer: String?
-    let peerVersion: String?
-    let unit: String
-    let ours: Distribution
-    let theirs: Distribution?
+package struct Measurement: Codable, Sendable {
+    package let name: String
+    package let peer: String?
+    package let peerVersion: String?
+    package let unit: String
+    package let ours: Distribution
+    package let theirs: Distribution?
     /// Their median / our median: above 1 we are faster.
-    let ratio: Double?
-    let samples: Int
-    let note: String?
+    package let ratio: Double?
+    package let samples: Int
+    package let note: String?
 
-    init(
+    package init(
         name: String, peer: String? = nil, peerVersion: String? = nil, unit: String, ours: Distribution,
         theirs: Distribution? = nil, samples: Int, note: String?
     ) {
@@ -34,7 +43,7 @@ struct Measurement: Codable, Sendable {
     }
 
     /// Absent values are written as null, so that every result has every field.
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(name, forKey: .name)
         try container.encode(peer, forKey: .peer)
@@ -49,13 +58,19 @@ struct Measurement: Codable, Sendable {
 }
 
 /// A figure that is missing.
-struct Skip: Codable, Sendable {
-    let name: String
-    let peer: String?
-    let reason: String
+package struct Skip: Codable, Sendable {
+    package let name: String
+    package let peer: String?
+    package let reason: String
+
+    package init(name: String, peer: String?, reason: String) {
+        self.name = name
+        self.peer = peer
+        self.reason = reason
+    }
 
     /// An absent peer is written as null.
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(name, forKey: .name)
         try container.encode(peer, forKey: .peer)
@@ -64,13 +79,13 @@ struct Skip: Codable, Sendable {
 }
 
 /// The median, minimum and maximum of the samples.
-struct Distribution: Codable, Sendable {
-    let median: Double
-    let min: Double
-    let max: Double
+package struct Distribution: Codable, Sendable {
+    package let median: Double
+    package let min: Double
+    package let max: Double
 
     /// Summarises at least one sample.
-    init(_ samples: [Double]) {
+    package init(_ samples: [Double]) {
         let sorted = samples.sorted()
         let middle = sorted.count / 2
         median = sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2

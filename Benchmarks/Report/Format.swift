@@ -1,10 +1,12 @@
 /// Figures as text.
-enum Format {
-    /// `value` with this many digits after the point.
-    static func fixed(_ value: Double, _ digits: Int) -> String {
+package enum Format {
+    /// `value` with this many digits after the point; a dash if it is no number or too large to be a figure.
+    package static func fixed(_ value: Double, _ digits: Int) -> String {
         var scale = 1.0
         for _ in 0..<digits { scale *= 10 }
-        let scaled = Int64((value.magnitude * scale).rounded())
+        let rounded = (value.magnitude * scale).rounded()
+        guard rounded < 1e18 else { return "–" }
+        let scaled = Int64(rounded)
         let sign = value < 0 && scaled > 0 ? "-" : ""
         guard digits > 0 else { return sign + String(scaled) }
         let whole = scaled / Int64(scale)
@@ -14,7 +16,7 @@ enum Format {
     }
 
     /// A time or an amount with three significant digits and its unit.
-    static func quantity(_ value: Double, _ unit: String) -> String {
+    package static func quantity(_ value: Double, _ unit: String) -> String {
         guard unit == "ns" else { return significant(value) + " " + unit }
         switch value {
         case ..<1e3: return significant(value) + " ns"
@@ -25,10 +27,10 @@ enum Format {
     }
 
     /// A ratio as the table shows it.
-    static func ratio(_ value: Double) -> String { fixed(value, 3) + " x" }
+    package static func ratio(_ value: Double) -> String { fixed(value, 3) + " x" }
 
     /// Text padded to `width`, on the left or on the right.
-    static func pad(_ text: String, _ width: Int, left: Bool = false) -> String {
+    package static func pad(_ text: String, _ width: Int, left: Bool = false) -> String {
         let space = String(repeating: " ", count: max(0, width - text.count))
         return left ? space + text : text + space
     }

@@ -27,7 +27,8 @@ struct FileList: AsyncParsableCommand {
         commandName: "list", abstract: "List the files with their ids, names, lengths and dates.",
         discussion: """
             A file whose container was deleted by another program is listed as missing. If a file is \
-            missing, or the index is damaged or incomplete, the command reports it and ends with 7.
+            missing, or the index is damaged or incomplete, the command reports it and ends with 7. If \
+            there are session-only files, the column STATE shows them as volatile.
             """,
         aliases: ["ls"])
 
@@ -76,13 +77,16 @@ struct FileList: AsyncParsableCommand {
             }
             return try Output.json(.object(fields))
         }
+        // Without session-only files, the column would be empty.
+        let hasVolatile = listing.files.contains(where: \.isVolatile)
         let rows = listing.files.map {
             [
                 $0.id.description, $0.name.string.printable, $0.modified.iso8601,
                 $0.state == .missing ? "missing" : String($0.length),
-            ]
+            ] + (hasVolatile ? [$0.isVolatile ? "volatile" : ""] : [])
         }
-        for line in TextTable.lines(["ID", "NAME", "MODIFIED", "BYTES"], rows, numbers: [3]) {
+        let titles = ["ID", "NAME", "MODIFIED", "BYTES"] + (hasVolatile ? ["STATE"] : [])
+        for line in TextTable.lines(titles, rows, numbers: [3]) {
             try Output.line(line)
         }
     }
@@ -100,6 +104,7 @@ extension FileInfo {
             fields + [
                 ("length", .number(Int(length))), ("class", .text(protection.name)),
                 ("modified", .text(modified.iso8601)), ("state", .text(state.rawValue)),
+                ("volatile", .flag(isVolatile)),
             ])
     }
 }

@@ -79,13 +79,16 @@ struct FileList: AsyncParsableCommand {
         }
         // Without session-only files, the column would be empty.
         let hasVolatile = listing.files.contains(where: \.isVolatile)
-        let rows = listing.files.map {
-            [
-                $0.id.description, $0.name.string.printable, $0.modified.iso8601,
-                $0.state == .missing ? "missing" : String($0.length),
-            ] + (hasVolatile ? [$0.isVolatile ? "volatile" : ""] : [])
+        let rows = listing.files.map { file -> [String] in
+            var row = [
+                file.id.description, file.name.string.printable, file.modified.iso8601,
+                file.state == .missing ? "missing" : String(file.length),
+            ]
+            if hasVolatile { row.append(file.isVolatile ? "volatile" : "") }
+            return row
         }
-        let titles = ["ID", "NAME", "MODIFIED", "BYTES"] + (hasVolatile ? ["STATE"] : [])
+        var titles = ["ID", "NAME", "MODIFIED", "BYTES"]
+        if hasVolatile { titles.append("STATE") }
         for line in TextTable.lines(titles, rows, numbers: [3]) {
             try Output.line(line)
         }

@@ -17,6 +17,7 @@ enum Agent {
         case "open-on-terminal": try await openOnTerminal(location)
         case "refresh": try await refresh(location)
         case "view-and-wait": try await viewAndWait(location, FileID(arguments[2]))
+        case "volatile-file": try await volatileFile(location)
         case "guess-read-only": try await guessReadOnly(location)
         case "clock":
             say("ready")
@@ -86,6 +87,18 @@ enum Agent {
             return RefreshResponse(try Token(copying: "from the agent"))
         }
         say(fresh?.didRefresh == true ? "refreshed" : "waited")
+    }
+
+    /// Adds a session-only file, says its id, and keeps it until it is killed or told to end.
+    private static func volatileFile(_ location: VaultLocation) async throws {
+        let session = try await Vault(at: location)
+        try await session.unlock()
+        say("ready")
+        let id = try await session.files.add(Array("of the agent".utf8), name: "agent", isVolatile: true)
+        let content = try await session.files.withDecryptedBytes(of: id) { $0.copied() }
+        say("\(id) \(content.count)")
+        _ = readLine()
+        extendLifetime(session)
     }
 
     /// Holds a view copy until it is killed or told to end.

@@ -176,6 +176,17 @@ package final class KernelKeyCache: Sendable {
         _ = try? KernelKeyring.remove(name(protection))
     }
 
+    /// Returns the keyring of ephemeral tokens, which every lock removes; `nil` if there is none.
+    func volatileRing() throws(CofferError) -> KernelSubkeyring? {
+        try KernelSubkeyring.find(KernelKeyringStorage.name(vaultID))
+    }
+
+    /// Returns the keyring of ephemeral tokens, creating it if necessary.
+    func makeVolatileRing() throws(CofferError) -> KernelSubkeyring {
+        if let ring = try volatileRing() { return ring }
+        return try KernelKeyringStorage.make(vaultID: vaultID, timeout: inactivity)
+    }
+
     /// Returns whether the kernel keyring still contains any of a vault's class keys.
     static func isAnyLeft(vaultID: VaultID) -> Bool {
         ProtectionClass.allCases.contains { protection in

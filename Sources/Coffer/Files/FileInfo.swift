@@ -16,6 +16,8 @@ public struct FileInfo: Sendable, Equatable {
     public let protection: ProtectionClass
     /// The state of the file's container, which indicates whether the container exists.
     public let state: FileState
+    /// Whether the file is session-only: it becomes unreadable with the next lock and is then removed.
+    public let isVolatile: Bool
 
     /// Creates a description, for example for use in a test double. A ``FileStore`` returns only descriptions
     /// that it reads from the vault.
@@ -27,9 +29,10 @@ public struct FileInfo: Sendable, Equatable {
     ///   - modified: The date and time when the content was last modified.
     ///   - protection: The protection class.
     ///   - state: The state of the file's container.
+    ///   - isVolatile: Whether the file is session-only.
     public init(
         id: FileID, name: FilePath.Component, length: Int64, modified: Date, protection: ProtectionClass,
-        state: FileState
+        state: FileState, isVolatile: Bool = false
     ) {
         self.id = id
         self.name = name
@@ -37,5 +40,6 @@ public struct FileInfo: Sendable, Equatable {
         self.modified = modified
         self.protection = protection
         self.state = state
+        self.isVolatile = isVolatile
     }
 }

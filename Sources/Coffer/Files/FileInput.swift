@@ -19,6 +19,8 @@ extension FileStore {
     ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
     ///     the file requires the same bytes.
+    ///   - isVolatile: Whether the file is session-only: its key is kept only in memory, and with the next
+    ///     lock the file becomes unreadable and is removed.
     ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
     ///     file system but was not created for such a location.
     /// - Returns: The stored file's identifier.
@@ -31,11 +33,11 @@ extension FileStore {
         fromDescriptor descriptor: Int32, name: FilePath.Component,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
-        allowingExternalMedia: Bool = false
+        isVolatile: Bool = false, allowingExternalMedia: Bool = false
     ) async throws(CofferError) -> FileID {
         let settings = NewFile(
             name: name, protection: protection, suite: outerCipher, context: context,
-            allowsExternalMedia: allowingExternalMedia)
+            isVolatile: isVolatile, allowsExternalMedia: allowingExternalMedia)
         return try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             let check = try cancellationCheck(cancellation)
             let input = try Descriptor.duplicating(descriptor)
@@ -77,6 +79,7 @@ extension FileStore {
         let protection: ProtectionClass
         let suite: ContainerCipherSuite
         let context: [UInt8]
+        let isVolatile: Bool
         let allowsExternalMedia: Bool
     }
 
@@ -90,7 +93,7 @@ extension FileStore {
         try core.checkMedium(allowingExternalMedia: file.allowsExternalMedia)
         let classKey = try core.keyForStoring(file.protection)
         let id = try FileID.random()
-        try addContainer(id, file.protection, classKey, check) {
+        try addContainer(id, file.protection, classKey, isVolatile: file.isVolatile, check) {
             (target, outer, inner) throws(CofferError) in
             let writer = ContainerWriter(
                 id: id, device: core.device, classKey: classKey, protection: file.protection,

@@ -18,6 +18,10 @@ extension FileStore {
         check: @escaping @Sendable () throws(CofferError) -> Void
     ) throws(CofferError) {
         let (id, protection) = (old.header.id, old.protection)
+        // The new container would have an ordinary file's key.
+        guard old.header.keeper == nil else {
+            throw CofferError(.refused, "A session-only file cannot be changed: add it again.")
+        }
         guard old.header.contentGeneration < .max else {
             throw CofferError(.refused, "This file was replaced too many times: add it again.")
         }

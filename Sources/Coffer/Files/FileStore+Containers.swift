@@ -36,7 +36,7 @@ extension FileStore {
         let keys = try fileKeys()
         let file = try openContainer(id, .read)
         let reader = try ContainerReader.open(
-            file, id: id, device: core.device, keys: keys, context: context
+            file, id: id, device: core.device, keys: keys, context: context, volatileKeys: volatileKeys
         ) { (protection) throws(CofferError) in
             try core.keys.key(protection)
         }
@@ -91,9 +91,9 @@ extension FileStore {
     }
 
     /// Creates a container under a temporary name, calls `fill` to write the container, flushes it and
-    /// renames it to its final name.
+    /// renames it to its final name. If `isVolatile` is `true`, the inner key is the session's.
     func addContainer(
-        _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey,
+        _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey, isVolatile: Bool = false,
         _ check: () throws(CofferError) -> Void,
         _ fill: (borrowing Descriptor, _ outer: FileKEK, _ inner: FileKEK) throws(CofferError) -> InnerHeader
     ) throws(CofferError) {
@@ -102,8 +102,9 @@ extension FileStore {
         // The lock on the unfinished file shows other processes that its owner is alive, so they remove
         // neither the file nor the keys that it is wrapped under. Closing the descriptor releases the lock.
         let begun: PendingContainer = try core.home.withExclusiveVault { (vault) throws(CofferError) in
-            try beginWrite(id, protection, classKey, directory, in: vault)
+            try beginWrite(id, protection, classKey, isVolatile: isVolatile, directory, in: vault)
         }
+        let session = begun.session
         let file = begun.file
         do throws(CofferError) {
             let header = try fill(file, begun.outer, begun.inner)
@@ -113,6 +114,7 @@ extension FileStore {
                 // The passcode, and with it the class key, may have been removed while a long file was
                 // sealed.
                 if protection.requiresPasscode { _ = try core.keyForStoring(protection) }
+                if let session { try volatileKeys.requireCurrent(session, protection) }
                 try insert(header, protection, in: vault)
                 try directory.renameWithoutReplacing(temporary, to: id.fileName)
                 try directory.sync()
@@ -122,23 +124,27 @@ extension FileStore {
             guard error.code == .absent else { throw error }
             return try core.home.mappingMissingFiles { () throws(CofferError) in throw error }
         }
+        // The lock on the file stays until this process's session ends.
+        if let session, session.kek.keeper == .process { session.hold(id, file) }
     }
 
     /// Creates an empty, locked container under its temporary name, and returns the container with the keys
     /// that will wrap its file keys.
     func beginWrite(
-        _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey,
+        _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey, isVolatile: Bool = false,
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) -> PendingContainer {
         try cleanUpIfDue(directory, in: vault)
         let (outer, inner) = try FileKeysetRecord(device: core.device).current(
             protection, classKey: classKey, in: vault)
+        let session = isVolatile ? try currentSession(protection, classKey) : nil
         // A process that crashed while replacing the same file may have left an unfinished file.
         if try directory.status(of: id.temporaryName) != nil { try cleanUp(directory, in: vault) }
         do throws(CofferError) {
             let file = try directory.open(id.temporaryName, [.readWrite, .exclusive])
             try file.lock()
-            return PendingContainer(file: file, outer: outer, inner: inner)
+            return PendingContainer(
+                file: file, outer: outer, inner: session?.kek ?? inner, session: session)
         } catch {
             guard error.code == .alreadyExists else { throw error }
             throw CofferError(.busy, "Another process is replacing the content of \(id): try again later.")
@@ -150,6 +156,8 @@ extension FileStore {
         let file: Descriptor
         let outer: FileKEK
         let inner: FileKEK
+        /// The session of a session-only file; `nil` for an ordinary file.
+        let session: VolatileFileSession?
     }
 
     /// Removes a complete or unfinished container. Overwrites its wrapped keys first, because freed blocks
@@ -201,7 +209,8 @@ extension ContainerReader {
         }
         return FileInfo(
             id: header.id, name: name, length: layout.length,
-            modified: Date(nanosecondsSince1970: header.modified), protection: protection, state: .stored)
+            modified: Date(nanosecondsSince1970: header.modified), protection: protection, state: .stored,
+            isVolatile: header.keeper != nil)
     }
 }
 

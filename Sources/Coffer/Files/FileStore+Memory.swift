@@ -17,6 +17,8 @@ extension FileStore {
     ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
     ///     the file requires the same bytes.
+    ///   - isVolatile: Whether the file is session-only: its key is kept only in memory, and with the next
+    ///     lock the file becomes unreadable and is removed.
     ///   - modified: The modification date to store; `nil` for the current time.
     ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
     ///     file system but was not created for such a location.
@@ -28,12 +30,12 @@ extension FileStore {
     public func add(
         _ bytes: [UInt8], name: FilePath.Component,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
-        outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [], modified: Date? = nil,
-        allowingExternalMedia: Bool = false
+        outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
+        isVolatile: Bool = false, modified: Date? = nil, allowingExternalMedia: Bool = false
     ) async throws(CofferError) -> FileID {
         let file = NewFile(
             name: name, protection: protection, suite: outerCipher, context: context,
-            allowsExternalMedia: allowingExternalMedia)
+            isVolatile: isVolatile, allowsExternalMedia: allowingExternalMedia)
         return try await add(file, .array(bytes), modified)
     }
 
@@ -46,6 +48,8 @@ extension FileStore {
     ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
     ///     the file requires the same bytes.
+    ///   - isVolatile: Whether the file is session-only: its key is kept only in memory, and with the next
+    ///     lock the file becomes unreadable and is removed.
     ///   - modified: The modification date to store; `nil` for the current time.
     ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
     ///     file system but was not created for such a location.
@@ -57,12 +61,12 @@ extension FileStore {
     public func add(
         _ data: Data, name: FilePath.Component,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
-        outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [], modified: Date? = nil,
-        allowingExternalMedia: Bool = false
+        outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
+        isVolatile: Bool = false, modified: Date? = nil, allowingExternalMedia: Bool = false
     ) async throws(CofferError) -> FileID {
         let file = NewFile(
             name: name, protection: protection, suite: outerCipher, context: context,
-            allowsExternalMedia: allowingExternalMedia)
+            isVolatile: isVolatile, allowsExternalMedia: allowingExternalMedia)
         return try await add(file, .array([UInt8](data)), modified)
     }
 
@@ -76,6 +80,8 @@ extension FileStore {
     ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
     ///     the file requires the same bytes.
+    ///   - isVolatile: Whether the file is session-only: its key is kept only in memory, and with the next
+    ///     lock the file becomes unreadable and is removed.
     ///   - modified: The modification date to store; `nil` for the current time.
     ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
     ///     file system but was not created for such a location.
@@ -88,12 +94,12 @@ extension FileStore {
     public func add(
         _ bytes: Span<UInt8>, name: FilePath.Component,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
-        outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [], modified: Date? = nil,
-        allowingExternalMedia: Bool = false
+        outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
+        isVolatile: Bool = false, modified: Date? = nil, allowingExternalMedia: Bool = false
     ) async throws(CofferError) -> FileID {
         let file = NewFile(
             name: name, protection: protection, suite: outerCipher, context: context,
-            allowsExternalMedia: allowingExternalMedia)
+            isVolatile: isVolatile, allowsExternalMedia: allowingExternalMedia)
         return try await add(file, try BytesInMemory.copying(bytes), modified)
     }
 

@@ -14,6 +14,8 @@ extension FileStore {
     ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
     ///     the file requires the same bytes.
+    ///   - isVolatile: Whether the file is session-only: its key is kept only in memory, and with the next
+    ///     lock the file becomes unreadable and is removed.
     ///   - removingOriginal: Whether to remove the file at `path` once the sealed copy is safely on disk.
     ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
     ///     file system.
@@ -26,12 +28,12 @@ extension FileStore {
         contentsOf path: String, name: FilePath.Component? = nil,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
-        removingOriginal: Bool = false, allowingExternalMedia: Bool = false,
+        isVolatile: Bool = false, removingOriginal: Bool = false, allowingExternalMedia: Bool = false,
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) -> FileID {
         try await add(
             contentsOf: FilePath(text: path), name: name, class: protection, outerCipher: outerCipher,
-            context: context, removingOriginal: removingOriginal,
+            context: context, isVolatile: isVolatile, removingOriginal: removingOriginal,
             allowingExternalMedia: allowingExternalMedia, progress: progress)
     }
 
@@ -44,6 +46,8 @@ extension FileStore {
     ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
     ///     the file requires the same bytes.
+    ///   - isVolatile: Whether the file is session-only: its key is kept only in memory, and with the next
+    ///     lock the file becomes unreadable and is removed.
     ///   - removingOriginal: Whether to remove the file at `url` once the sealed copy is safely on disk.
     ///   - allowingExternalMedia: Whether to accept a vault that is now on a removable medium or a network
     ///     file system.
@@ -56,12 +60,12 @@ extension FileStore {
         contentsOf url: URL, name: FilePath.Component? = nil,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
-        removingOriginal: Bool = false, allowingExternalMedia: Bool = false,
+        isVolatile: Bool = false, removingOriginal: Bool = false, allowingExternalMedia: Bool = false,
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) -> FileID {
         try await add(
             contentsOf: FilePath(fileURL: url), name: name, class: protection, outerCipher: outerCipher,
-            context: context, removingOriginal: removingOriginal,
+            context: context, isVolatile: isVolatile, removingOriginal: removingOriginal,
             allowingExternalMedia: allowingExternalMedia, progress: progress)
     }
 

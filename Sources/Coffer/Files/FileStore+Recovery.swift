@@ -91,7 +91,7 @@ extension FileStore {
                     + "another program put the container there.", remedy: .verifyAndReindexFiles)
         }
         guard entry.commitment == header.commitment, entry.generation == header.contentGeneration,
-            entry.protection == protection.rawValue
+            entry.protection == FileIndexFrame.field(protection, isVolatile: header.keeper != nil)
         else {
             guard !contents.isDamaged else { throw FileIndex.corruptError }
             throw CofferError(
@@ -101,11 +101,12 @@ extension FileStore {
         }
     }
 
-    /// Calls ``cleanUp(_:in:)`` at most once a minute, because listing the directory takes time proportional
-    /// to the number of files.
+    /// Removes ended session-only files, and calls ``cleanUp(_:in:)`` at most once a minute, because listing
+    /// the directory takes time proportional to the number of files.
     func cleanUpIfDue(
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
+        removeEndedFiles(directory, in: vault)
         let now = Clock.sinceBoot
         if let last = cleanedUp.withLock({ $0 }), now - last < .seconds(60) { return }
         try cleanUp(directory, in: vault)
@@ -130,6 +131,7 @@ extension FileStore {
                 try Self.removeContainer(name, in: directory)
             }
         }
+        removeEndedFiles(directory, in: vault)
     }
 
     /// Cleans up after adding a file or replacing its content failed. If the cleanup fails too, the

@@ -59,7 +59,7 @@ extension FileStore {
     ) throws(CofferError) -> ContainerRename {
         ContainerRename(
             device: core.device, keys: try FileKeysetRecord(device: core.device).read(in: vault).keys,
-            classKey: try core.keys.key(protection), context: context)
+            classKey: try core.keys.key(protection), context: context, volatileKeys: volatileKeys)
     }
 
     /// Returns the name of a file whose container is open.

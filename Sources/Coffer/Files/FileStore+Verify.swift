@@ -61,7 +61,7 @@ extension FileStore {
             report.authentic += 1
         } catch {
             switch error.code {
-            case .absent: break  // Removed in the meantime.
+            case .absent: break  // Removed in the meantime, or of another session.
             case .missing: report.missing.append(id)
             case .corrupt, .foreign, .unsupportedVersion: report.corrupt.append(id)
             default: throw error

@@ -17,6 +17,8 @@ public final class FileStore: Sendable {
     let index: FileIndex
     /// The view copies that are removed when the vault locks.
     let activeViews: ActiveViewCopies
+    /// The keys of session-only files.
+    let volatileKeys: VolatileFileKeys
     /// The time since boot at which this store last removed the unfinished files that a crash left behind.
     let cleanedUp = Mutex<Duration?>(nil)
 
@@ -26,6 +28,7 @@ public final class FileStore: Sendable {
         self.core = core
         index = FileIndex(device: core.device)
         activeViews = ActiveViewCopies(core.events)
+        volatileKeys = VolatileFileKeys(core)
     }
 
     /// Seals a copy of the file at `path`. The original remains unless `removingOriginal` is `true`.
@@ -38,6 +41,8 @@ public final class FileStore: Sendable {
     ///   - context: Up to 1024 bytes to bind to the file's inner layer, such as a tenant's name or the
     ///     identifier of the record that the file belongs to. The bytes are not stored, and reading the file
     ///     requires the same bytes.
+    ///   - isVolatile: Whether the file is session-only: its key is kept only in memory, and with the next
+    ///     lock the file becomes unreadable and is removed.
     ///   - removingOriginal: Whether to remove the file at `path` once the sealed copy is safely on disk. The
     ///     file is kept if it has changed since it was sealed or is open for writing. A file in the vault's
     ///     own directory is refused. The removed file's blocks may remain readable on the medium.
@@ -47,19 +52,19 @@ public final class FileStore: Sendable {
     ///     progress.
     /// - Returns: The stored file's identifier.
     /// - Throws: `locked`, `wiped`, `noSpace`; `readOnly` if the vault's file system is read-only;
-    ///   `cancelled` if the task was cancelled; `invalidInput` if `path` does not refer to a file, or if the
-    ///   name or the context is too long; `refused` if `path` refers to anything other than a regular file,
-    ///   if the original is to be removed but is a link or is in the vault's own directory, if the vault is
-    ///   on an external medium that is not allowed, or if ``VaultSettings/requiresDiskEncryption`` is on and
-    ///   the vault's disk is not known to be encrypted; `conflict` if the file changes while it is being
-    ///   read, or if the original was to be removed but has changed since it was sealed or is open for
-    ///   writing. If only the removal failed, the original is kept, and the error message contains the sealed
-    ///   copy's identifier.
+    ///   `cancelled` if the task was cancelled; `invalidInput` if `path` does not refer to a file, if the
+    ///   name or the context is too long, or if the original of a session-only file is to be removed;
+    ///   `refused` if `path` refers to anything other than a regular file, if the original is to be removed
+    ///   but is a link or is in the vault's own directory, if the vault is on an external medium that is not
+    ///   allowed, or if ``VaultSettings/requiresDiskEncryption`` is on and the vault's disk is not known to
+    ///   be encrypted; `conflict` if the file changes while it is being read, or if the original was to be
+    ///   removed but has changed since it was sealed or is open for writing. If only the removal failed, the
+    ///   original is kept, and the error message contains the sealed copy's identifier.
     public func add(
         contentsOf path: FilePath, name: FilePath.Component? = nil,
         class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
         outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
-        removingOriginal: Bool = false, allowingExternalMedia: Bool = false,
+        isVolatile: Bool = false, removingOriginal: Bool = false, allowingExternalMedia: Bool = false,
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) -> FileID {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
@@ -67,6 +72,11 @@ public final class FileStore: Sendable {
                 throw CofferError(.invalidInput, "\(path) does not name a file.")
             }
             let nameBytes = try Self.checked(name, context)
+            guard !isVolatile || !removingOriginal else {
+                throw CofferError(
+                    .invalidInput,
+                    "The original of a session-only file is not removed: nothing would be left.")
+            }
             let check = try cancellationCheck(cancellation)
             try core.checkMedium(allowingExternalMedia: allowingExternalMedia)
             let classKey = try core.keyForStoring(protection)
@@ -77,7 +87,8 @@ public final class FileStore: Sendable {
             if removingOriginal { try OriginalRule.check(path, source, outside: core.home) }
             let original = removingOriginal ? try SourceFile(path, source) : nil
             let id = try FileID.random()
-            try addContainer(id, protection, classKey, check) { (target, outer, inner) throws(CofferError) in
+            try addContainer(id, protection, classKey, isVolatile: isVolatile, check) {
+                (target, outer, inner) throws(CofferError) in
                 let writer = ContainerWriter(
                     id: id, device: core.device, classKey: classKey, protection: protection,
                     suite: outerCipher, context: context, outerKEK: outer, innerKEK: inner)
@@ -122,7 +133,8 @@ public final class FileStore: Sendable {
             // List the containers first, so that files added or removed in the meantime are not in the
             // listing.
             let (ids, hasUnfinished) = try inspectDirectory()
-            if hasUnfinished { removeRemains() }
+            let hasVolatile = try hasVolatileFiles()
+            if hasUnfinished || hasVolatile { removeRemains() }
             let present = Set(ids)
             let contents = try index.salvage(in: core.home.openVault())
             var found = try records(of: present, contents)
@@ -252,6 +264,7 @@ public final class FileStore: Sendable {
                     return try clear(id, in: vault)
                 }
                 try Self.destroy(id, of: core.device, index, directory, in: vault)
+                volatileKeys.release(id)
                 return true
             }
         }

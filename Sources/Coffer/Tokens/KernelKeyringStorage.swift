@@ -90,7 +90,12 @@ struct KernelKeyringStorage: ItemStorage {
 
     private func writable() throws(CofferError) -> KernelSubkeyring {
         if let ring { return ring }
-        let ring = try KernelSubkeyring.make(name)
+        return try Self.make(vaultID: vaultID, timeout: timeout)
+    }
+
+    /// Creates the keyring, which must not exist, with a timeout.
+    static func make(vaultID: VaultID, timeout: Int?) throws(CofferError) -> KernelSubkeyring {
+        let ring = try KernelSubkeyring.make(name(vaultID))
         try ring.setTimeout(timeout)
         return ring
     }

@@ -73,7 +73,7 @@ extension VaultCore {
         guard try FileKeysetRecord(device: device).read(in: vault).keys.hasIndex else { return }
         let present = Set(try directory.names().compactMap { FileID(fileName: $0) })
         try index.remove(in: vault) { id, entry in
-            ProtectionClass(rawValue: entry.protection)?.requiresPasscode == true && !present.contains(id)
+            entry.protectionClass?.requiresPasscode == true && !present.contains(id)
         }
     }
 

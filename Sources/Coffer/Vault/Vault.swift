@@ -56,8 +56,12 @@ public final class Vault: Sendable {
         core.events.onKeyEviction(while: object, body)
     }
 
-    /// Keeps ephemeral tokens in the kernel keyring from now on, where this user's other processes find them.
-    package func shareEphemeralTokens() { core.ephemeralTokens.share() }
+    /// Keeps ephemeral tokens and the keys of new session-only files in the kernel keyring from now on, where
+    /// this user's other processes find them.
+    package func shareEphemeralTokens() {
+        core.ephemeralTokens.share()
+        files.volatileKeys.share()
+    }
 
     /// The vault's directory; a wipe removes everything in it.
     package var vaultDirectory: FilePath { core.home.path.pushing(VaultDirectory.vaultName) }

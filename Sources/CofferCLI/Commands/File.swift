@@ -27,7 +27,8 @@ struct FileList: AsyncParsableCommand {
         commandName: "list", abstract: "List the files with their ids, names, lengths and dates.",
         discussion: """
             A file whose container was deleted by another program is listed as missing. If a file is \
-            missing, or the index is damaged or incomplete, the command reports it and ends with 7.
+            missing, or the index is damaged or incomplete, the command reports it and ends with 7. If \
+            there are session-only files, the column STATE shows them as volatile.
             """,
         aliases: ["ls"])
 
@@ -76,13 +77,19 @@ struct FileList: AsyncParsableCommand {
             }
             return try Output.json(.object(fields))
         }
-        let rows = listing.files.map {
-            [
-                $0.id.description, $0.name.string.printable, $0.modified.iso8601,
-                $0.state == .missing ? "missing" : String($0.length),
+        // Without session-only files, the column would be empty.
+        let hasVolatile = listing.files.contains(where: \.isVolatile)
+        let rows = listing.files.map { file -> [String] in
+            var row = [
+                file.id.description, file.name.string.printable, file.modified.iso8601,
+                file.state == .missing ? "missing" : String(file.length),
             ]
+            if hasVolatile { row.append(file.isVolatile ? "volatile" : "") }
+            return row
         }
-        for line in TextTable.lines(["ID", "NAME", "MODIFIED", "BYTES"], rows, numbers: [3]) {
+        var titles = ["ID", "NAME", "MODIFIED", "BYTES"]
+        if hasVolatile { titles.append("STATE") }
+        for line in TextTable.lines(titles, rows, numbers: [3]) {
             try Output.line(line)
         }
     }
@@ -100,6 +107,7 @@ extension FileInfo {
             fields + [
                 ("length", .number(Int(length))), ("class", .text(protection.name)),
                 ("modified", .text(modified.iso8601)), ("state", .text(state.rawValue)),
+                ("volatile", .flag(isVolatile)),
             ])
     }
 }

@@ -60,6 +60,14 @@ struct FileAdd: AsyncParsableCommand {
     @Option(help: "Bind this text to the file without storing it. Reading the file requires the same text.")
     var context: String?
 
+    @Flag(
+        name: .customLong("volatile"),
+        help: """
+            Keep the file's key only in the kernel keyring, until the next lock or the inactivity time. The \
+            file is then unreadable, and the next file command removes it.
+            """)
+    var isVolatile = false
+
     @Flag(help: "Add the file even if the vault is now on a removable medium or a network file system.")
     var allowExternal = false
 
@@ -105,6 +113,9 @@ struct FileAdd: AsyncParsableCommand {
 
     private func checkOriginals(_ inputs: FileInputs) throws(CofferError) {
         guard removeOriginal else { return }
+        guard !isVolatile else {
+            throw CofferError(.invalidInput, "--remove-original does not go with --volatile.")
+        }
         for source in inputs.sources {
             guard case .file = source else {
                 throw CofferError(.invalidInput, "--remove-original works only for regular files.")
@@ -168,7 +179,8 @@ struct FileAdd: AsyncParsableCommand {
         return try await vault.files.add(
             fromDescriptor: descriptor, name: name, class: protection.protection,
             outerCipher: outerCipher.suite,
-            context: FileArgument.bytes(ofContext: context), allowingExternalMedia: allowExternal)
+            context: FileArgument.bytes(ofContext: context), isVolatile: isVolatile,
+            allowingExternalMedia: allowExternal)
     }
 
     private func addFile(
@@ -181,8 +193,9 @@ struct FileAdd: AsyncParsableCommand {
         }
         let id = try await vault.files.add(
             contentsOf: path, name: name, class: protection.protection, outerCipher: outerCipher.suite,
-            context: FileArgument.bytes(ofContext: context), removingOriginal: removeOriginal,
-            allowingExternalMedia: allowExternal, progress: ProgressBar("sealing").report)
+            context: FileArgument.bytes(ofContext: context), isVolatile: isVolatile,
+            removingOriginal: removeOriginal, allowingExternalMedia: allowExternal,
+            progress: ProgressBar("sealing").report)
         if links > 1 {
             Output.message(
                 "coffer: \(path.string.printable) was removed, but the file has "

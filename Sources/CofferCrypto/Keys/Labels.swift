@@ -21,6 +21,8 @@ package enum KDFLabel {
     package static let deniedPasscode = "coffer/denied-passcode/v1"
     package static let heldKey = "coffer/held-key/v1"
     package static let volatileToken = "coffer/volatile-token/v1"
+    package static let volatileFileID = "coffer/volatile-file-id/v1"
+    package static let volatileFileKEK = "coffer/volatile-file-kek/v1"
     package static let exportMAC = "coffer/export-mac/v1"
     package static let exportSealing = "coffer/export/v1"
     package static let hostBinding = "coffer/host-binding/v1"

@@ -45,11 +45,13 @@ package final class ContainerReader: Sendable {
     /// Opens a container, and decrypts both layers of its header and its last chunk. The closure `classKey`
     /// returns the class's key or throws `locked`.
     ///
-    /// - Throws: `corrupt`; `foreign` if the container belongs to another vault; `unsupportedVersion` if a
-    ///   newer release wrote the container; and any error that `classKey` throws.
+    /// - Throws: `corrupt`; `foreign` if the container belongs to another vault; `absent` if the container is
+    ///   a session-only file whose session is not in `volatileKeys`; `unsupportedVersion` if a newer release
+    ///   wrote the container; and any error that `classKey` throws.
     package static func open(
         _ file: consuming Descriptor, id: FileID?, device: DeviceKey, keys: FileKeyset = FileKeyset(),
-        context: [UInt8] = [], classKey: (ProtectionClass) throws(CofferError) -> ClassKey
+        context: [UInt8] = [], volatileKeys: VolatileFileKeys? = nil,
+        classKey: (ProtectionClass) throws(CofferError) -> ClassKey
     ) throws(CofferError) -> ContainerReader {
         let status = try file.status()
         guard status.kind == .regular else { throw corruptError }
@@ -65,9 +67,16 @@ package final class ContainerReader: Sendable {
                 header.length == layout.length
             else { throw corruptError }
             guard header.isContextBound == !context.isEmpty else { throw wrongContext(header) }
-            let innerKEK = try keys.inner(
-                header.kekID, slot.protection, classKey: classKey, vaultID: device.vaultID)
-            guard let innerKEK else { throw corruptError }
+            let innerKEK: FileKEK?
+            if header.keeper == nil {
+                innerKEK = try keys.inner(
+                    header.kekID, slot.protection, classKey: classKey, vaultID: device.vaultID)
+            } else {
+                innerKEK = try volatileKeys?.kek(of: header, slot.protection, classKey)
+            }
+            guard let innerKEK else {
+                throw header.keeper == nil ? corruptError : VolatileFileKeys.absentError(header.id)
+            }
             let fileKey = try innerKEK.unwrap(header.wrappedKey)
             guard let inner = try header.layerKeys(fileKey, context: context, in: headerBytes) else {
                 throw header.isContextBound ? wrongContext(header) : corruptError

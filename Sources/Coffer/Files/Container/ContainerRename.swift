@@ -11,6 +11,7 @@ struct ContainerRename {
     let classKey: ClassKey
     /// The context that is bound to the container.
     let context: [UInt8]
+    let volatileKeys: VolatileFileKeys
 
     private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
@@ -25,8 +26,14 @@ struct ContainerRename {
         do throws(CofferError) {
             let former = try ContainerHeaderSlot.openInnerHeader(slots.newestBytes, keys: slots.outer)
             var header = try InnerHeader.decode(former)
-            let kek = try keys.inner(
-                header.kekID, slot.protection, classKey: classKey, vaultID: device.vaultID)
+            let kek: FileKEK?
+            if header.keeper == nil {
+                kek = try keys.inner(
+                    header.kekID, slot.protection, classKey: classKey, vaultID: device.vaultID)
+            } else {
+                kek = try volatileKeys.kek(of: header, slot.protection, classKey)
+                guard kek != nil else { throw VolatileFileKeys.absentError(id) }
+            }
             guard header.id == slot.id, header.chunkSizeLog2 == slot.chunkSizeLog2, let kek else {
                 throw Self.corruptError
             }

@@ -18,7 +18,8 @@ struct ContainerRewrap {
         case unchanged
         /// The file keys of both layers are now wrapped under the current keys.
         case rewrapped
-        /// A context is bound to the container, so only the outer layer was rewrapped.
+        /// A context is bound to the container, or a session's key wraps its inner file key, so only the
+        /// outer layer was rewrapped.
         case outerOnly
     }
 
@@ -87,6 +88,11 @@ struct ContainerRewrap {
     ) throws(CofferError) -> (bytes: [UInt8], isCurrent: Bool) {
         var header = try InnerHeader.decode(bytes)
         let (vaultID, protection) = (device.vaultID, slot.protection)
+        // A recorded key would make a session-only file outlast its session.
+        guard header.keeper == nil else {
+            guard header.id == slot.id else { throw Self.corruptError }
+            return (bytes, false)
+        }
         guard header.id == slot.id, header.chunkSizeLog2 == slot.chunkSizeLog2,
             let oldKEK = try keys.inner(header.kekID, protection, classKey: classKey, vaultID: vaultID),
             let newKEK = try keys.currentInner(protection, classKey: classKey, vaultID: vaultID)

@@ -127,8 +127,8 @@ struct ContainerWriter {
     ) throws(CofferError) -> InnerHeader {
         let (outerKEK, innerKEK) = try keyEncryptionKeys()
         let header = InnerHeader(
-            chunkSizeLog2: chunkSizeLog2, isContextBound: !context.isEmpty, id: id, salt: keys.innerSalt,
-            kekID: innerKEK.id, wrappedKey: try innerKEK.wrap(keys.innerFileKey),
+            chunkSizeLog2: chunkSizeLog2, isContextBound: !context.isEmpty, keeper: innerKEK.keeper, id: id,
+            salt: keys.innerSalt, kekID: innerKEK.id, wrappedKey: try innerKEK.wrap(keys.innerFileKey),
             commitment: keys.inner.commitment, contentGeneration: contentGeneration, length: length,
             modified: modified, name: name, mediaType: mediaType)
         let slot = ContainerHeaderSlot(

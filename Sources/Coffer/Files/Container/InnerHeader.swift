@@ -15,6 +15,8 @@ package struct InnerHeader {
 
     var chunkSizeLog2: UInt8
     var isContextBound = false
+    /// The keeper of the session's key that wraps the file key; `nil` for an ordinary file.
+    var keeper: VolatileFileKeeper?
     var id: FileID
     var salt: [UInt8]
     var kekID: [UInt8]
@@ -35,7 +37,7 @@ package struct InnerHeader {
         writer.append(Array(FileMagic.innerHeader.utf8))
         writer.append(UInt16(1))
         writer.append([ContainerCipherSuite.aes256GCM.rawValue, chunkSizeLog2])
-        writer.append(UInt32(isContextBound ? 1 : 0))
+        writer.append(UInt32(isContextBound ? 1 : 0) | (keeper?.rawValue ?? 0))
         writer.append(id.uuid.bytes)
         writer.append(salt)
         writer.append(kekID)
@@ -68,7 +70,9 @@ package struct InnerHeader {
         let suite = try reader.number(UInt8.self)
         let chunkSizeLog2 = try reader.number(UInt8.self)
         let flags = try reader.number(UInt32.self)
-        guard version == 1, suite == ContainerCipherSuite.aes256GCM.rawValue, flags <= 1 else {
+        let keeper = VolatileFileKeeper(rawValue: flags & ~1)
+        guard version == 1, suite == ContainerCipherSuite.aes256GCM.rawValue, flags <= 1 || keeper != nil
+        else {
             throw CofferError(.unsupportedVersion, "The container was written by a newer release.")
         }
         let id = try FileID(uuidBytes: reader.take(16), reader)
@@ -106,8 +110,8 @@ package struct InnerHeader {
             throw CofferError(.unsupportedVersion, "The container was written by a newer release.")
         }
         return InnerHeader(
-            chunkSizeLog2: chunkSizeLog2, isContextBound: flags == 1, id: id, salt: salt, kekID: kekID,
-            wrappedKey: wrappedKey, commitment: commitment, contentGeneration: generation,
+            chunkSizeLog2: chunkSizeLog2, isContextBound: flags & 1 != 0, keeper: keeper, id: id, salt: salt,
+            kekID: kekID, wrappedKey: wrappedKey, commitment: commitment, contentGeneration: generation,
             length: Int64(length), modified: modified, name: name, mediaType: mediaType)
     }
 

@@ -23,9 +23,12 @@ final class FileIndex: Sendable {
 
     /// The fields that distinguish a file's container from other containers that have had the same name.
     struct Entry: Sendable, Equatable {
+        /// The class, with the mark of a session-only file.
         let protection: UInt16
         let generation: UInt64
         let commitment: [UInt8]
+
+        var protectionClass: ProtectionClass? { FileIndexFrame.protectionClass(protection) }
     }
 
     private let device: DeviceKey
@@ -108,7 +111,7 @@ final class FileIndex: Sendable {
             guard
                 try frame.entries().contains(where: { ids.contains($0.id) && snapshot.entries[$0.id] != nil })
             else { continue }
-            guard let protection = ProtectionClass(rawValue: frame.protection) else {
+            guard let protection = FileIndexFrame.protectionClass(frame.protection) else {
                 throw CofferError(
                     .unsupportedVersion,
                     "The \(Self.displayName) has a protection class that this release does not know.")
@@ -258,8 +261,10 @@ final class FileIndex: Sendable {
         let key = try device.key(KDFLabel.fileIndexMAC)
         var bytes: [UInt8] = []
         var tag = FileIndexContents.noTag
-        for protection in ProtectionClass.allCases {
-            let own = files.filter { $0.protection == protection }.map(\.record)
+        let kinds = ProtectionClass.allCases.flatMap { [($0, false), ($0, true)] }
+        for (protection, isVolatile) in kinds {
+            let own = files.filter { $0.protection == protection && $0.record.isVolatile == isVolatile }
+                .map(\.record)
             for start in stride(from: 0, to: own.count, by: FileIndexFrame.capacity) {
                 let part = Array(own[start..<min(start + FileIndexFrame.capacity, own.count)])
                 let frame = try FileIndexFrame.records(

@@ -22,6 +22,8 @@ struct FileIndexContents: Sendable {
     /// The offset for the next frame.
     private(set) var end = Int64(Self.framesStart)
     private(set) var entries: [FileID: FileIndex.Entry] = [:]
+    /// The identifiers of the listed session-only files.
+    private(set) var volatile: Set<FileID> = []
     /// The identifiers of files that were removed and not added again, as far as the existing frames show.
     private(set) var removed: Set<FileID> = []
     /// Whether data that was once complete is missing or not authentic. If so, the other properties describe
@@ -158,6 +160,7 @@ struct FileIndexContents: Sendable {
             } else {
                 removed.remove(entry.id)
             }
+            if frame.isVolatile { volatile.insert(entry.id) } else { volatile.remove(entry.id) }
             entries[entry.id] =
                 frame.kind == .tombstones
                 ? nil

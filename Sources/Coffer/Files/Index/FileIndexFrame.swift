@@ -6,10 +6,11 @@ import CofferVault
 /// One part of the index: records of one class, or the identifiers of files that were removed.
 ///
 /// Layout, with sizes in bytes: the frame's length (4); its kind (2; 1 for records, 2 for removals); the
-/// protection class (2; 0 for removals); the number n of entries (4). Removals continue with n ids (16 each).
-/// Records continue with n times an id (16), a content generation (8) and an inner commitment (32), and then
-/// with the nonce, ciphertext and tag of XChaCha20-Poly1305 over their remaining fields, under the class's
-/// index key. Each frame ends with an HMAC-SHA256 under the device's index key (32). It covers the previous
+/// protection class (2; 0 for removals; the highest bit marks session-only files, whose records releases that
+/// do not know them refuse); the number n of entries (4). Removals continue with n ids (16 each). Records
+/// continue with n times an id (16), a content generation (8) and an inner commitment (32), and then with the
+/// nonce, ciphertext and tag of XChaCha20-Poly1305 over their remaining fields, under the class's index key.
+/// Each frame ends with an HMAC-SHA256 under the device's index key (32). It covers the previous
 /// frame's HMAC, or 32 zeros for the first frame, and this frame up to the HMAC, so no frame can be left out,
 /// repeated or moved.
 struct FileIndexFrame {
@@ -21,11 +22,27 @@ struct FileIndexFrame {
 
     enum Kind: UInt16 { case records = 1, tombstones = 2 }
 
+    /// The bit of ``protection`` that marks session-only files.
+    private static let volatileBit: UInt16 = 0x8000
+
     let kind: Kind
     let protection: UInt16
     let count: Int
     /// The frame's bytes except its tag.
     let body: [UInt8]
+
+    /// Returns the value of ``protection`` for files of one class.
+    static func field(_ protection: ProtectionClass, isVolatile: Bool) -> UInt16 {
+        protection.rawValue | (isVolatile ? volatileBit : 0)
+    }
+
+    /// Returns the class in a value of ``protection``; `nil` if this release does not know it.
+    static func protectionClass(_ field: UInt16) -> ProtectionClass? {
+        ProtectionClass(rawValue: field & ~volatileBit)
+    }
+
+    /// Whether the records describe session-only files.
+    var isVolatile: Bool { kind == .records && protection & Self.volatileBit != 0 }
 
     /// The part of the frame that is readable with the device key alone.
     var cleartextHeader: [UInt8] { Array(body[Self.headSize..<Self.headSize + clearCount]) }
@@ -41,19 +58,20 @@ struct FileIndexFrame {
 
     // MARK: Writing
 
+    /// Returns a frame with records that are either all of ordinary files or all of session-only files.
     static func records(
         _ records: [FileIndexRecord], _ protection: ProtectionClass, classKey: ClassKey, vaultID: VaultID
     ) throws(CofferError) -> FileIndexFrame {
+        let field = field(protection, isVolatile: records.first?.isVolatile == true)
         let clear = records.flatMap(\.clear)
         let plaintext = records.flatMap(\.sealed)
         let size = headSize + clear.count + plaintext.count + 40 + tagSize
-        let head = head(size, .records, protection.rawValue, records.count)
+        let head = head(size, .records, field, records.count)
         var cipher = try cipher(classKey, vaultID)
         let data = vaultID.bytes + head + clear
         let sealed = try cipher.seal(plaintext.span, associatedData: data.span)
         return FileIndexFrame(
-            kind: .records, protection: protection.rawValue, count: records.count,
-            body: head + clear + sealed)
+            kind: .records, protection: field, count: records.count, body: head + clear + sealed)
     }
 
     static func tombstones(_ ids: [FileID]) -> FileIndexFrame {
@@ -152,7 +170,8 @@ struct FileIndexFrame {
             guard error.code == .notAuthentic else { throw error }
             throw FileIndex.corruptError
         }
-        return try FileIndexRecord.decode(count: count, clear: cleartextHeader, sealed: plaintext)
+        return try FileIndexRecord.decode(
+            count: count, clear: cleartextHeader, sealed: plaintext, isVolatile: isVolatile)
     }
 
     private static func cipher(_ classKey: ClassKey, _ vaultID: VaultID) throws(CofferError) -> AEAD {

@@ -17,6 +17,8 @@ struct FileIndexRecord: Equatable {
     let modified: Int64
     let name: [UInt8]
     let mediaType: String
+    /// Whether the file ends with its session. The frame states this.
+    let isVolatile: Bool
 
     init(_ header: InnerHeader) {
         id = header.id
@@ -26,14 +28,17 @@ struct FileIndexRecord: Equatable {
         modified = header.modified
         name = header.name
         mediaType = header.mediaType
+        isVolatile = header.keeper != nil
     }
 
     private init(
-        id: FileID, contentGeneration: UInt64, commitment: [UInt8], sealed reader: inout BinaryReader
+        id: FileID, contentGeneration: UInt64, commitment: [UInt8], isVolatile: Bool,
+        sealed reader: inout BinaryReader
     ) throws(CofferError) {
         self.id = id
         self.contentGeneration = contentGeneration
         self.commitment = commitment
+        self.isVolatile = isVolatile
         length = try reader.number(Int64.self)
         modified = try reader.number(Int64.self)
         name = try reader.take(Int(reader.number(UInt16.self)))
@@ -60,7 +65,7 @@ struct FileIndexRecord: Equatable {
 
     /// Returns `count` records, decoded from their cleartext and sealed parts.
     static func decode(
-        count: Int, clear: [UInt8], sealed: [UInt8]
+        count: Int, clear: [UInt8], sealed: [UInt8], isVolatile: Bool
     ) throws(CofferError) -> [FileIndexRecord] {
         var clear = BinaryReader(clear, name: FileIndex.displayName)
         var sealed = BinaryReader(sealed, name: FileIndex.displayName)
@@ -71,7 +76,8 @@ struct FileIndexRecord: Equatable {
             let generation = try clear.number(UInt64.self)
             records.append(
                 try FileIndexRecord(
-                    id: id, contentGeneration: generation, commitment: clear.take(32), sealed: &sealed))
+                    id: id, contentGeneration: generation, commitment: clear.take(32),
+                    isVolatile: isVolatile, sealed: &sealed))
         }
         try sealed.expectPadding()
         return records
@@ -85,6 +91,6 @@ struct FileIndexRecord: Equatable {
         }
         return FileInfo(
             id: id, name: name, length: length, modified: Date(nanosecondsSince1970: modified),
-            protection: protection, state: state)
+            protection: protection, state: state, isVolatile: isVolatile)
     }
 }

@@ -186,10 +186,13 @@ package struct FileKeyset: Sendable, RecordPayload {
 final class FileKEK: Sendable {
     let id: [UInt8]
     let key: SymmetricKey
+    /// The keeper of a session's key; `nil` for a key that is recorded or derived.
+    let keeper: VolatileFileKeeper?
 
-    init(id: [UInt8], _ key: consuming SymmetricKey) {
+    init(id: [UInt8], _ key: consuming SymmetricKey, keeper: VolatileFileKeeper? = nil) {
         self.id = id
         self.key = key
+        self.keeper = keeper
     }
 
     func wrap(_ fileKey: borrowing SymmetricKey) throws(CofferError) -> [UInt8] {

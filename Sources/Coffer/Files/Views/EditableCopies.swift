@@ -21,10 +21,11 @@ extension FileStore {
     /// - Returns: The result of `body`, and an outcome that indicates whether changes were saved.
     /// - Throws: The errors that ``withViewCopy(of:context:options:_:)`` throws; `conflict` if the file was
     ///   changed or removed in the vault in the meantime; `absent` if the copy was removed and not replaced;
-    ///   `refused` if something other than a regular file that belongs to this user replaced it, or, before
-    ///   `body` is called, if ``VaultSettings/requiresDiskEncryption`` is on and the vault's disk is not
-    ///   known to be encrypted; `locked` or `timedOut` if the copy was revoked; and the errors that adding a
-    ///   file throws. If this method throws any of these errors, the stored file is unchanged.
+    ///   `refused` if something other than a regular file that belongs to this user replaced it, if the file
+    ///   is session-only, or, before `body` is called, if ``VaultSettings/requiresDiskEncryption`` is on and
+    ///   the vault's disk is not known to be encrypted; `locked` or `timedOut` if the copy was revoked; and
+    ///   the errors that adding a file throws. If this method throws any of these errors, the stored file is
+    ///   unchanged.
     public func withEditableCopy<Result>(
         of id: FileID, context: [UInt8] = [], options: ViewOptions = ViewOptions(),
         _ body: (ViewCopy) async throws -> Result
@@ -34,6 +35,9 @@ extension FileStore {
             try core.checkRequiredDiskEncryption()
         }
         return try await withCopy(of: id, context, options, permissions: 0o600) { copy, reader in
+            guard reader.header.keeper == nil else {
+                throw CofferError(.refused, "A session-only file cannot be changed: add it again.")
+            }
             let result = try await body(copy)
             let handle = copy.handle
             let outcome = try await BlockingExecutor.run {

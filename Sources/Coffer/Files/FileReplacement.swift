@@ -19,7 +19,8 @@ extension FileStore {
     ) throws(CofferError) {
         let (id, protection) = (old.header.id, old.protection)
         guard old.header.contentGeneration < .max else {
-            throw CofferError(.refused, "This file was replaced too many times: add it again.")
+            throw CofferError(
+                .refused, "The content of this file was replaced too many times. Add the file again.")
         }
         let classKey = try core.keyForStoring(protection)
         let directory = try openDirectory()
@@ -79,7 +80,7 @@ extension FileStore {
         guard try commitment(of: header.id.fileName, header.id, directory, in: vault) == header.commitment
         else {
             throw CofferError(
-                .conflict, "The file was changed or removed in the vault in the meantime: try again.")
+                .conflict, "The file was changed or removed in the vault during the operation. Try again.")
         }
     }
 

@@ -27,7 +27,7 @@
         }
 
         static var timedOut: CofferError {
-            CofferError(.timedOut, "The Secret Service did not answer in time.")
+            CofferError(.timedOut, "The Secret Service did not respond in time. Try again.")
         }
 
         static var interrupted: CofferError {

@@ -101,7 +101,7 @@ extension Vault {
         return SecurityCheck(
             name, .ok,
             "The device key is in the Secret Service, sealed under a key in the vault directory, so an "
-                + "attacker needs both. While the keyring is unlocked, all of this user's programs can read "
-                + "both.")
+                + "attacker needs the keyring and the directory. While the keyring is unlocked, all of this "
+                + "user's programs can read both keys.")
     }
 }

@@ -141,8 +141,8 @@ extension Vault {
             return SecurityCheck(
                 "attempts", .ok,
                 "The tenth wrong passcode erases the vault. An older copy of the vault is rejected because "
-                    + "the Secret Service stores the attempt counter. An attacker who copies both can guess "
-                    + "without limit.")
+                    + "the Secret Service stores the attempt counter. An attacker who copies the vault and "
+                    + "the desktop keyring can guess without limit.")
         }
         return SecurityCheck(
             "attempts", .advisory,

@@ -78,7 +78,7 @@ extension FileStore {
     /// Returns the error that states why the container of `id` is absent: no such file exists, or another
     /// program deleted its container.
     func absence(of id: FileID) throws(CofferError) -> CofferError {
-        let none = CofferError(.absent, "No file with the id \(id) exists.", remedy: .listFiles)
+        let none = CofferError(.absent, "The vault contains no file with the id \(id).", remedy: .listFiles)
         guard try fileKeys().hasIndex else { return none }
         let contents = try index.salvage(in: core.home.openVault())
         guard contents.entries[id] != nil else { return none }

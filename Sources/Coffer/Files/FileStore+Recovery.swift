@@ -83,8 +83,7 @@ extension FileStore {
             guard !contents.removed.contains(header.id) else {
                 throw CofferError(
                     .corrupt,
-                    "File \(header.id) was removed, but another program put the container of the file "
-                        + "back.",
+                    "File \(header.id) was removed, but another program restored the file's container.",
                     remedy: .removeOrReindexFile)
             }
             throw CofferError(

@@ -95,7 +95,7 @@ package enum AtomicFile {
         }
         guard former.kind == .regular else {
             throw CofferError(
-                .refused, "\(path) was not replaced because it is not a regular file. Choose another path.")
+                .refused, "\(path) is not a regular file and was not replaced. Choose another path.")
         }
     }
 

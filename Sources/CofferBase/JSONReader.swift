@@ -24,12 +24,12 @@ private struct JSONReader {
         var reader = JSONReader(bytes)
         let value = try reader.value(depth: 0)
         reader.skipSpace()
-        guard reader.at == bytes.count else { throw reader.malformed("text after the value") }
+        guard reader.at == bytes.count else { throw reader.malformed("there is text after the value") }
         return value
     }
 
     private func malformed(_ reason: String) -> CofferError {
-        CofferError(.invalidInput, "The JSON is invalid at byte \(at): \(reason).")
+        CofferError(.invalidInput, "The JSON text is invalid at byte \(at): \(reason).")
     }
 
     private var next: UInt8? { at < bytes.count ? bytes[at] : nil }
@@ -49,21 +49,21 @@ private struct JSONReader {
         case UInt8(ascii: "f"): return try word("false", .bool(false))
         case UInt8(ascii: "n"): return try word("null", .null)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number()
-        default: throw malformed("expected a value")
+        default: throw malformed("a value is expected")
         }
     }
 
     private mutating func word(_ word: StaticString, _ value: JSONValue) throws(CofferError) -> JSONValue {
         let expected = Array(word.description.utf8)
         guard bytes.count - at >= expected.count, bytes[at..<at + expected.count].elementsEqual(expected)
-        else { throw malformed("not a JSON literal") }
+        else { throw malformed("only true, false and null are valid literals") }
         at += expected.count
         return value
     }
 
     private mutating func enter(_ depth: Int) throws(CofferError) {
         guard depth <= JSONValue.maximumDepth else {
-            throw malformed("nested deeper than \(JSONValue.maximumDepth) levels")
+            throw malformed("values are nested more than \(JSONValue.maximumDepth) levels deep")
         }
         at += 1
         skipSpace()
@@ -78,14 +78,14 @@ private struct JSONReader {
             guard next == UInt8(ascii: "\"") else { throw malformed("a key must be a string") }
             let key = try string()
             skipSpace()
-            guard take(":") else { throw malformed("expected a colon") }
+            guard take(":") else { throw malformed("a colon is expected") }
             let value = try value(depth: depth)
             guard fields.updateValue(value, forKey: key) == nil else {
-                throw malformed("a duplicate key")
+                throw malformed("an object contains a duplicate key")
             }
             skipSpace()
         } while take(",")
-        guard take("}") else { throw malformed("expected a comma or the object's end") }
+        guard take("}") else { throw malformed("a comma or a closing brace is expected") }
         return fields
     }
 
@@ -97,7 +97,7 @@ private struct JSONReader {
             elements.append(try value(depth: depth))
             skipSpace()
         } while take(",")
-        guard take("]") else { throw malformed("expected a comma or the array's end") }
+        guard take("]") else { throw malformed("a comma or a closing bracket is expected") }
         return elements
     }
 
@@ -118,7 +118,7 @@ extension JSONReader {
             case UInt8(ascii: "\""):
                 unescaped += bytes[start..<at]
                 guard let text = String(validating: unescaped, as: UTF8.self) else {
-                    throw malformed("the string before it is not UTF-8")
+                    throw malformed("the preceding string is not valid UTF-8")
                 }
                 at += 1
                 return text
@@ -127,15 +127,15 @@ extension JSONReader {
                 at += 1
                 try escape(into: &unescaped)
                 start = at
-            case 0..<0x20: throw malformed("a control character in a string")
+            case 0..<0x20: throw malformed("a string contains an unescaped control character")
             default: at += 1
             }
         }
-        throw malformed("an unterminated string")
+        throw malformed("a string is not terminated")
     }
 
     private mutating func escape(into text: inout [UInt8]) throws(CofferError) {
-        guard let byte = next else { throw malformed("an unterminated string") }
+        guard let byte = next else { throw malformed("a string is not terminated") }
         at += 1
         switch byte {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): text.append(byte)
@@ -145,7 +145,7 @@ extension JSONReader {
         case UInt8(ascii: "r"): text.append(0x0D)
         case UInt8(ascii: "t"): text.append(0x09)
         case UInt8(ascii: "u"): text += String(try escapedScalar()).utf8
-        default: throw malformed("not a JSON escape")
+        default: throw malformed("a string contains an invalid escape sequence")
         }
     }
 
@@ -154,12 +154,12 @@ extension JSONReader {
         let first = try hexadecimal()
         if let scalar = Unicode.Scalar(first) { return scalar }
         guard (0xD800..<0xDC00).contains(first), take("\\"), take("u") else {
-            throw malformed("half a surrogate pair")
+            throw malformed("a string contains an unpaired surrogate")
         }
         let second = try hexadecimal()
         guard (0xDC00..<0xE000).contains(second),
             let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
-        else { throw malformed("half a surrogate pair") }
+        else { throw malformed("a string contains an unpaired surrogate") }
         return scalar
     }
 
@@ -167,7 +167,7 @@ extension JSONReader {
         var value: UInt32 = 0
         for _ in 0..<4 {
             guard let byte = next, let digit = byte.hexDigit else {
-                throw malformed("expected four hexadecimal digits")
+                throw malformed("four hexadecimal digits are expected")
             }
             value = value << 4 | UInt32(digit)
             at += 1
@@ -191,13 +191,13 @@ extension JSONReader {
         }
         let text = String(decoding: bytes[start..<at], as: UTF8.self)
         if isWhole { return Int64(text).map { .integer($0) } ?? .bigInteger(text) }
-        guard let double = Double(text), double.isFinite else { throw malformed("a number out of range") }
+        guard let double = Double(text), double.isFinite else { throw malformed("a number is out of range") }
         return .number(double)
     }
 
     private mutating func digits() throws(CofferError) {
         let start = at
         while let byte = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { at += 1 }
-        guard at > start else { throw malformed("expected a digit") }
+        guard at > start else { throw malformed("a digit is expected") }
     }
 }

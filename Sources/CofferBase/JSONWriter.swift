@@ -24,7 +24,7 @@ private struct JSONWriter {
         case .bigInteger(let digits): try write(digits: digits)
         case .number(let number):
             guard number.isFinite else {
-                throw CofferError(.invalidInput, "JSON has no number for infinity or not-a-number.")
+                throw CofferError(.invalidInput, "Infinity and not-a-number cannot be encoded in JSON.")
             }
             add(number.description)
         case .string(let text): write(text)
@@ -47,7 +47,9 @@ private struct JSONWriter {
         _ write: (inout JSONWriter, Element) throws(CofferError) -> Void
     ) throws(CofferError) {
         guard depth < JSONValue.maximumDepth else {
-            throw CofferError(.invalidInput, "The JSON exceeds \(JSONValue.maximumDepth) nested levels.")
+            throw CofferError(
+                .invalidInput,
+                "The JSON value must not be nested more than \(JSONValue.maximumDepth) levels deep.")
         }
         add(open)
         for (index, element) in elements.enumerated() {

@@ -42,8 +42,8 @@ import Synchronization
             DispatchQueue(label: "coffer.bus").async { thread.live(address: address, rules: rules) }
             switch thread.waitUntilListening(deadline) {
             case .listening: return listener
-            case .none: throw CofferError(.timedOut, "The bus at \(address) did not answer in time.")
-            default: throw CofferError(.unsupported, "No bus answers at the address \(address).")
+            case .none: throw CofferError(.timedOut, "The message bus at \(address) did not respond in time.")
+            default: throw CofferError(.unsupported, "No message bus responds at the address \(address).")
             }
         }
 
@@ -85,7 +85,7 @@ import Synchronization
             address: String, rules: [BusRule], deadline: Duration,
             onSignal: @escaping @Sendable (BusSignal) -> Void, onEnd: @escaping @Sendable () -> Void
         ) throws(CofferError) -> BusListener {
-            throw CofferError(.unsupported, "This build cannot listen to a message bus.")
+            throw CofferError(.unsupported, "This build does not support D-Bus.")
         }
 
         package func call(

@@ -46,7 +46,9 @@ import SystemPackage
                 address, flags, nil, watchdog.cancellable, nil)
             guard let created = unsafe created else {
                 guard !watchdog.hasFired else { throw BusFailure.timedOut }
-                throw CofferError(.noSessionBus, "There is no session bus: nothing listens at its address.")
+                throw CofferError(
+                    .noSessionBus,
+                    "No session bus is available: nothing is listening at the configured address.")
             }
             return unsafe MessageBus(created)
         }

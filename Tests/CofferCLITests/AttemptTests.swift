@@ -16,7 +16,7 @@ struct AttemptTests {
             #expect(try wrong(home, number) == 5)
             #expect(try home.status()["attemptsLeft"] as? Int == 10 - number)
         }
-        let warning = "one attempt left: the next wrong passcode erases this vault."
+        let warning = "One attempt is left: the next wrong passcode erases this vault."
         #expect(try home.run(["unlock"], passcode: "wrong-9").errorText.hasSuffix(warning + "\n"))
         #expect(try wrong(home, 10) == 6)
         // Too late.
@@ -31,13 +31,13 @@ struct AttemptTests {
         let home = try CommandHome("--attempt-delays", "off", "--erase-after", "never")
         for number in 1...30 { #expect(try wrong(home, number) == 5, "\(number)") }
         let run = try home.run(["unlock"], passcode: "wrong-30")
-        #expect(run.code == 5 && run.errorText.hasSuffix("wrong passcodes never erase this vault.\n"))
+        #expect(run.code == 5 && run.errorText.hasSuffix("Wrong passcodes never erase this vault.\n"))
         let status = try home.status()
         #expect(status["attemptsLeft"] is NSNull && status["eraseAfter"] is NSNull)
         #expect(status["state"] as? String == "locked")
         #expect(try home.run(["status"], passcode: "").text.contains("eraseAfter: never\n"))
         let prompt = try TerminalRun.coffer(["wrong-31"], ["token", "list", "--home", home.path])
-        #expect(prompt.code == 5 && !prompt.shown.contains("attempt left"), "\(prompt.shown)")
+        #expect(prompt.code == 5 && !prompt.shown.contains("next wrong"), "\(prompt.shown)")
         // To erase again needs the passcode now, which resets the count.
         let tighter = ["settings", "--erase-after", "10", "--json"]
         let refused = try home.run(tighter, passcode: "")
@@ -86,7 +86,7 @@ struct AttemptTests {
         for number in 1...5 { #expect(try wrong(home, number) == 5) }
         let run = try home("token", "list")
         #expect(run.code == 0 && run.errorText.hasPrefix("coffer: Waiting "), "\(run.errorText)")
-        #expect(!run.errorText.contains("Too soon"))
+        #expect(!run.errorText.contains("before the next attempt"))
     }
 
     @Test("Interrupts and kills in the derivation cost nothing")

@@ -35,7 +35,7 @@ struct DoctorTests {
     func once(_ passcode: String?) throws {
         let home = try CommandHome(passcode: passcode)
         let text = try home.run(["doctor"], passcode: "").text
-        for sentence in ["encrypted disk and out of backups", "Nothing on this host reports when"] {
+        for sentence in ["encrypted disk and out of backups", "No service on this machine reports when"] {
             #expect(text.components(separatedBy: sentence).count <= 2, "\(text)")
         }
         for name in ["idleTimer", "kernelKeyring", "desktopSession", "screenSaver", "lockSources"] {

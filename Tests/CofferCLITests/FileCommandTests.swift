@@ -131,7 +131,7 @@ struct FileCommandTests {
             (["file", "view", plain, "--context", "y", "--", "true"], "corrupt", "Omit --context"),
             (["file", "view", plain, "--", "no such command"], "invalidInput", "PATH"),
             (["file", "export", bound, home.path + "-out"], "corrupt", "--context"),
-            (export + [home.path + "-none/out"], "absent", "create it first"),
+            (export + [home.path + "-none/out"], "absent", "Create the directory first"),
             (export + [path], "alreadyExists", "another path"),
             (export + [home.path + "-none/"], "absent", "create it first"),
             (["file", "view", "a/b", "--", "true"], "invalidInput", "file list"),
@@ -254,8 +254,8 @@ struct FileCommandTests {
                 + "exec \"$0\" file add \"$2/original\" --remove-original --home \"$1\" --json",
             [home.path, folder.path(percentEncoded: false)])
         #expect(run.code == 1 && run.errorCode == "readOnly", "\(run.errorText)")
-        #expect(run.errorText.contains("original is sealed and still there: it could not be removed."))
-        #expect(run.errorText.contains("The sealed copy is"))
+        #expect(run.errorText.contains("was sealed, but the original could not be removed."))
+        #expect(run.errorText.contains("The id of the sealed copy is"))
         #expect(FileManager.default.fileExists(atPath: folder.appending(path: "original").path()))
     }
 

@@ -42,7 +42,7 @@ struct HostileInputTests {
                         "--scheme", scheme, "--key-hex-fd", "3",
                     ], descriptors: [3: Array(Self.key.utf8)])
                 #expect(run.code == 64 && run.output.isEmpty)
-                #expect(run.errorText.contains("longer than 1073741824 bytes"))
+                #expect(run.errorText.contains("at most 1073741824 bytes"))
             }
         }
     }

@@ -135,7 +135,7 @@ struct LockCommandTests {
                 keys a . ; keys b .
                 """)
         #expect(run.code == 0 && run.text == "0\n0\n0\n", "\(run.text) \(run.errorText)")
-        #expect(run.errorText.contains("every vault of this user is locked"))
+        #expect(run.errorText.contains("all of this user's vaults were locked"))
     }
 
     @Test(
@@ -155,7 +155,7 @@ struct LockCommandTests {
         #expect(lines[0...2] == ["12", "0", "0"] && lines[4...5] == ["12", "0"], "\(run.text)")
         #expect(lines[3].hasPrefix("{\"state\":\"locked\""))
         #expect(lines[3].contains("\"error\":{\"code\":\"notInitialised\""))
-        #expect(run.errorText.contains("There is no vault at c, so every vault of this user is locked."))
+        #expect(run.errorText.contains("There is no vault at c, so all of this user's vaults were locked."))
         #expect(!run.errorText.contains("init"), "\(run.errorText)")
     }
 
@@ -221,7 +221,7 @@ struct LockCommandTests {
         #expect(lines[1...3] == ["1", "4", "4"])
         #expect(lines[4].contains("permissionDenied") && lines[5] == "1")
         #expect(lines[6].contains("\"failures\":[\"permissionDenied\"]") && lines[7] == "0")
-        #expect(run.errorText.contains("still in the kernel keyring"))
+        #expect(run.errorText.contains("could not be removed from the kernel keyring"))
     }
 
     @Test("unlock asks for the passcode where the held keys have an exact time or are not all there")

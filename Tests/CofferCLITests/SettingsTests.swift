@@ -30,7 +30,7 @@ struct SettingsTests {
         }
         let home = try CommandHome(passcode: "837165294", "--policy", "digits", "--minimum-length", "9")
         let refused = try home.run(["passcode", "change"], new: "8371652940")
-        #expect(refused.code == 11 && refused.errorText.contains("requires 9 digits"))
+        #expect(refused.code == 11 && refused.errorText.contains("requires a passcode of 9 digits"))
         let doctor = try home.run(["doctor"], passcode: "").text
         #expect(doctor.contains("requires only 9 digits"), "\(doctor)")
     }

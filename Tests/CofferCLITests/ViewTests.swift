@@ -166,7 +166,7 @@ struct ViewTests {
                     "--", "sh", "-c", "sleep 100",
                 ])
             #expect(run.code == 9 && run.errorCode == "timedOut", "\(options): \(run.code)")
-            #expect(run.errorText == "coffer: The command was stopped at its time limit.\n")
+            #expect(run.errorText == "coffer: The command exceeded the time limit and was stopped.\n")
         }
         for wrong in ["0", "-1", "nan", "x"] {
             #expect(try home("file", "view", id, "--timeout=\(wrong)", "--", "cat").code == 64)

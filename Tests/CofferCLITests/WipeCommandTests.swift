@@ -119,7 +119,7 @@ struct WipeCommandTests {
         #expect(!tokens.text.contains("keys were gone"))
         let user = try home.run(["wipe", "--yes", "--user", "bob", "--json"], passcode: "")
         #expect(user.code == 12 && user.errorCode == "notInitialised")
-        #expect(user.errorText.contains("No user of that name") && !user.errorText.contains("init"))
+        #expect(user.errorText.contains("no user with this name") && !user.errorText.contains("init"))
     }
 
     @Test("A wipe where there is no vault exits 12")

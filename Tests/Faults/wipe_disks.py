@@ -92,7 +92,7 @@ def read_only(options, root, disk):
     lent = state(options, root) == "state: unlocked"
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
     done = expect(run(options, root, ["wipe", "--yes"]), 1, "wipe on a read-only disk")
-    if b"read-only" not in done.stderr or b"still there" not in done.stderr:
+    if b"read-only" not in done.stderr or b"could not be erased" not in done.stderr:
         raise Failed("the message does not say so: %s" % done.stderr.decode())
     subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
     if lent and state(options, root) != "state: locked":

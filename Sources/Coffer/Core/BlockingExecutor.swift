@@ -29,7 +29,7 @@ package enum BlockingExecutor {
 
         func check() throws(CofferError) {
             guard !isCancelled else {
-                throw CofferError(.cancelled, "The operation was cancelled before it was complete.")
+                throw CofferError(.cancelled, "The operation was cancelled before completion.")
             }
         }
     }

@@ -113,8 +113,7 @@ extension ClassKeyStore {
             if isWiped { return .wiped }
             if isOpen, lapsed.contains(protection) {
                 return CofferError(
-                    .locked,
-                    "The class \(protection.name) is no longer unlocked: unlock the vault again.")
+                    .locked, "The class \(protection.name) is no longer unlocked. Unlock the vault again.")
             }
             return protection.requiresPasscode && isOpen ? .requiresPasscode : .locked
         }

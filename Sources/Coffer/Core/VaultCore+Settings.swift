@@ -50,12 +50,12 @@ extension VaultCore {
         new.inactivity = try VaultSettings.seconds(of: new.inactivity).map { .seconds($0) }
         if !isVerified {
             if new.isLooser(than: old) {
-                return .needsPasscode("Loosening the vault's settings requires its passcode.")
+                return .needsPasscode("Loosening the vault's settings requires the vault's passcode.")
             }
             if new.erasesAfterTenFailures, !old.erasesAfterTenFailures, try isCountFull(in: vault) {
                 // The next attempt, even a right one, would erase the vault. The passcode resets the count.
                 return .needsPasscode(
-                    "At least ten wrong passcodes are counted: turning erasure on requires the vault's "
+                    "At least ten wrong passcodes were counted. Turning erasure on requires the vault's "
                         + "passcode, which resets the count.")
             }
         }

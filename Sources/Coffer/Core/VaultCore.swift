@@ -328,7 +328,7 @@ final class VaultCore: Sendable {
                 return .unlocked(try body(keys, stored, vault))
             }
             guard let passcode else {
-                throw CofferError(.locked, "This vault is locked: unlock it with its passcode.")
+                throw CofferError(.locked, "This vault is locked. Unlock the vault with its passcode.")
             }
             // Another process may have changed the passcode since.
             let isCurrent = early?.derived?.parameters == parameters

@@ -19,8 +19,8 @@ extension FileCondition {
             found.append(
                 SecurityCheck(
                     "file-index", .missing,
-                    "The file index does not list \(Self.named(unlisted)). The index is damaged or out of "
-                        + "date, or another program added containers.",
+                    "The file index does not list \(Self.named(unlisted)). The index is damaged or outdated, "
+                        + "or another program added containers.",
                     remedy: .verifyAndReindexFiles))
         }
         return found

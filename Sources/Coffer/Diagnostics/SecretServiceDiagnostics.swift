@@ -48,8 +48,8 @@ extension Vault {
     private static func secretServiceState(on bus: String?) -> SecretServiceState {
         switch SecretServiceProbe.check(at: bus, deadline: timeout) {
         case .running: break
-        case .absent: return .none("The session bus has no Secret Service")
-        case .noBus: return .none("There is no session bus")
+        case .absent: return .none("No Secret Service is available on the session bus")
+        case .noBus: return .none("No session bus is available")
         case .timedOut: return .none("The session bus did not answer in time")
         case .notBuilt: return .none("This build does not support the Secret Service")
         }
@@ -69,12 +69,12 @@ extension Vault {
         let name = "secret-service"
         switch secretServiceState(on: bus) {
         case .none(let found):
-            return SecurityCheck(name, .missing, found + ": only the embedded keyring can be used here.")
+            return SecurityCheck(name, .missing, found + ", so only the embedded keyring can be used.")
         case .found(let collection) where collection.storage == .plainText:
             return SecurityCheck(
                 name, .advisory,
-                "The desktop keyring's default collection has no password, so it is a plain-text file. Set a "
-                    + "password in the keyring application.")
+                "The desktop keyring's default collection has no password, so the collection is a plain-text "
+                    + "file. Set a password in the keyring application.")
         case .found(let collection):
             return SecurityCheck(
                 name, .ok,
@@ -94,13 +94,14 @@ extension Vault {
         if case .found(let collection) = secretServiceState(on: bus), collection.storage == .plainText {
             return SecurityCheck(
                 name, .advisory,
-                "The device key is in the Secret Service, but the collection has no password: anyone with a "
-                    + "copy of the vault directory and the keyring file has the key. Set a password in the "
-                    + "keyring application.")
+                "The device key is in the Secret Service, but the collection has no password. Anyone with a "
+                    + "copy of the vault directory and the keyring file can read the key. Set a password in "
+                    + "the keyring application.")
         }
         return SecurityCheck(
             name, .ok,
-            "The device key is in the Secret Service, sealed under a key in the vault directory: an attacker "
-                + "needs both. While the keyring is unlocked, all of this user's programs can read both.")
+            "The device key is in the Secret Service, sealed under a key in the vault directory, so an "
+                + "attacker needs the keyring and the directory. While the keyring is unlocked, all of this "
+                + "user's programs can read both keys.")
     }
 }

@@ -46,6 +46,8 @@ public struct SecurityCheck: Sendable, Equatable {
 
     /// Returns the result for a check that this error prevented.
     package static func notChecked(_ name: String, _ error: CofferError) -> SecurityCheck {
-        SecurityCheck(name, .unknown, "This could not be checked. \(error.message)", remedy: error.remedy)
+        SecurityCheck(
+            name, .unknown,
+            "The check could not be completed. \(error.message)", remedy: error.remedy)
     }
 }

@@ -82,7 +82,8 @@ extension Vault {
                 .passcode, .absent,
                 protection.requiresPasscode
                     ? "No passcode is set, so nothing can be stored in this class."
-                    : "No passcode is set: the device key alone opens the item.", remedy: .setPasscode)
+                    : "No passcode is set, so the device key alone opens the items in this class.",
+                remedy: .setPasscode)
         }
         guard keybag.policy.characters != .digits else {
             return ClassAssurance(
@@ -104,11 +105,12 @@ extension Vault {
         guard keybag.passcode != nil else {
             return ClassAssurance(
                 .lock, .advisory,
-                "A lock removes the class key, but an unlock needs no passcode to restore it.",
+                "Locking the vault removes the class key, but no passcode is needed to restore the key.",
                 remedy: .setPasscode)
         }
         return ClassAssurance(
-            .lock, .cryptographic, "A lock removes the class key; only the passcode restores it.")
+            .lock, .cryptographic,
+            "Locking the vault removes the class key. Only the passcode restores the key.")
     }
 
     private static func thisDevice(_ protection: ProtectionClass, _ device: SecurityCheck?) -> ClassAssurance
@@ -121,7 +123,7 @@ extension Vault {
         let isHeld = device?.status == .ok
         return ClassAssurance(
             .thisDevice, isHeld ? .cryptographic : .advisory,
-            device?.message ?? "It is unknown where the device key is stored.",
+            device?.message ?? "The location of the device key could not be determined.",
             remedy: isHeld ? nil : .encryptDisk)
     }
 
@@ -137,14 +139,14 @@ extension Vault {
             let hasTimer = statuses.contains { $0.source == .idleTimer && $0.isListening }
             return ClassAssurance(
                 .lockSources, hasTimer ? .advisory : .absent,
-                "Nothing on this host reports when the screen locks"
+                "No service on this machine reports when the screen locks"
                     + (hasTimer
-                        ? ": only inactivity locks the vault." : ", and there is no inactivity time."),
+                        ? ", so only inactivity locks the vault." : ", and no inactivity time is set."),
                 remedy: .lockManually)
         }
         return ClassAssurance(
             .lockSources, .advisory,
             "Programs that follow the lock triggers lock the vault when the screen locks. Without such a "
-                + "program, keys cached in the kernel keyring stay.", remedy: .watchSession)
+                + "program, keys stay cached in the kernel keyring.", remedy: .watchSession)
     }
 }

@@ -68,8 +68,8 @@ extension Vault {
         return [
             SecurityCheck(
                 "unfinished-files", .advisory,
-                "\(operations) left \(remains.bytes) sealed bytes in the vault. The next "
-                    + "command that lists or changes files removes them.", remedy: .removeUnfinishedFiles)
+                "\(operations) left \(remains.bytes) sealed bytes in the vault. The next command that lists "
+                    + "or changes files removes these bytes.", remedy: .removeUnfinishedFiles)
         ]
     }
 
@@ -80,8 +80,8 @@ extension Vault {
         return [
             SecurityCheck(
                 "foreign-entries", .advisory,
-                "Another program created vault/files/\(first)\(more). Coffer ignores such entries: inspect "
-                    + "them and remove them.")
+                "Another program created vault/files/\(first)\(more). Coffer ignores such entries. Inspect "
+                    + "the entries, then remove them.")
         ]
     }
 
@@ -92,8 +92,10 @@ extension Vault {
             SecurityCheck(
                 "damaged-tokens", .missing,
                 (count == 1
-                    ? "1 token that was stored while locked is damaged and can no longer be read."
-                    : "\(count) tokens that were stored while locked are damaged and can no longer be read."),
+                    ? "1 token that was stored while the vault was locked is damaged and can no longer be "
+                        + "read."
+                    : "\(count) tokens that were stored while the vault was locked are damaged and can no "
+                        + "longer be read."),
                 remedy: .replaceDamagedTokens)
         ]
     }
@@ -102,7 +104,8 @@ extension Vault {
         guard let parameters = keybag.passcode else {
             return SecurityCheck(
                 "passcode", .missing,
-                "No passcode is set: anyone who can read the vault can open it.", remedy: .setPasscode)
+                "No passcode is set, so anyone who can read the vault directory can open the vault.",
+                remedy: .setPasscode)
         }
         let cost =
             "Argon2id with \(parameters.cost.memoryKiB / 1024) MiB and \(parameters.cost.passes) passes"
@@ -110,13 +113,14 @@ extension Vault {
             return SecurityCheck(
                 "passcode", .advisory,
                 "The passcode is protected by \(cost), but the policy requires only "
-                    + "\(keybag.policy.requirement): anyone with a copy of the vault can try all such "
+                    + "\(keybag.policy.requirement). Anyone with a copy of the vault can try all such "
                     + "passcodes.",
                 remedy: .useLongerPasscode)
         }
         return SecurityCheck(
             "passcode", .ok,
-            "The passcode is protected by \(cost). Its length determines how long it takes to guess.")
+            "The passcode is protected by \(cost). The length of the passcode determines how long guessing "
+                + "takes.")
     }
 
     private static func attempts(_ keybag: Keybag, _ backend: KeyringBackend) -> SecurityCheck {
@@ -131,15 +135,15 @@ extension Vault {
                 : "nothing but the cost of the derivation limits guessing on this machine"
             return SecurityCheck(
                 "attempts", .advisory,
-                "Wrong passcodes never erase the vault: \(limit). An attacker who copies the vault can guess "
-                    + "on the copy without limit. The passcode must resist guessing.")
+                "Wrong passcodes never erase the vault, and \(limit). An attacker who copies the vault can "
+                    + "guess on the copy without limit. Choose a passcode that is hard to guess.")
         }
         guard backend == .file else {
             return SecurityCheck(
                 "attempts", .ok,
-                "The tenth wrong passcode erases the vault. An older copy of the vault is refused, because "
-                    + "the Secret Service keeps the counter. An attacker who copies both can guess without "
-                    + "limit.")
+                "The tenth wrong passcode erases the vault. An older copy of the vault is rejected because "
+                    + "the Secret Service stores the attempt counter. An attacker who copies the vault and "
+                    + "the desktop keyring can guess without limit.")
         }
         return SecurityCheck(
             "attempts", .advisory,
@@ -162,8 +166,8 @@ extension Vault {
         return [
             SecurityCheck(
                 "orders", .missing,
-                "The command record cannot be read, so no signed command is accepted and the dead-man's "
-                    + "switch is off. \(damage.message)", remedy: remedy)
+                "The record of signed commands cannot be read, so no signed command is accepted and the "
+                    + "dead-man's switch is off. \(damage.message)", remedy: remedy)
         ]
     }
 
@@ -175,7 +179,7 @@ extension Vault {
             SecurityCheck(
                 "unfinished-orders", .missing,
                 (count == 1 ? "A signed command to erase was" : "\(count) signed commands to erase were")
-                    + " accepted but not finished; Coffer tries again each time the vault is opened.",
+                    + " accepted but not finished. Coffer tries again each time the vault is opened.",
                 remedy: .wipeAgain)
         ]
     }
@@ -185,7 +189,7 @@ extension Vault {
         if keybag.hostBinding == MachineFingerprint.unknown || now == MachineFingerprint.unknown {
             return SecurityCheck(
                 "this-device", .advisory,
-                "This machine has no machine ID that identifies it: see machine-id(5).")
+                "This machine has no unique machine ID. See machine-id(5).")
         }
         guard keybag.hostBinding == now else {
             return SecurityCheck(
@@ -219,7 +223,9 @@ extension Vault {
         case .removable:
             return SecurityCheck("disk", .advisory, "The vault is on a removable medium\(name).")
         case .memory:
-            return SecurityCheck("disk", .advisory, "The vault is in memory\(name): a reboot erases it.")
+            return SecurityCheck(
+                "disk", .advisory,
+                "The vault is in memory\(name), so a reboot erases the vault.")
         case .fixed, .unknown: break
         }
         switch storage.isEncrypted {
@@ -227,11 +233,12 @@ extension Vault {
         case false?:
             return SecurityCheck(
                 "disk", .advisory,
-                "The disk that holds the vault is not encrypted\(name): the device key can be read from it. "
-                    + "Encrypt it with dm-crypt or fscrypt.")
+                "The disk that holds the vault is not encrypted\(name), so the device key can be read from "
+                    + "the disk. Encrypt the disk with dm-crypt or fscrypt.")
         case nil:
             return SecurityCheck(
-                "disk", .advisory, "It is unknown whether the disk that holds the vault is encrypted\(name).")
+                "disk", .advisory,
+                "The encryption status of the disk that holds the vault could not be determined\(name).")
         }
     }
 
@@ -252,7 +259,7 @@ extension Vault {
         }
         return SecurityCheck(
             "swap", .advisory,
-            "Swap is active, so view copies and file contents in memory may be written to it. Encrypt the "
+            "Swap is active, so view copies and file contents in memory may be written to swap. Encrypt the "
                 + "swap space or use zram."
         )
     }
@@ -264,7 +271,7 @@ extension Vault {
         }
         guard ViewCopyDirectory.hasSharedMemory else {
             return SecurityCheck(
-                "view-copies", .missing, "No in-memory file system is available: files cannot be viewed.")
+                "view-copies", .missing, "No in-memory file system is available, so files cannot be viewed.")
         }
         return SecurityCheck(
             "view-copies", .ok, "View copies are in a private directory under /dev/shm, in memory.")
@@ -286,7 +293,7 @@ extension Vault {
         guard KernelKeyring.isAvailable else {
             return SecurityCheck(
                 "kernel-keyring", .missing,
-                "The kernel keyring is not available here, so every command asks for the passcode.")
+                "The kernel keyring is not available, so every command asks for the passcode.")
         }
         return SecurityCheck(
             "kernel-keyring", .ok, "The kernel keyring keeps the vault unlocked for later commands.")

@@ -238,8 +238,8 @@ extension VaultCore {
         guard mayHold(for: seconds.map { .seconds($0) }) else {
             throw CofferError(
                 .locked,
-                "The keys were restored from the kernel keyring: to cache them for longer than there, unlock "
-                    + "with the passcode.")
+                "The keys were restored from the kernel keyring and keep its timeout. To cache the keys for "
+                    + "longer, unlock the vault with the passcode.")
         }
         let mark: UnlockMark? =
             if let announced { announced } else { try UnlockMark.place(for: device.vaultID) }

@@ -78,7 +78,7 @@ extension FileStore {
     /// Returns the error that states why the container of `id` is absent: no such file exists, or another
     /// program deleted its container.
     func absence(of id: FileID) throws(CofferError) -> CofferError {
-        let none = CofferError(.absent, "There is no file \(id).", remedy: .listFiles)
+        let none = CofferError(.absent, "The vault contains no file with the id \(id).", remedy: .listFiles)
         guard try fileKeys().hasIndex else { return none }
         let contents = try index.salvage(in: core.home.openVault())
         guard contents.entries[id] != nil else { return none }
@@ -86,7 +86,8 @@ extension FileStore {
         guard !contents.isDamaged, try confirmed(suspected) == suspected else { return none }
         return CofferError(
             .missing,
-            "The container of file \(id) is missing: another program deleted it from the vault directory.",
+            "The container of file \(id) is missing because another program deleted the container from the "
+                + "vault directory.",
             remedy: .restoreOrRemoveFile)
     }
 }

@@ -43,7 +43,8 @@ extension FileStore {
             let input = try Descriptor.duplicating(descriptor)
             let status = try input.status()
             guard status.kind != .directory else {
-                throw CofferError(.refused, "The descriptor refers to a directory, which cannot be stored.")
+                throw CofferError(
+                    .refused, "The file descriptor refers to a directory, which cannot be stored.")
             }
             let modified =
                 status.kind == .regular ? status.modified : core.clock.wallClock().nanoseconds

@@ -23,7 +23,8 @@ extension FileStore {
             throw CofferError(.refused, "A session-only file cannot be changed: add it again.")
         }
         guard old.header.contentGeneration < .max else {
-            throw CofferError(.refused, "This file was replaced too many times: add it again.")
+            throw CofferError(
+                .refused, "The content of this file was replaced too many times. Add the file again.")
         }
         let classKey = try core.keyForStoring(protection)
         let directory = try openDirectory()
@@ -83,7 +84,7 @@ extension FileStore {
         guard try commitment(of: header.id.fileName, header.id, directory, in: vault) == header.commitment
         else {
             throw CofferError(
-                .conflict, "The file was changed or removed in the vault in the meantime: try again.")
+                .conflict, "The file was changed or removed in the vault during the operation. Try again.")
         }
     }
 

@@ -117,7 +117,9 @@ extension FileStore {
             if let count = try destroyUnusedKeys() { return count }
             guard Clock.sinceBoot < end else {
                 throw CofferError(
-                    .busy, "Files are being added: the old keys stay until the next key rotation.")
+                    .busy,
+                    "The old keys could not be destroyed because files are being added. The next key "
+                        + "rotation will destroy the old keys.")
             }
             Clock.sleep(for: .milliseconds(20))
         }

@@ -147,7 +147,8 @@ extension FileStore {
                 file: file, outer: outer, inner: session?.kek ?? inner, session: session)
         } catch {
             guard error.code == .alreadyExists else { throw error }
-            throw CofferError(.busy, "Another process is replacing the content of \(id): try again later.")
+            throw CofferError(
+                .busy, "Another process is replacing the content of file \(id). Try again later.")
         }
     }
 
@@ -194,7 +195,7 @@ extension FileStore {
     static func clamp(_ range: Range<Int64>?, to length: Int64) throws(CofferError) -> Range<Int64> {
         guard let range else { return 0..<length }
         guard range.lowerBound >= 0 else {
-            throw CofferError(.invalidInput, "A range must begin at 0 or later.")
+            throw CofferError(.invalidInput, "A byte range must begin at 0 or later.")
         }
         return range.clamped(to: 0..<length)
     }

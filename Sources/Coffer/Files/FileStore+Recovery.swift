@@ -82,13 +82,14 @@ extension FileStore {
             guard !contents.isDamaged else { throw FileIndex.corruptError }
             guard !contents.removed.contains(header.id) else {
                 throw CofferError(
-                    .corrupt, "\(header.id) was removed, and another program put its container back.",
+                    .corrupt,
+                    "File \(header.id) was removed, but another program restored the file's container.",
                     remedy: .removeOrReindexFile)
             }
             throw CofferError(
                 .corrupt,
-                "The container of \(header.id) is not in the index: the index is damaged or outdated, or "
-                    + "another program put the container there.", remedy: .verifyAndReindexFiles)
+                "The container of file \(header.id) is not in the file index. The index is damaged or "
+                    + "outdated, or another program put the container there.", remedy: .verifyAndReindexFiles)
         }
         guard entry.commitment == header.commitment, entry.generation == header.contentGeneration,
             entry.protection == FileIndexFrame.field(protection, isVolatile: header.keeper != nil)
@@ -96,7 +97,8 @@ extension FileStore {
             guard !contents.isDamaged else { throw FileIndex.corruptError }
             throw CofferError(
                 .corrupt,
-                "The container of \(header.id) does not match the index: another program replaced it.",
+                "The container of file \(header.id) does not match the file index because another program "
+                    + "replaced the container.",
                 remedy: .restoreOrReindexFile)
         }
     }

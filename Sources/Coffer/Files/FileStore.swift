@@ -69,7 +69,7 @@ public final class FileStore: Sendable {
     ) async throws(CofferError) -> FileID {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             guard let name = name ?? path.lastComponent else {
-                throw CofferError(.invalidInput, "\(path) does not name a file.")
+                throw CofferError(.invalidInput, "The path \(path) does not end with a file name.")
             }
             let nameBytes = try Self.checked(name, context)
             guard !isVolatile || !removingOriginal else {
@@ -82,7 +82,7 @@ public final class FileStore: Sendable {
             let classKey = try core.keyForStoring(protection)
             let source = try Descriptor.open(path, [.read, .nonBlocking])
             guard try source.status().kind == .regular else {
-                throw CofferError(.refused, "\(path) is not a regular file.")
+                throw CofferError(.refused, "\(path) cannot be stored because it is not a regular file.")
             }
             if removingOriginal { try OriginalRule.check(path, source, outside: core.home) }
             let original = removingOriginal ? try SourceFile(path, source) : nil
@@ -99,7 +99,7 @@ public final class FileStore: Sendable {
                 try original?.remove(source)
             } catch {
                 throw CofferError(
-                    error.code, "\(error.message) The sealed copy is \(id).", remedy: error.remedy,
+                    error.code, "\(error.message) The id of the sealed copy is \(id).", remedy: error.remedy,
                     systemError: error.systemError)
             }
             return id

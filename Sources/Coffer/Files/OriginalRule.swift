@@ -24,8 +24,8 @@ enum OriginalRule {
         try collect(home.outermost(), withFiles: status.links > 1, into: &own)
         guard !own.contains(Identity(status)), try !isBelow(own, path) else {
             throw CofferError(
-                .refused,
-                "\(path) is in the vault's own directory, so it cannot be removed.", remedy: .keepOriginal)
+                .refused, "\(path) cannot be removed because the file is in the vault's own directory.",
+                remedy: .keepOriginal)
         }
     }
 

@@ -15,21 +15,22 @@ package struct SourceFile: ~Copyable {
     /// Throws an error for a file that could not be removed later, so such a file is not sealed either.
     init(_ path: FilePath, _ source: borrowing Descriptor) throws(CofferError) {
         guard let component = path.lastComponent else {
-            throw CofferError(.invalidInput, "\(path) does not name a file.")
+            throw CofferError(.invalidInput, "The path \(path) does not end with a file name.")
         }
         let parent = path.removingLastComponent()
         let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
         let name = FilePath(root: nil, [component])
         let first = try source.status()
         guard try directory.status(of: name)?.isSameFile(as: first) == true else {
-            throw CofferError(.refused, "\(path) is a link, so the original cannot be removed through it.")
+            throw CofferError(
+                .refused, "The original of \(path) cannot be removed because the path is a link.")
         }
         // A second change within the same tick of the file system's clock would be invisible.
         if !first.isSettled { Clock.sleep(for: .milliseconds(110)) }
         let status = try source.status()
         guard status == first else {
             throw CofferError(
-                .conflict, "\(path) is still being written, so it was not sealed. Try again.")
+                .conflict, "\(path) was not sealed because the file is still being written. Try again later.")
         }
         self.path = path
         self.directory = directory
@@ -48,7 +49,7 @@ package struct SourceFile: ~Copyable {
         let lease = source.leaseAgainstWriters()
         defer { source.releaseLease() }
         guard lease != .hasWriters else {
-            throw CofferError(.conflict, "\(path) is open for writing, so it was not removed.")
+            throw CofferError(.conflict, "\(path) was not removed because the file is open for writing.")
         }
         guard try source.status() == status, try directory.status(of: name) == status else { throw changed }
         let aside = try asideName()
@@ -78,7 +79,7 @@ package struct SourceFile: ~Copyable {
 
     private func stillThere(_ error: CofferError) -> CofferError {
         CofferError(
-            error.code, "\(path) is sealed and still there: it could not be removed. \(error.message)",
+            error.code, "\(path) was sealed, but the original could not be removed. \(error.message)",
             remedy: error.remedy, systemError: error.systemError)
     }
 
@@ -101,7 +102,8 @@ package struct SourceFile: ~Copyable {
 
     private var changed: CofferError {
         CofferError(
-            .conflict, "\(path) has been changed or replaced since it was sealed, so it was not removed.")
+            .conflict,
+            "\(path) was not removed because the file was changed or replaced after it was sealed.")
     }
 
     /// Returns a name in the same directory that a person can recognize if a crash leaves the file under that
@@ -123,7 +125,8 @@ package struct SourceFile: ~Copyable {
             return error
         } catch {
             return CofferError(
-                .conflict, "\(path) has been replaced since it was sealed; the original is now \(aside).")
+                .conflict,
+                "\(path) was replaced after it was sealed. The original file is now named \(aside).")
         }
     }
 }

@@ -39,13 +39,15 @@ final class DesktopLockMonitor: Sendable {
         return [
             LockTriggerStatus(
                 .screenSaver, true,
-                saver.map { "\($0) reports when it becomes active." }
-                    ?? "No screen saver is on the session bus now; one that starts later will be detected."),
+                saver.map { "\($0) reports when the screen saver becomes active." }
+                    ?? "No screen saver is on the session bus now. A screen saver that starts later will be "
+                    + "detected."),
             LockTriggerStatus(
                 .collection, true,
                 hasSecrets
                     ? "The Secret Service reports when the user's collection is locked."
-                    : "No Secret Service is on the session bus now; one that starts later will be detected."),
+                    : "No Secret Service is on the session bus now. A service that starts later will be "
+                        + "detected."),
         ]
     }
 

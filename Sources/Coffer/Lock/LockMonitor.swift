@@ -58,8 +58,10 @@ final class LockMonitor: Sendable {
         [
             LockTriggerStatus(
                 .idleTimer, inactivity != nil,
-                inactivity.map { "The vault locks after \($0) seconds without use, including sleep." }
-                    ?? "The vault has no inactivity time: without other triggers, only a reboot locks it."),
+                inactivity.map {
+                    "The vault locks after \($0) seconds without use, including time spent asleep."
+                }
+                    ?? "No inactivity time is set. Without other triggers, only a reboot locks the vault."),
             LockTriggerStatus(
                 .kernelKeyring, hasKeyring,
                 hasKeyring

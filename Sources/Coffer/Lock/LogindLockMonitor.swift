@@ -41,7 +41,7 @@ final class LogindLockMonitor: Sendable {
                 onEnd: { [weak self] in self?.act(.lock(.busLost)) })
             listener.withLock { $0 = started }
             guard started.isOwned(LockSignal.login, deadline: deadline) else {
-                return Self.none("logind is not on the system bus.")
+                return Self.none("The logind service is not available on the system bus.")
             }
             let session = desktopSession(sources.desktopSession, started)
             state.withLock { $0.session = session }
@@ -58,13 +58,15 @@ final class LogindLockMonitor: Sendable {
             LockTriggerStatus(
                 .desktopSession, session != nil,
                 session == nil
-                    ? "logind does not know this process's desktop session: set XDG_SESSION_ID."
-                    : "logind reports when the desktop session locks or ends."),
+                    ? "The logind service cannot determine this process's desktop session. Set "
+                        + "XDG_SESSION_ID."
+                    : "The logind service reports when the desktop session locks or ends."),
             LockTriggerStatus(
                 .sleep, true,
                 isDelayed
-                    ? "logind delays sleep until the keys have been evicted."
-                    : "logind reports sleep but does not wait, so keys may still be in memory."),
+                    ? "The logind service delays sleep until the keys have been evicted."
+                    : "The logind service reports sleep but does not delay sleep, so keys may still be in "
+                        + "memory."),
         ]
     }
 

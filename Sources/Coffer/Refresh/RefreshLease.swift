@@ -36,7 +36,7 @@ final class RefreshLease: Sendable {
             }
             guard Clock.sinceBoot < end else {
                 throw CofferError(
-                    .timedOut, "Another refresh of this token did not finish in time: try again later.")
+                    .timedOut, "Another refresh of this token did not finish in time. Try again later.")
             }
             do {
                 try await Task.sleep(for: pause, clock: .continuous)

@@ -80,7 +80,9 @@ extension TokenStore {
         let now = try await self.info(for: info.id)?.version
         guard now == info.version else {
             throw CofferError(
-                .conflict, "The issuer refused the old token, but it has since been replaced: try again.",
+                .conflict,
+                "The issuer rejected the old token, but the token has been replaced in the meantime. Try "
+                    + "again.",
                 currentVersion: now)
         }
     }
@@ -140,7 +142,8 @@ extension TokenStore {
             if let version = try await put(.any) { return version }
         }
         throw CofferError(
-            .locked, "The vault was locked in the meantime: the new token is pending until the next unlock.")
+            .locked,
+            "The vault was locked during the refresh, so the new token is pending until the next unlock.")
     }
 
     private func stored(_ id: TokenID) async throws(CofferError) -> RefreshResult? {
@@ -182,7 +185,7 @@ private struct RefreshDeadline {
             return try result.get()
         } catch {
             guard hasPassed.isRaised else { throw error }
-            throw CofferError(.timedOut, "Refreshing the token took too long; the old one is unchanged.")
+            throw CofferError(.timedOut, "Refreshing the token took too long. The old token is unchanged.")
         }
     }
 

@@ -72,7 +72,7 @@ enum CommandEncoding {
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> (
         order: RemoteCommand, signer: AdministratorKey
     ) {
-        var reader = BinaryReader(bytes, from: 10, name: "order")
+        var reader = BinaryReader(bytes, from: 10, name: "signed command")
         let words = try reader.take(6)
         guard words[3...].allSatisfy({ $0 == 0 }) else { throw reader.corruptError }
         let target = try target(words[2], try reader.take(16), reader)

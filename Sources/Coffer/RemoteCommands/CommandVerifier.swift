@@ -51,25 +51,29 @@ package struct CommandVerifier {
         let claimed = order.content
         guard keys.contains(order.claimedSigner) else {
             throw CommandRefusal(
-                .orderUnknownKey, "The command is signed with a key that is not pinned here.")
+                .orderUnknownKey, "The command is signed with a key that is not pinned in this vault.")
         }
         guard isSigned else {
             throw CommandRefusal(.orderBadSignature, "The signature does not match the command's key.")
         }
         guard matches(claimed.target) else {
-            throw CommandRefusal(.orderForeign, "The command is for another vault or another device.")
+            throw CommandRefusal(
+                .orderForeign, "The command is intended for another vault or another device.")
         }
         guard RemoteCommand.counters.contains(claimed.counter) else {
             throw CommandRefusal(
-                .orderCounterOutOfRange, "No command may have the counter \(claimed.counter).")
+                .orderCounterOutOfRange, "The command's counter, \(claimed.counter), is out of range.")
         }
         let last = claimed.action == .heartbeat ? lastHeartbeat : lastCommand
         guard claimed.counter > last else {
             throw CommandRefusal(
-                .orderReplayed, "The counter is \(claimed.counter), but \(last) was already accepted.")
+                .orderReplayed,
+                "The command's counter is \(claimed.counter), but a command with the counter \(last) was "
+                    + "already accepted.")
         }
         guard let issued = CommandEncoding.seconds(claimed.issued), issued <= now else {
-            throw CommandRefusal(.orderNotYetValid, "By this machine's clock, the command is not valid yet.")
+            throw CommandRefusal(
+                .orderNotYetValid, "The command is not valid yet according to this machine's clock.")
         }
         guard let expires = CommandEncoding.seconds(claimed.expires), now < expires else {
             throw CommandRefusal(.orderExpired, "The command has expired.")

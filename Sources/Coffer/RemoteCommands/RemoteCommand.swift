@@ -73,16 +73,19 @@ public struct RemoteCommand: Sendable, Hashable {
         else {
             throw CofferError(
                 .invalidInput,
-                "A command must be issued after 1970, and expire later and before the year 10000.")
+                "The issue date of a command must be after 1970, and the expiry date must be later and "
+                    + "before the year 10000.")
         }
         guard CommandEncoding.isReason(reason) else {
             throw CofferError(
-                .invalidInput, "A reason must have at most 1024 bytes and no control characters.")
+                .invalidInput,
+                "A reason must be at most 1024 bytes long and must not contain control characters.")
         }
         guard case .wipe(.user(let name)) = action else { return }
         guard CommandEncoding.isName(name) else {
             throw CofferError(
-                .invalidInput, "A user name must have 1 to 256 bytes and no control characters.")
+                .invalidInput,
+                "A user name must be 1 to 256 bytes long and must not contain control characters.")
         }
     }
 

@@ -25,7 +25,7 @@ import SystemPackage
 struct RemoteCommandRecord: Equatable, RecordPayload {
     static let record = AuthenticatedRecord<RemoteCommandRecord>(
         name: "orders", magic: FileMagic.orderBook, keyLabel: KDFLabel.ordersMAC, slotSize: 4096,
-        displayName: "record of orders")
+        displayName: "record of signed commands")
     static let maxKeyCount = 16
     static let maxLabelLength = 64
     /// The maximum size of all pending commands in a slot, in bytes: enough for two commands with the longest
@@ -55,17 +55,19 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
 
     mutating func pin(_ key: AdministratorKey, label: String, at now: UInt64) throws(CofferError) {
         guard !keys.contains(where: { $0.key == key }) else {
-            throw CofferError(.alreadyExists, "That key is already pinned.")
+            throw CofferError(.alreadyExists, "This key is already pinned.")
         }
         guard keys.count < Self.maxKeyCount else {
-            throw CofferError(.refused, "\(Self.maxKeyCount) keys are already pinned: remove one first.")
+            throw CofferError(
+                .refused,
+                "\(Self.maxKeyCount) keys are already pinned, which is the limit. Remove a key first.")
         }
         keys.append(PinnedKey(key: key, pinned: Date(timeIntervalSince1970: Double(now)), label: label))
     }
 
     mutating func unpin(_ key: AdministratorKey) throws(CofferError) {
         guard let index = keys.firstIndex(where: { $0.key == key }) else {
-            throw CofferError(.absent, "That key is not pinned.")
+            throw CofferError(.absent, "This key is not pinned.")
         }
         keys.remove(at: index)
     }
@@ -83,7 +85,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
     /// vault accepts no other command.
     func requireRoom(for action: RemoteCommand.Action, _ order: PendingCommand?) throws(CofferError) {
         guard action == .heartbeat || !pending.contains(where: { $0.scope == .all }) else {
-            throw CofferError(.busy, "A command to erase the vault is not finished: open the vault again.")
+            throw CofferError(.busy, "A command to erase the vault is not finished. Open the vault again.")
         }
         guard let order else { return }
         var writer = BinaryWriter()
@@ -91,7 +93,9 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         // A command to erase everything replaces all pending commands.
         guard order.scope == .all || writer.bytes.count <= Self.maxPendingByteCount else {
             throw CofferError(
-                .busy, "Earlier commands are not finished, and there is no room for another: try later.")
+                .busy,
+                "The command could not be recorded because earlier commands are not finished. Try again "
+                    + "later.")
         }
     }
 
@@ -127,7 +131,7 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
         case .pin(let key): try pin(key, label: "", at: issued)
         case .unpin(let key):
             guard keys.count > 1 || keys.first?.key != key else {
-                throw CofferError(.refused, "A command cannot remove the last key.")
+                throw CofferError(.refused, "A command cannot remove the last pinned key.")
             }
             try unpin(key)
         case .wipe, .heartbeat: break

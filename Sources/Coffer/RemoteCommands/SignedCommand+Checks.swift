@@ -44,7 +44,7 @@ extension SignedCommand {
     /// - Throws: `invalidInput` if these bytes are not a receipt.
     public func isNamed(inReceipt receipt: [UInt8]) throws(CofferError) -> Bool {
         guard let named = try? JSONDecoder().decode(Named.self, from: Data(receipt)) else {
-            throw CofferError(.invalidInput, "These bytes are not a wipe receipt.")
+            throw CofferError(.invalidInput, "The input is not a wipe receipt.")
         }
         guard case .wipe(let scope) = content.action, named.orderDigest == digest, named.scope == scope.name
         else { return false }

@@ -38,7 +38,7 @@ public struct SignedCommand: Sendable, Hashable {
         let version = bytes.span.bigEndian(UInt16.self, at: 8)
         guard version <= CommandEncoding.version else {
             throw CofferError(
-                .orderUnsupportedVersion, "A newer release created the command: use that release.")
+                .orderUnsupportedVersion, "The command was created by a newer release. Use that release.")
         }
         guard version == CommandEncoding.version, bytes.count > Ed25519.signatureSize else { throw malformed }
         do throws(CofferError) {
@@ -58,7 +58,7 @@ public struct SignedCommand: Sendable, Hashable {
     static let refusals: Set<CofferError.Code> = [.orderTooLong, .orderUnsupportedVersion, .orderMalformed]
 
     private static var malformed: CofferError {
-        CofferError(.orderMalformed, "These bytes are not a signed command, or the command is damaged.")
+        CofferError(.orderMalformed, "The input is not a signed command, or the command is damaged.")
     }
 
     /// Returns whether the signature over all preceding bytes is the claimed signer's.

@@ -122,7 +122,8 @@ extension VaultCore {
     /// returns a refusal, so that no counter is accepted.
     private func target(of scope: WipeScope) throws(CofferError) -> Result<VaultID?, CommandRefusal> {
         guard case .user(let name) = scope else { return .success(device.vaultID) }
-        let absent = CommandRefusal(.absent, "The user that the command names has no namespace here.")
+        let absent = CommandRefusal(
+            .absent, "The user specified in the command has no namespace in this vault.")
         let inside: WipeTarget
         do throws(CofferError) {
             inside = WipeTarget(try VaultEraser(home: home, clock: clock).namespace(of: name))

@@ -24,10 +24,10 @@ public struct PollingRevocationSource: RevocationSource {
     private static func asCofferError(_ error: any Error) -> CofferError {
         switch error {
         case let error as CofferError: error
-        case is CancellationError: CofferError(.cancelled, "The poll was cancelled.")
+        case is CancellationError: CofferError(.cancelled, "Polling for revocations was cancelled.")
         default:
             CofferError(
-                .inputOutput, "The poll for revocations failed with an error of type \(type(of: error)).")
+                .inputOutput, "Polling for revocations failed with an error of type \(type(of: error)).")
         }
     }
 

@@ -50,7 +50,10 @@ struct RevocationRound {
         if let read = order.read, let refusal = refusal(of: read) { return refusal }
         guard !isHeldUp || !order.waitsItsTurn else {
             return .failure(
-                CofferError(.busy, "A command with a lower counter is not finished: try again later."))
+                CofferError(
+                    .busy,
+                    "The command cannot be executed until a command with a lower counter is finished. Try "
+                        + "again later."))
         }
         let result = attempt(.order(order.bytes))
         switch result {

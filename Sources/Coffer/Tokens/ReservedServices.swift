@@ -13,6 +13,7 @@ package enum ReservedServices {
         guard contains(id.service) else { return }
         throw CofferError(
             .refused,
-            "Services that begin with \"\(prefix)\" are reserved for the library: choose another one.")
+            "Service names that begin with \"\(prefix)\" are reserved for the library. Choose another "
+                + "service name.")
     }
 }

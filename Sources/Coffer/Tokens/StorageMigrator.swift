@@ -70,6 +70,6 @@ struct StorageMigrator {
     private static var differs: CofferError {
         CofferError(
             .inputOutput,
-            "The copies differ from the originals, so the vault still uses the originals: try again.")
+            "The copied items differ from the originals, so the vault still uses the originals. Try again.")
     }
 }

@@ -22,7 +22,7 @@ extension StoredToken {
             return try JSONDecoder().decode(type, from: data)
         } catch {
             // The error of the decoder may contain a part of the value.
-            throw CofferError(.invalidInput, "The token is not valid JSON for the type \(type).")
+            throw CofferError(.invalidInput, "The token's value is not valid JSON for the type \(type).")
         }
     }
 }

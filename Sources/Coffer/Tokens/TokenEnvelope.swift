@@ -98,15 +98,15 @@ struct TokenEnvelope {
         let head = try reader.take(2)
         guard head[0] == version else {
             throw CofferError(
-                .unsupportedVersion, "A newer release stored a token, or the token is damaged.",
+                .unsupportedVersion, "A stored token was written by a newer release or is damaged.",
                 remedy: .useNewerRelease
             )
         }
         guard let protection = ProtectionClass(rawValue: try reader.number()) else {
             throw CofferError(
                 .unsupportedVersion,
-                "A stored token has a protection class that this release does not know: a newer release "
-                    + "stored it, or it is damaged.",
+                "A stored token has a protection class that is not supported by this release. The token was "
+                    + "written by a newer release or is damaged.",
                 remedy: .useNewerRelease)
         }
         let encodedKey = try reader.take(WrappedKey.encodedSize)

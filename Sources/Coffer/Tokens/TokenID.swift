@@ -20,7 +20,7 @@ public struct TokenID: Sendable, Hashable {
         guard (1...1024).contains(service.utf8.count), account.utf8.count <= 1024 else {
             throw CofferError(
                 .invalidInput,
-                "A service must be 1 to 1024 bytes long, and an account at most 1024 bytes.")
+                "A service name must be 1 to 1024 bytes long, and an account name at most 1024 bytes long.")
         }
         self.service = service
         self.account = account

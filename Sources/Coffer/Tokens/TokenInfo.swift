@@ -88,7 +88,7 @@ public struct TokenInfo: Sendable, Equatable {
         else {
             throw CofferError(
                 .invalidInput,
-                "A token can have at most \(Self.maxEntryCount) scopes and the same number of attributes, "
+                "A token can have at most \(Self.maxEntryCount) scopes and \(Self.maxEntryCount) attributes, "
                     + "with a total size of at most \(Self.maxTextLength) bytes.")
         }
         guard expires.map({ abs($0.timeIntervalSince1970) < 9e9 }) ?? true else {

@@ -25,7 +25,7 @@ extension TokenStore {
     @discardableResult
     public func rename(_ id: TokenID, to newID: TokenID) async throws(CofferError) -> UInt64 {
         guard id != newID else {
-            throw CofferError(.invalidInput, "The new name must differ from the old one.")
+            throw CofferError(.invalidInput, "The new name of the token must differ from the old name.")
         }
         try ReservedServices.check(id)
         try ReservedServices.check(newID)
@@ -37,7 +37,8 @@ extension TokenStore {
             }
             // Within the call above, `absent` would mean that a file of the vault is missing.
             guard let version else {
-                throw CofferError(.absent, "There is no token with the old name: list the tokens.")
+                throw CofferError(
+                    .absent, "No token with the old name exists. List the tokens to find the right name.")
             }
             return version
         }
@@ -80,7 +81,8 @@ extension TokenStore {
         guard !found.isEphemeral || isOpen(found) else { throw CofferError.locked }
         throw CofferError(
             .alreadyExists,
-            "A token with the new name already exists, so nothing was changed: remove that token first.")
+            "The token could not be renamed because a token with the new name already exists. Remove that "
+                + "token first.")
     }
 
     /// Throws an error if values that were stored while locked are pending under this name. Otherwise, an
@@ -92,8 +94,8 @@ extension TokenStore {
         guard try core.entries(.unconfirmed, of: name, in: vault).isEmpty else {
             throw CofferError(
                 .conflict,
-                "Values that were stored while locked are waiting under the \(which) name, so nothing was "
-                    + "changed: accept or reject them first.")
+                "The token could not be renamed because values that were stored while the vault was locked "
+                    + "are pending under the \(which) name. Accept or reject those values first.")
         }
     }
 }

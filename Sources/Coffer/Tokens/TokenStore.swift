@@ -240,7 +240,7 @@ public final class TokenStore: Sendable {
         let listing = try await listing()
         if let corrupt = listing.corrupt.first {
             throw CofferError(
-                corrupt.code, "A stored token cannot be read: \(corrupt.name).",
+                corrupt.code, "The stored token \(corrupt.name) cannot be read.",
                 remedy: corrupt.code == .unsupportedVersion ? .useNewerRelease : .restoreOrReplaceToken)
         }
         return listing.tokens
@@ -350,7 +350,8 @@ public final class TokenStore: Sendable {
         } catch {
             guard error.code == .refused, try core.readKeybag().keys[protection] == nil else { throw error }
             throw CofferError(
-                .corrupt, "A stored token is damaged: its class has no key.", remedy: .restoreOrReplaceToken)
+                .corrupt, "A stored token is damaged: the protection class of the token has no key.",
+                remedy: .restoreOrReplaceToken)
         }
     }
 
@@ -371,7 +372,10 @@ extension CofferError {
     /// Returns the error for a precondition that the stored version does not meet; a `nil` version stands for
     /// no value.
     fileprivate static func conflict(with version: UInt64?) -> CofferError {
-        let stored = version.map { "The token has version \($0)" } ?? "There is no token with that name"
-        return CofferError(.conflict, stored + ", so nothing was changed.", currentVersion: version)
+        let stored =
+            version.map { "a token with version \($0) is stored under this name" }
+            ?? "no token is stored under this name"
+        return CofferError(
+            .conflict, "The token was not changed because \(stored).", currentVersion: version)
     }
 }

@@ -47,14 +47,14 @@ public struct DocumentedSecrets: Sendable {
     ) async throws(CofferError) {
         guard !protection.isExportable else {
             throw CofferError(
-                .refused, "A documented secret never leaves its device: choose a ThisDeviceOnly class.")
+                .refused, "A documented secret cannot leave this device. Choose a ThisDeviceOnly class.")
         }
         do throws(CofferError) {
             try await tokens.putReserved(Token(secret), for: id, class: protection, attributes: attributes)
         } catch {
             guard error.code == .conflict else { throw error }
             throw CofferError(
-                .alreadyExists, "A secret with this name already exists: choose another name.")
+                .alreadyExists, "A secret with this name already exists. Choose another name.")
         }
     }
 
@@ -111,8 +111,8 @@ public struct DocumentedSecrets: Sendable {
         guard deviceID.map({ (1...Self.maxDeviceIDLength).contains($0.utf8.count) }) ?? true else {
             throw CofferError(
                 .invalidInput,
-                "A device identifier must be 1 to \(Self.maxDeviceIDLength) bytes long; omit it to use this "
-                    + "machine's identifier.")
+                "A device identifier must be 1 to \(Self.maxDeviceIDLength) bytes long. Omit the identifier "
+                    + "to use this machine's identifier.")
         }
         let salt = try SecureRandom.bytes(16)
         _ = try Insecure.PBKDF2CBC.Parameters(digest: digest, salt: salt, rounds: rounds, keySize: keySize)
@@ -181,7 +181,7 @@ public struct DocumentedSecrets: Sendable {
 
     private static func ownDevice() throws(CofferError) -> String {
         guard let device = try DeviceID.current() else {
-            throw CofferError(.unsupported, "This machine has no machine id: specify a device identifier.")
+            throw CofferError(.unsupported, "This machine has no machine ID. Specify a device identifier.")
         }
         return device.description
     }

@@ -29,10 +29,10 @@ struct EmergencyLock {
                 CofferError(
                     doubt.code,
                     doubt.code == .notInitialised
-                        ? "There is no vault at \(location.path), so every vault of this user is locked. If "
-                            + "the vault is elsewhere, specify its directory."
-                        : "It cannot be determined which vault is in this directory, so every vault of this "
-                            + "user is locked. "
+                        ? "There is no vault at \(location.path), so all of this user's vaults were locked. "
+                            + "If the vault is elsewhere, specify the vault's directory."
+                        : "The vault in this directory could not be identified, so all of this user's vaults "
+                            + "were locked. "
                             + doubt.message,
                     remedy: doubt.code == .notInitialised ? nil : doubt.remedy, systemError: doubt.systemError
                 ))
@@ -117,7 +117,8 @@ struct EmergencyLock {
             let reason = failures.last.map { " \($0.message)" } ?? ""
             throw CofferError(
                 .permissionDenied,
-                "These keys are still in the kernel keyring: \(names.joined(separator: ", ")).\(reason)",
+                "These keys could not be removed from the kernel keyring: "
+                    + "\(names.joined(separator: ", ")).\(reason)",
                 remedy: failures.last?.remedy, systemError: failures.last?.systemError, entries: names)
         }
         return LockReport(

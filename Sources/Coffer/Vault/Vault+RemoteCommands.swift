@@ -80,7 +80,9 @@ extension Vault {
     ///   long; `locked` or `wiped`.
     public func pinAdministratorKey(_ key: AdministratorKey, label: String = "") async throws(CofferError) {
         guard label.utf8.count <= RemoteCommandRecord.maxLabelLength, CommandEncoding.isReason(label) else {
-            throw CofferError(.invalidInput, "A label must have at most 64 bytes and no control characters.")
+            throw CofferError(
+                .invalidInput,
+                "A label must be at most 64 bytes long and must not contain control characters.")
         }
         try await changeRemoteCommandRecord { (record, now) throws(CofferError) in
             try record.pin(key, label: label, at: now)
@@ -119,7 +121,9 @@ extension Vault {
         try await changeRemoteCommandRecord { (record, _) throws(CofferError) in
             guard policy == nil || !record.keys.isEmpty else {
                 throw CofferError(
-                    .refused, "Pin an administrator's key first: without one, no heartbeat is accepted.")
+                    .refused,
+                    "The dead-man's switch requires a pinned administrator's key because heartbeats are "
+                        + "signed. Pin a key first.")
             }
             record.deadManSwitch = policy
             record.heartbeat.restart(clock)

@@ -203,7 +203,7 @@ public final class Vault: Sendable {
         guard try home.state()?.vaultID == device.vaultID else {
             throw CofferError(
                 .foreign,
-                "The state record and the device key in \(location.path) belong to different vaults: restore "
+                "The state record and the device key in \(location.path) belong to different vaults. Restore "
                     + "both from the same backup.")
         }
         return try VaultCore(

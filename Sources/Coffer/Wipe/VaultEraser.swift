@@ -51,8 +51,8 @@ struct VaultEraser {
         else { return }
         throw CofferError(
             .foreign,
-            "The state record belongs to another vault, which was wiped, and not to this one. Nothing "
-                + "was erased: restore the right state record, or wipe this vault explicitly.")
+            "Nothing was erased because the state record belongs to another vault, which was wiped. Restore "
+                + "this vault's own state record, or wipe this vault explicitly.")
     }
 
     private func finishInterrupted() throws(CofferError) {
@@ -137,7 +137,7 @@ struct VaultEraser {
             var findings = WipeFindings(unverified: Self.unverified)
             if let lock {
                 findings.noteUnverified(
-                    "what another process that holds the vault's lock wrote in the meantime", because: lock)
+                    "data that another process wrote while it held the vault's lock", because: lock)
             }
             let isResumed = target.state?.phase == .wiping || target.state?.phase == .wiped
             if !isResumed { try mark(target, reason: reason, &findings) }
@@ -194,7 +194,8 @@ struct VaultEraser {
         } catch {
             guard error.code != .readOnly else { throw evictKeysOnReadOnlyDisk(target.ids, error) }
             findings.noteUnverified(
-                "that an interrupted wipe would be finished, without a tombstone", because: error)
+                "the completion of this wipe if it is interrupted, because no tombstone could be written",
+                because: error)
         }
     }
 
@@ -219,11 +220,12 @@ struct VaultEraser {
         var findings = WipeFindings()
         removeViews(ids + evict([]), &findings)
         report(WipeProgress(.memory))
-        let remaining = (findings.failures + findings.unverified).map { " This may be left: \($0)." }
+        let remaining = (findings.failures + findings.unverified).map { " These data may remain: \($0)." }
         return CofferError(
             error.code,
-            "The disk is read-only, so the vault is still there. Its keys were removed from memory and "
-                + "from keyrings; wipe the vault again when the disk is writable." + remaining.joined(),
+            "The vault could not be erased because the disk is read-only. The vault's keys were removed from "
+                + "memory and from keyrings. Wipe the vault again when the disk is writable."
+                + remaining.joined(),
             systemError: error.systemError)
     }
 }

@@ -56,9 +56,13 @@ struct ViewRemoval {
 
     private mutating func note(_ view: String, of owner: VaultID?) {
         guard let owner else {
-            return unseen.append((view, CofferError(.corrupt, "Its lease names no vault.")))
+            let error = CofferError(
+                .corrupt, "The view's lease file does not say which vault the view belongs to.")
+            return unseen.append((view, error))
         }
         guard !others.contains(owner) else { return }
-        unseen.append((view, CofferError(.foreign, "Its lease names another vault, \(owner).")))
+        let error = CofferError(
+            .foreign, "The view's lease file says that the view belongs to another vault, \(owner).")
+        unseen.append((view, error))
     }
 }

@@ -30,8 +30,9 @@ struct WipeFindings {
         guard let first = remaining.first else { return nil }
         return CofferError(
             first.reason.code,
-            "Not everything could be erased. Still there: \(failures.joined(separator: " ")) Fix "
-                + "the causes and wipe again; everything else is gone.", remedy: first.reason.remedy,
+            "The wipe is incomplete. These items could not be erased: \(failures.joined(separator: " ")) "
+                + "Resolve the causes, then wipe again. Everything else was erased.",
+            remedy: first.reason.remedy,
             systemError: first.reason.systemError)
     }
 }

@@ -62,7 +62,7 @@ extension VaultEraser {
                 "the users' namespaces",
                 remainsBecause: CofferError(
                     .refused,
-                    "\(home.path.pushing(VaultDirectory.usersName)) is a link and was not changed."))
+                    "\(home.path.pushing(VaultDirectory.usersName)) was not erased because it is a link."))
         }
         guard let users = try? home.directory.openClosed(VaultDirectory.usersName),
             let names = try? users.names()
@@ -92,7 +92,7 @@ extension VaultEraser {
     func namespace(of user: String) throws(CofferError) -> VaultDirectory {
         let own = VaultLocation(path: home.path, sessionBus: home.service.address)
         guard own.parentVault == nil else {
-            throw CofferError(.refused, "A user's namespace cannot contain namespaces.")
+            throw CofferError(.refused, "A user's namespace cannot contain other namespaces.")
         }
         let target = WipeTarget(home)
         if let state = target.state {
@@ -109,8 +109,8 @@ extension VaultEraser {
                 guard target.damage == nil else { continue }
                 missing = CofferError(
                     .notInitialised,
-                    "No user of that name has a vault in \(home.path): nothing was erased. Check the "
-                        + "spelling.")
+                    "Nothing was erased because no user with this name has a vault in \(home.path). Check "
+                        + "the spelling of the name.")
             }
         }
         throw missing
@@ -121,14 +121,14 @@ extension VaultEraser {
     private func noteNonVault(_ name: String, _ findings: inout WipeFindings) {
         let target = WipeTarget(home)
         guard target.state?.phase != .wiped else { return }
-        let unknown = "it shows no sign of a vault, so its keys in the kernel keyring are unknown"
+        let unknown = "the directory shows no sign of a vault, so its keys in the kernel keyring are unknown"
         guard let status = try? home.directory.status(of: VaultDirectory.vaultName) else {
             return findings.unverified.append("\(name): \(unknown)")
         }
         let vault = home.path.pushing(VaultDirectory.vaultName)
         let reason =
             status.kind == .symbolicLink
-            ? "\(vault) is a link, and its target was not changed; \(unknown)."
+            ? "\(vault) is a link, and the target of the link was not changed; \(unknown)."
             : "\(vault) was not changed; \(unknown)."
         findings.note(name, remainsBecause: target.damage ?? CofferError(.refused, reason))
     }

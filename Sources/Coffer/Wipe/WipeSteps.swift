@@ -44,7 +44,7 @@ extension VaultEraser {
         do throws(CofferError) {
             try home.directory.sync()
         } catch {
-            findings.noteUnverified("that all changes reached the disk", because: error)
+            findings.noteUnverified("the flushing of all changes to the disk", because: error)
         }
         prove(ids, &findings)
         var receipt = WipeReceipt(
@@ -55,7 +55,7 @@ extension VaultEraser {
             completesInterrupted: completes, findings)
         keep(receipt)
         if let error = finalMark(ids.first ?? .unknown, findings) {
-            findings.noteUnverified("the mark that the vault was wiped", because: error)
+            findings.noteUnverified("the final record that the vault was wiped", because: error)
             receipt = receipt.with(findings)
         }
         report(WipeProgress(.proof))
@@ -100,7 +100,8 @@ extension VaultEraser {
             do throws(CofferError) {
                 try vault.directory.overwrite(name, flushing: false)
             } catch {
-                findings.noteUnverified("the old blocks of \(name), not overwritten", because: error)
+                findings.noteUnverified(
+                    "the old blocks of \(name), which could not be overwritten", because: error)
             }
         }
         // Overwriting moves no blocks, so flushing the bytes suffices and needs no wait for a journal.
@@ -108,7 +109,8 @@ extension VaultEraser {
             do throws(CofferError) {
                 try vault.directory.openForOverwriting(name).syncData()
             } catch {
-                findings.noteUnverified("the old blocks of \(name), not flushed", because: error)
+                findings.noteUnverified(
+                    "the old blocks of \(name), which could not be flushed", because: error)
             }
         }
         for name in keys where vault.directory.removeAll(of: name).isEmpty { findings.count("keys") }
@@ -157,8 +159,11 @@ extension VaultEraser {
         let path = home.path.pushing(VaultDirectory.vaultName)
         let unknown =
             status.kind == .symbolicLink
-            ? CofferError(.refused, "\(path) is a link, and its target was not changed.")
-            : CofferError(.inputOutput, "\(path) is still there.")
+            ? CofferError(.refused, "\(path) is a link, and the target of the link was not changed.")
+            : CofferError(
+                .inputOutput,
+                "\(path) could not be removed because another process keeps adding files. Stop that process, "
+                    + "then wipe the vault again.")
         findings.note("the vault's directory", remainsBecause: errors.first ?? unknown)
     }
 
@@ -235,18 +240,19 @@ extension VaultEraser {
         for vaultID in ids {
             if let note = removeItems(of: vaultID, &findings) { findings.unverified.append(note) }
             guard KernelKeyCache.isAnyLeft(vaultID: vaultID) else { continue }
-            let error = CofferError(.inputOutput, "The kernel keyring still has a key for \(vaultID).")
+            let error = CofferError(
+                .inputOutput, "A key of the vault \(vaultID) could not be removed from the kernel keyring.")
             findings.note("a key in the kernel keyring", remainsBecause: error)
         }
         guard ids.isEmpty else { return }
         findings.unverified.append(
-            "keys in the kernel keyring and view copies: nothing in the directory reveals the vault's id")
+            "keys in the kernel keyring and view copies, because the vault's id could not be determined")
     }
 
     /// Removes the vault's items from the Secret Service; returns a note if something remains there.
     private func removeItems(of vaultID: VaultID, _ findings: inout WipeFindings) -> String? {
         let remains = OrphanedSecretItems(home: home)
-        let next = "the next command that opens the vault tries again"
+        let next = "the next command that opens the vault will try again"
         do throws(CofferError) {
             guard try remains.isNoted(vaultID) else { return nil }
             let (count, remaining) = try remains.remove(vaultID, Deadline(SecretServiceClient.deadline))

@@ -103,7 +103,7 @@ struct WipeTarget {
     func refusal(at path: FilePath) -> CofferError {
         CofferError(
             damage?.code ?? .notInitialised,
-            "No file in \(path) begins like a vault file, so nothing was changed."
+            "Nothing was erased because \(path) does not contain a recognizable vault."
                 + (damage.map { " \($0.message)" } ?? ""),
             remedy: .removeDirectory, systemError: damage?.systemError)
     }

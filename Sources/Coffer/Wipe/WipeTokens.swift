@@ -37,7 +37,8 @@ extension VaultEraser {
         } catch {
             guard Self.isKeyringAway(error) else { throw error }
             findings.unverified.append(
-                "tokens in the Secret Service (\(error.code.name)): the next opening tries again")
+                "tokens in the Secret Service (\(error.code.name)); the next command that opens the vault "
+                    + "will try again")
         }
         let receipt = WipeReceipt(
             vaultID: vaultID.uuid, scope: WipeScope.tokens.name, reason: reason,

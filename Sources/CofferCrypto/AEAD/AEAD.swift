@@ -78,7 +78,8 @@ public struct AEAD: ~Copyable, Sendable {
         _ plaintext: Span<UInt8>, associatedData: Span<UInt8> = Span()
     ) throws(CofferError) -> [UInt8] {
         guard algorithm.engine == nil || randomNonces < 1 << 32 else {
-            throw CofferError(.refused, "This key has sealed 2^32 messages: use a new key.")
+            throw CofferError(
+                .refused, "This key has reached its limit of 2^32 sealed messages. Use a new key.")
         }
         randomNonces += 1
         let size = algorithm.nonceSize

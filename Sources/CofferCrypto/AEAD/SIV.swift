@@ -62,7 +62,7 @@ public struct SIV: ~Copyable, Sendable {
     private mutating func add(_ strings: [[UInt8]]) throws(CofferError) {
         guard strings.count <= Self.maxStringCount else {
             throw CofferError(
-                .invalidInput, "AES-SIV takes at most \(Self.maxStringCount) strings of associated data.")
+                .invalidInput, "AES-SIV accepts at most \(Self.maxStringCount) strings of associated data.")
         }
         try cipher.start()
         for string in strings { try cipher.add(string.span) }

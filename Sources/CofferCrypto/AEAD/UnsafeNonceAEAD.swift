@@ -100,7 +100,10 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
     package mutating func sealInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>
     ) throws(CofferError) {
-        guard extended == nil else { throw CofferError(.unsupported, "This algorithm cannot seal in place.") }
+        guard extended == nil else {
+            throw CofferError(
+                .unsupported, "This algorithm does not support sealing in place.")
+        }
         try xaes?.sealInPlace(&buffer, nonce: nonce, associatedData: Span())
         try cipher?.sealInPlace(&buffer, nonce: nonce, associatedData: Span())
     }
@@ -110,7 +113,10 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
     package mutating func openInPlace(
         _ buffer: inout MutableSpan<UInt8>, nonce: Span<UInt8>
     ) throws(CofferError) {
-        guard extended == nil else { throw CofferError(.unsupported, "This algorithm cannot open in place.") }
+        guard extended == nil else {
+            throw CofferError(
+                .unsupported, "This algorithm does not support opening in place.")
+        }
         try xaes?.openInPlace(&buffer, nonce: nonce, associatedData: Span())
         try cipher?.openInPlace(&buffer, nonce: nonce, associatedData: Span())
     }

@@ -112,5 +112,8 @@ extension Insecure.DocumentedKey {
         }
     }
 
-    static var noUUID: CofferError { CofferError(.invalidInput, "The documented key requires a UUID.") }
+    static var noUUID: CofferError {
+        CofferError(
+            .invalidInput, "The documented key derivation requires a UUID that is not empty.")
+    }
 }

@@ -19,13 +19,14 @@ extension Insecure.PBKDF2CBC {
         ///   than 1.
         public init(digest: Digest, salt: [UInt8], rounds: Int, keySize: Int) throws(CofferError) {
             guard [.sha1, .sha256, .sha512].contains(digest) else {
-                throw CofferError(.invalidInput, "PBKDF2-CBC takes SHA-1, SHA-256 or SHA-512.")
+                throw CofferError(.invalidInput, "PBKDF2-CBC supports only SHA-1, SHA-256 and SHA-512.")
             }
             guard keySize == 16 || keySize == 32 else {
-                throw CofferError(.invalidInput, "PBKDF2-CBC takes a key of 16 or 32 bytes, not \(keySize).")
+                throw CofferError(
+                    .invalidInput, "PBKDF2-CBC requires a key of 16 or 32 bytes, not \(keySize).")
             }
             guard rounds >= 1 else {
-                throw CofferError(.invalidInput, "PBKDF2 takes at least 1 round, not \(rounds).")
+                throw CofferError(.invalidInput, "PBKDF2 requires at least 1 round, not \(rounds).")
             }
             self.digest = digest
             self.salt = salt

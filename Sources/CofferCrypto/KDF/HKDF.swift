@@ -67,7 +67,7 @@ public enum HKDF {
         mode: HKDFBinding.Mode, count: Int
     ) throws(CofferError) -> GuardedBytes {
         guard count >= 1, count <= 255 * digest.size else {
-            throw CofferError(.invalidInput, "HKDF derives 1 to \(255 * digest.size) bytes, not \(count).")
+            throw CofferError(.invalidInput, "HKDF can derive 1 to \(255 * digest.size) bytes, not \(count).")
         }
         var output = try GuardedBytes.zeroed(count: count)
         var span = output.mutableSpan

@@ -22,10 +22,10 @@ public enum PBKDF2 {
         secret: Span<UInt8>, salt: Span<UInt8>, rounds: Int, digest: Digest = .sha256, count: Int
     ) throws(CofferError) -> SecretBytes {
         guard count >= 1, count <= Int(Int32.max) else {
-            throw CofferError(.invalidInput, "PBKDF2 derives 1 to \(Int32.max) bytes, not \(count).")
+            throw CofferError(.invalidInput, "PBKDF2 can derive 1 to \(Int32.max) bytes, not \(count).")
         }
         guard rounds >= 1, rounds <= Int(Int32.max) else {
-            throw CofferError(.invalidInput, "PBKDF2 takes 1 to \(Int32.max) rounds, not \(rounds).")
+            throw CofferError(.invalidInput, "PBKDF2 requires 1 to \(Int32.max) rounds, not \(rounds).")
         }
         var output = try GuardedBytes.zeroed(count: count)
         var span = output.mutableSpan

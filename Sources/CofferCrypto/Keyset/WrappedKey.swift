@@ -42,7 +42,7 @@ public struct WrappedKey: Sendable, Equatable {
         guard key.count == 32 else { throw CofferError.wrongKeySize(key.count) }
         let id = if let id { id } else { try SecureRandom.bytes(16) }
         guard generation >= 1 else {
-            throw CofferError(.invalidInput, "A key generation must be at least 1.")
+            throw CofferError(.invalidInput, "A key's generation number must be at least 1.")
         }
         guard id.count == 16 else {
             throw CofferError(.invalidInput, "A key identifier must be 16 bytes long.")
@@ -79,7 +79,9 @@ public struct WrappedKey: Sendable, Equatable {
         }
         guard bytes[0] == algorithm else {
             throw CofferError(
-                .unsupportedVersion, "A key is wrapped with an algorithm that this release does not support.")
+                .unsupportedVersion,
+                "A key is wrapped with an algorithm that is not supported by this release. Use a newer "
+                    + "release.")
         }
         guard bytes[1] | bytes[2] | bytes[3] == 0, bytes.bigEndian(UInt32.self, at: 4) >= 1 else {
             throw CofferError(.corrupt, "A wrapped key is damaged.")

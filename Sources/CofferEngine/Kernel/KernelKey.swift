@@ -17,7 +17,10 @@ package struct KernelKey: Sendable, Equatable {
             unsafe clinux_keyctl_read(number, $0.baseAddress, UInt($0.count))
         }
         guard read >= 0 else { return try KernelKeyring.missing() }
-        guard read == size else { throw CofferError(.busy, "A key in the kernel keyring is being changed.") }
+        guard read == size else {
+            throw CofferError(
+                .busy, "A key in the kernel keyring is being changed by another process. Try again.")
+        }
         return secret
     }
 
@@ -38,7 +41,7 @@ package struct KernelKey: Sendable, Equatable {
     /// Sets the key's timeout in seconds, counted from now. The kernel interprets 0 as no timeout.
     func setTimeout(_ seconds: Int) throws(CofferError) {
         guard clinux_keyctl(KEYCTL_SET_TIMEOUT, UInt(number), UInt(seconds), 0, 0) == 0 else {
-            throw Errno.failure("set a timeout in the kernel keyring", nil)
+            throw Errno.failure("set a key's timeout in the kernel keyring", nil)
         }
     }
 
@@ -50,7 +53,7 @@ package struct KernelKey: Sendable, Equatable {
     package func invalidate() throws(CofferError) {
         let isOut = isLinked && KernelKeyring.unlink(number, from: Int(KEY_SPEC_USER_KEYRING))
         guard clinux_keyctl(KEYCTL_INVALIDATE, UInt(number), 0, 0, 0) == 0 || isOut && Errno.current == ENOKEY
-        else { throw Errno.failure("remove from the kernel keyring", nil) }
+        else { throw Errno.failure("remove a key from the kernel keyring", nil) }
     }
 
     /// Whether the user keyring contains a link to this key, and not to a newer key with the same

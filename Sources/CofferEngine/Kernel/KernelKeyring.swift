@@ -113,7 +113,7 @@ package enum KernelKeyring {
     /// the timeout in 32 bits and interprets 0 as no timeout.
     static func check(_ timeout: Int?) throws(CofferError) {
         guard timeout.map({ (1...Int(Int32.max)).contains($0) }) ?? true else {
-            throw CofferError(.invalidInput, "A timeout is 1 to \(Int32.max) seconds.")
+            throw CofferError(.invalidInput, "A timeout must be 1 to \(Int32.max) seconds.")
         }
     }
 
@@ -142,7 +142,7 @@ package enum KernelKeyring {
         guard Errno.current == EDQUOT else { return Errno.failure("use the kernel keyring", nil) }
         return CofferError(
             .noSpace,
-            "The kernel keyring is full: this user's quota is used up, as /proc/key-users shows.",
+            "The kernel keyring is full because this user's key quota is exhausted (see /proc/key-users).",
             remedy: .removeKernelKeys, systemError: EDQUOT)
     }
 

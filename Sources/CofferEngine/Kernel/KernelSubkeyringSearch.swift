@@ -119,8 +119,8 @@ extension KernelSubkeyring {
     private static var tooMany: CofferError {
         CofferError(
             .unsupported,
-            "The user keyring has more keys, or rings within rings, than were examined: keyctl show @u "
-                + "lists them; remove what is not needed, and lock again.")
+            "The user keyring contains more keys or nested keyrings than can be searched. List the keys with "
+                + "keyctl show @u, remove the keys that are not needed, then lock the vault again.")
     }
 }
 

@@ -12,12 +12,15 @@ package struct GuardedBuffer: ~Copyable {
     }
 
     static func tooLong(_ limit: Int) -> CofferError {
-        CofferError(.invalidInput, "The input is longer than \(limit) bytes.")
+        CofferError(.invalidInput, "The input must be at most \(limit) bytes long.")
     }
 
     /// Creates a buffer for at most `limit` bytes.
     package static func make(limit: Int) throws(CofferError) -> GuardedBuffer {
-        guard limit >= 0, limit < Int.max else { throw CofferError(.invalidInput, "The limit is invalid.") }
+        guard limit >= 0, limit < Int.max else {
+            throw CofferError(
+                .invalidInput, "The size limit must be 0 or more, and less than \(Int.max).")
+        }
         return GuardedBuffer(limit: limit, buffer: try GuardedBytes.zeroed(count: min(4096, limit + 1)))
     }
 

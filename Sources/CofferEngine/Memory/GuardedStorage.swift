@@ -23,7 +23,7 @@ import CSodium
         }
         guard count >= 0, let pages = unsafe sodium_malloc(max(count, 1)) else {
             throw CofferError(
-                .outOfMemory, "There is not enough guarded memory for \(count) bytes.",
+                .outOfMemory, "There is not enough memory for a guarded buffer of \(count) bytes.",
                 systemError: Errno.current)
         }
         unsafe sodium_memzero(pages, max(count, 1))

@@ -4,15 +4,16 @@ package import CofferBase
 extension CofferError {
     /// The error that is thrown for every failed authentication.
     package static var notAuthentic: CofferError {
-        CofferError(.notAuthentic, "The message is not authentic under this key.")
+        CofferError(.notAuthentic, "The message could not be authenticated with this key.")
     }
 
     package static func wrongKeySize(_ count: Int) -> CofferError {
-        CofferError(.invalidInput, "A key of \(count) bytes has the wrong size for this algorithm.")
+        CofferError(.invalidInput, "The key has \(count) bytes, which is the wrong size for this algorithm.")
     }
 
     package static func wrongNonceSize(_ count: Int) -> CofferError {
-        CofferError(.invalidInput, "A nonce or IV of \(count) bytes has the wrong size for this algorithm.")
+        CofferError(
+            .invalidInput, "The nonce or IV has \(count) bytes, which is the wrong size for this algorithm.")
     }
 
     package static var wrongOutputSize: CofferError {

@@ -7,7 +7,7 @@ package enum OpenSSLFailure {
     /// arguments.
     static func unexpected(_ call: String) -> CofferError {
         ERR_clear_error()
-        return CofferError(.internalFailure, "OpenSSL's \(call) failed.")
+        return CofferError(.internalFailure, "An OpenSSL operation failed unexpectedly: \(call).")
     }
 
     /// The version of the OpenSSL library in use.

@@ -36,14 +36,15 @@ package enum PBKDF2Binding {
         into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
         guard rounds >= 1, rounds <= Int(Int32.max) else {
-            throw CofferError(.invalidInput, "PBKDF2 takes 1 to \(Int32.max) rounds, not \(rounds).")
+            throw CofferError(.invalidInput, "PBKDF2 requires 1 to \(Int32.max) rounds, not \(rounds).")
         }
         guard output.count >= 1, output.count <= Int(Int32.max) else {
-            throw CofferError(.invalidInput, "PBKDF2 returns 1 to \(Int32.max) bytes, not \(output.count).")
+            throw CofferError(
+                .invalidInput, "PBKDF2 can derive 1 to \(Int32.max) bytes, not \(output.count).")
         }
         guard secret.count <= Int(Int32.max), salt.count <= Int(Int32.max) else {
             throw CofferError(
-                .invalidInput, "PBKDF2 accepts a secret and a salt of at most \(Int32.max) bytes.")
+                .invalidInput, "PBKDF2 accepts a secret and a salt of at most \(Int32.max) bytes each.")
         }
         try derive(
             by: implementation(for: digest, rounds: rounds), secret: secret, salt: salt, rounds: rounds,

@@ -33,7 +33,7 @@ package enum ChildProcess {
         }
         let code = try end(of: process)
         guard isInTime ?? true else {
-            throw CofferError(.timedOut, "The command was stopped at its time limit.")
+            throw CofferError(.timedOut, "The command exceeded the time limit and was stopped.")
         }
         return code
     }
@@ -129,7 +129,8 @@ package enum ChildProcess {
         _ arguments: [[UInt8]]
     ) throws(CofferError) -> [UnsafeMutablePointer<CChar>?] {
         guard !arguments.isEmpty, arguments.allSatisfy({ !$0.contains(0) }) else {
-            throw CofferError(.invalidInput, "A command requires a name, and arguments without NUL bytes.")
+            throw CofferError(
+                .invalidInput, "A command must have a name, and its arguments must not contain NUL bytes.")
         }
         return unsafe arguments.map { argument in
             unsafe (argument + [0]).withUnsafeBytes { bytes in
@@ -159,7 +160,8 @@ package enum ChildProcess {
         switch number {
         case ENOENT, EACCES, EPERM, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, ENOEXEC:
             return CofferError(
-                .invalidInput, failure.message + " Specify the name of a program in PATH, or its path.",
+                .invalidInput,
+                failure.message + " Specify the path of a program, or the name of a program in PATH.",
                 systemError: number)
         default: return failure
         }

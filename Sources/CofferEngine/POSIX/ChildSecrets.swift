@@ -41,11 +41,15 @@ package struct ChildSecrets: ~Copyable {
     package mutating func setVariable(_ name: String, to value: Span<UInt8>) throws(CofferError) {
         for index in value.indices where value[index] == 0 {
             throw CofferError(
-                .invalidInput, "The value for \(name) has a NUL byte, so no variable can hold it. Use a file."
+                .invalidInput,
+                "The value for \(name) contains a NUL byte, which an environment variable cannot hold. "
+                    + "Use a file instead."
             )
         }
         guard name.utf8.count + value.count + 2 <= Self.maxEntryLength else {
-            throw CofferError(.invalidInput, "The value for \(name) is too long for a variable. Use a file.")
+            throw CofferError(
+                .invalidInput,
+                "The value for \(name) is too long for an environment variable. Use a file instead.")
         }
         try add(name, value)
     }
@@ -70,10 +74,11 @@ package struct ChildSecrets: ~Copyable {
         guard Self.isName(name) else {
             throw CofferError(
                 .invalidInput,
-                "A variable name must contain only letters, digits and _, and not begin with a digit.")
+                "A variable name must contain only letters, digits and underscores, and must not begin with "
+                    + "a digit.")
         }
         guard !names.contains(where: { $0.hasSameBytes(as: name) }) else {
-            throw CofferError(.invalidInput, "The variable \(name) is specified twice.")
+            throw CofferError(.invalidInput, "The variable \(name) is specified more than once.")
         }
         names.append(name)
         try entries.append(name + "=")

@@ -61,7 +61,7 @@ package enum Clock {
         var bytes = [UInt8](repeating: 0, count: 36)
         var span = bytes.mutableSpan
         guard try file.read(at: 0, into: &span) == 36 else {
-            throw CofferError(.unsupported, "The kernel provides no boot identifier.")
+            throw CofferError(.unsupported, "The kernel does not provide a boot identifier.")
         }
         return String(decoding: bytes, as: UTF8.self)
     }

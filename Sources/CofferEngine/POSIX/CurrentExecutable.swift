@@ -9,8 +9,10 @@ package enum CurrentExecutable {
     ///
     /// - Throws: The system's error if the restart fails. On success, the call does not return.
     package static func reexec(setting name: String, to value: String) throws(CofferError) {
-        guard unsafe setenv(name, value, 1) == 0 else { throw Errno.failure("set a variable", nil) }
+        guard unsafe setenv(name, value, 1) == 0 else {
+            throw Errno.failure("set an environment variable", nil)
+        }
         _ = unsafe execv("/proc/self/exe", carguments_vector())
-        throw Errno.failure("start this program again", nil)
+        throw Errno.failure("restart this program", nil)
     }
 }

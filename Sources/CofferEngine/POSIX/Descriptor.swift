@@ -58,7 +58,7 @@ package struct Descriptor: ~Copyable, Sendable {
     /// Takes ownership of a descriptor whose number this process received.
     package static func adopting(_ number: Int32) throws(CofferError) -> Descriptor {
         guard clinux_fcntl(number, F_GETFD, 0) >= 0 else {
-            throw CofferError(.invalidInput, "Descriptor \(number) is not open.")
+            throw CofferError(.invalidInput, "File descriptor \(number) is not open.")
         }
         _ = clinux_fcntl(number, F_SETFD, CLong(FD_CLOEXEC))
         return Descriptor(raw: number, path: "descriptor")
@@ -216,7 +216,7 @@ extension Descriptor {
 
     /// Changes the file's permission bits.
     package func setPermissions(_ bits: UInt32) throws(CofferError) {
-        guard fchmod(raw, bits) == 0 else { throw Errno.failure("change permissions of", path) }
+        guard fchmod(raw, bits) == 0 else { throw Errno.failure("change the permissions of", path) }
     }
 
     /// Whether the descriptor refers to a terminal.

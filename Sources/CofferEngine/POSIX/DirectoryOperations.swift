@@ -10,7 +10,7 @@ extension Descriptor {
     /// Creates a directory that only its owner can access.
     package func makeDirectory(_ name: FilePath) throws(CofferError) {
         let result = unsafe name.withPlatformString { unsafe mkdirat(raw, $0, 0o700) }
-        guard result == 0 else { throw Errno.failure("make directory", path.pushing(name)) }
+        guard result == 0 else { throw Errno.failure("create the directory", path.pushing(name)) }
     }
 
     /// Renames an entry in this directory, replacing any entry that already has the new name.
@@ -64,7 +64,7 @@ extension Descriptor {
                 unsafe flags == 0 ? renameat(raw, old, raw, new) : clinux_renameat2(raw, old, new, flags)
             }
         }
-        guard result == 0 else { throw Errno.failure("rename to", path.pushing(new)) }
+        guard result == 0 else { throw Errno.failure("rename a file to", path.pushing(new)) }
     }
 
     /// Returns whether `isWanted` returns true for the status of this directory or of a directory above it.

@@ -39,7 +39,8 @@ package struct DualSlotFile: ~Copyable, Sendable {
         let file = try directory.open(name, writable ? .readWrite : .read)
         let status = try file.status()
         guard status.kind == .regular, status.size == Int64(slotSize * 2) else {
-            throw CofferError(.corrupt, "\(file.path) is not a file of \(slotSize * 2) bytes.")
+            throw CofferError(
+                .corrupt, "\(file.path) must be a regular file of exactly \(slotSize * 2) bytes.")
         }
         return DualSlotFile(file: file, slotSize: slotSize)
     }
@@ -49,7 +50,8 @@ package struct DualSlotFile: ~Copyable, Sendable {
         var bytes = [UInt8](repeating: 0, count: slotSize)
         var span = bytes.mutableSpan
         guard try file.read(at: Int64(index * slotSize), into: &span) == slotSize else {
-            throw CofferError(.corrupt, "\(file.path) is shorter than its two slots.")
+            throw CofferError(
+                .corrupt, "\(file.path) must be \(slotSize * 2) bytes long, but the file is shorter.")
         }
         return bytes
     }

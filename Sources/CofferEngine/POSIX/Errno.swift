@@ -24,7 +24,9 @@ package enum Errno {
         let reason = unsafe String(cString: strerror(number))
         if number == ENOENT, path?.starts(with: "/proc") == true, unsafe access("/proc/self", F_OK) != 0 {
             return CofferError(
-                .unsupported, "Cannot \(action)\(place): \(reason). Mount /proc, which this operation needs.",
+                .unsupported,
+                "Cannot \(action)\(place): \(reason). This operation requires /proc. Mount /proc, then "
+                    + "try again.",
                 systemError: number)
         }
         let remedy =

@@ -58,7 +58,8 @@ package struct FileLock: ~Copyable, Sendable {
         while true {
             if let lock = try attempt(directory) { return lock }
             guard Clock.sinceBoot < end else {
-                throw CofferError(.busy, "Another process holds the lock on \(directory.path).")
+                throw CofferError(
+                    .busy, "Another process holds the lock on \(directory.path). Try again later.")
             }
             Clock.sleep(for: pause)
             pause = min(pause * 2, .milliseconds(10))

@@ -74,7 +74,9 @@ extension Descriptor {
                 tv_sec: Int(remainder < 0 ? seconds - 1 : seconds),
                 tv_nsec: Int(remainder < 0 ? remainder + 1_000_000_000 : remainder)),
         ]
-        guard unsafe futimens(raw, times) == 0 else { throw Errno.failure("set the date of", path) }
+        guard unsafe futimens(raw, times) == 0 else {
+            throw Errno.failure("set the modification time of", path)
+        }
     }
 
     /// Returns the status of the open file.

@@ -50,7 +50,7 @@ package enum MountNamespace {
             exit(0)
         }
         guard arguments.count >= 3, let number = Int32(arguments[0]) else {
-            throw CofferError(.invalidInput, "\(word) is for coffer's own use only.")
+            throw CofferError(.invalidInput, "The argument \(word) is reserved for internal use.")
         }
         let source = try Descriptor.adopting(number)
         try enterNamespace()
@@ -106,7 +106,7 @@ package enum MountNamespace {
     private static func place(_ source: borrowing Descriptor, at path: FilePath) throws(CofferError) {
         let flags = MountFlags.noSetUserID | MountFlags.noDevices | MountFlags.noExecution
         guard let name = path.lastComponent else {
-            throw CofferError(.invalidInput, "\(path) does not name a file.")
+            throw CofferError(.invalidInput, "The path \(path) does not end with a file name.")
         }
         let parent = path.removingLastComponent()
         try mount("coffer", parent, "tmpfs", flags, "mode=700")

@@ -30,7 +30,7 @@ package enum ProcessHardening {
         where clinux_fcntl(number, F_GETFD, 0) < 0 {
             let mode = number == STDIN_FILENO ? O_WRONLY : O_RDONLY
             guard unsafe clinux_openat(AT_FDCWD, "/dev/null", mode, 0) == number else {
-                throw Errno.failure("occupy descriptor \(number)", nil)
+                throw Errno.failure("reserve file descriptor \(number)", nil)
             }
         }
     }

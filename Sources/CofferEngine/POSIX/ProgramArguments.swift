@@ -16,7 +16,10 @@ package enum ProgramArguments {
     /// command would behave as if the user had specified no arguments.
     package static func check() throws(CofferError) {
         guard unsafe carguments_vector() != nil, carguments_count() > 0 else {
-            throw CofferError(.unsupported, "This program was started without its arguments.")
+            throw CofferError(
+                .unsupported,
+                "This program was started with an empty argument list. Start the program with its name as "
+                    + "the first argument.")
         }
     }
 

@@ -39,15 +39,17 @@ package enum SecretInput {
             }
             count += 1
             guard count <= maxLineLength else {
-                throw CofferError(.invalidInput, "The first line is longer than \(maxLineLength) bytes.")
+                throw CofferError(
+                    .invalidInput, "The first line must be at most \(maxLineLength) bytes long.")
             }
         }
         let line = buffer.span.extracting(0..<count)
         guard echo == nil || !hasControlCharacter(line) else {
             throw CofferError(
                 .invalidInput,
-                "The typed line has a control character, as from Ctrl-Z or an arrow key. Type it without "
-                    + "one. A secret that has one can be read from a pipe or a file.")
+                "The typed line contains a control character, such as the one from Ctrl-Z or an arrow key. "
+                    + "Type the line again without control characters. A secret that contains control "
+                    + "characters can be read from a pipe or a file.")
         }
         return try GuardedBytes.copying(line)
     }

@@ -35,8 +35,8 @@ extension Descriptor {
 
     private static func notOpen(_ number: Int32, systemError: Int32? = nil) -> CofferError {
         let message =
-            streamName(number).map { "Cannot use \($0): it is not open." }
-            ?? "Descriptor \(number) is not open."
+            streamName(number).map { "Cannot use \($0): the stream is not open." }
+            ?? "File descriptor \(number) is not open."
         return CofferError(.invalidInput, message, systemError: systemError)
     }
 

@@ -38,8 +38,8 @@ package enum StartRoom {
     }
 
     private static let noMemory: StaticString = """
-        There is not enough memory to start: raise the limits on address space and data (ulimit -v, \
-        ulimit -d).
+        There is not enough memory to start the program. Raise the limits on address space and data \
+        (ulimit -v, ulimit -d).
         """
 
     /// Ends the process with exit code 1 if there is too little memory to report even an error in the usual
@@ -83,7 +83,7 @@ package enum StartRoom {
             guard copy >= 0 else {
                 throw CofferError(
                     .refused,
-                    "This process may not open enough files: raise the descriptor limit (ulimit -n).",
+                    "This process cannot open enough files. Raise the descriptor limit (ulimit -n).",
                     systemError: Errno.current)
             }
             copies.append(copy)
@@ -96,12 +96,11 @@ package enum StartRoom {
     /// - Throws: `refused` if too few threads can be started; `unsupported` if /proc is not mounted.
     package static func requireThreads() throws(CofferError) {
         guard unsafe access("/proc/self/task", F_OK) == 0 else {
-            throw CofferError(.unsupported, "Mount /proc, which this operation needs.")
+            throw CofferError(.unsupported, "This operation requires /proc. Mount /proc, then try again.")
         }
         guard Threads.canStart(threads) else {
             throw CofferError(
-                .refused,
-                "This process may not start enough threads: raise the process limit (ulimit -u).")
+                .refused, "This process cannot start enough threads. Raise the process limit (ulimit -u).")
         }
     }
 

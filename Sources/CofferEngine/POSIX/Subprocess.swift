@@ -134,7 +134,9 @@ package enum Subprocess {
                 )
                 kill(process, SIGTERM)
             } else if now >= end {
-                stopped = (now, CofferError(.timedOut, "The command did not finish in time."))
+                stopped = (
+                    now, CofferError(.timedOut, "The command exceeded the time limit and was stopped.")
+                )
                 kill(process, SIGTERM)
             }
         }

@@ -30,7 +30,7 @@ package enum Argon2idBinding {
         guard status == 0 else {
             throw CofferError(
                 .outOfMemory,
-                "Deriving the key needs \(memoryBytes >> 20) MiB of memory, which is not available. Close "
+                "Deriving the key requires \(memoryBytes >> 20) MiB of memory, which is not available. Close "
                     + "other programs, or raise the limits on address space and data (ulimit -v, ulimit -d).")
         }
     }

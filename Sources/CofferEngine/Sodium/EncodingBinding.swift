@@ -36,7 +36,7 @@ package enum Encoding {
             unsafe sodium_hex2bin(result.start, size, $0, text.count, nil, &written, nil)
         }
         guard text.count % 2 == 0, status == 0, written == size else {
-            throw CofferError(.invalidInput, "The text must be an even number of hexadecimal digits.")
+            throw CofferError(.invalidInput, "The text must consist of an even number of hexadecimal digits.")
         }
         return GuardedBytes(adopting: result)
     }
@@ -55,7 +55,7 @@ package enum Encoding {
             }
         }
         guard text.count % 4 == 0, status == 0 else {
-            throw CofferError(.invalidInput, "The text is not Base64.")
+            throw CofferError(.invalidInput, "The text is not valid Base64.")
         }
         result.removeLast(size - written)
         return result

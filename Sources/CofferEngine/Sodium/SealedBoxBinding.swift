@@ -32,7 +32,7 @@ package enum SealedBoxBinding {
             }
         }
         guard status == 0 else {
-            throw CofferError(.invalidInput, "The public key is not a usable X25519 key.")
+            throw CofferError(.invalidInput, "The public key is not a valid X25519 key.")
         }
         return box
     }

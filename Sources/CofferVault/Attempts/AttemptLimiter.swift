@@ -91,7 +91,8 @@ package struct AttemptLimiter {
             let seconds = wait.components.seconds + 1
             throw CofferError(
                 .attemptDelayed,
-                "Too soon after a wrong passcode: wait \(seconds) \(seconds == 1 ? "second" : "seconds").",
+                "The previous passcode was wrong. Wait \(seconds) \(seconds == 1 ? "second" : "seconds") "
+                    + "before the next attempt.",
                 attemptsLeft: attemptsLeft(attempts), retryAfter: wait)
         }
     }
@@ -131,12 +132,12 @@ package struct AttemptLimiter {
     private func wrong(_ attempts: AttemptRecord) -> CofferError {
         let consequence =
             switch attemptsLeft(attempts) {
-            case nil: "wrong passcodes never erase this vault."
-            case 1?: "one attempt left: the next wrong passcode erases this vault."
-            case let left?: "\(left) attempts left before everything is erased."
+            case nil: "Wrong passcodes never erase this vault."
+            case 1?: "One attempt is left: the next wrong passcode erases this vault."
+            case let left?: "\(left) attempts are left before this vault is erased."
             }
         return CofferError(
-            .wrongPasscode, "Wrong passcode; \(consequence)", attemptsLeft: attemptsLeft(attempts))
+            .wrongPasscode, "The passcode is wrong. \(consequence)", attemptsLeft: attemptsLeft(attempts))
     }
 
     private func write(

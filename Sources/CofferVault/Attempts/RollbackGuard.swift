@@ -27,8 +27,8 @@ package struct RollbackGuard {
         guard let remembered = try read(), generation < remembered else { return }
         throw CofferError(
             .rolledBack,
-            "The vault directory, or its attempt counter, is an older copy: the Secret Service has a newer "
-                + "counter. The passcode was not tried.")
+            "The passcode was not checked because the vault directory or its attempt counter is an older "
+                + "copy: the Secret Service has a newer counter.")
     }
 
     /// Stores a generation in the service. The counter with that generation must already be on disk.
@@ -47,7 +47,7 @@ package struct RollbackGuard {
         else {
             throw CofferError(
                 .corrupt,
-                "The attempt counter in the Secret Service is damaged. The passcode was not tried.",
+                "The passcode was not checked because the attempt counter in the Secret Service is damaged.",
                 remedy: .restoreKeyring)
         }
         return value.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

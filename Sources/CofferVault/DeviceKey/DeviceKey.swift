@@ -95,8 +95,8 @@ package final class DeviceKey: Sendable {
         guard let sealed = try keyring.envelope(itemName) else {
             throw CofferError(
                 .keyringUnavailable,
-                "The Secret Service does not have this vault's device key: it may be another desktop "
-                    + "keyring, or another user's. Nothing was changed.")
+                "This vault's device key was not found in the Secret Service. The current "
+                    + "desktop keyring may be a different one or may belong to another user.")
         }
         return try file.open(sealed)
     }

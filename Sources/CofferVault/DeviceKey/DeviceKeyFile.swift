@@ -41,7 +41,7 @@ package struct DeviceKeyFile: ~Copyable {
         let version = try reader.number(UInt16.self)
         guard let backend = KeyringBackend(version: version) else {
             throw CofferError(
-                .unsupportedVersion, "The device record was written by a newer release, or it is damaged.",
+                .unsupportedVersion, "The device record was written by a newer release or is damaged.",
                 remedy: .useNewerRelease)
         }
         try reader.skip(6)

@@ -18,7 +18,8 @@ package enum AtomicFile {
     ) throws(CofferError) -> Result {
         guard let name = path.lastComponent else {
             throw CofferError(
-                .invalidInput, "The path \"\(path)\" does not name a file: end it with the new file's name.")
+                .invalidInput,
+                "The path \"\(path)\" does not end with a file name. Add the name of the new file.")
         }
         let target = FilePath(root: nil, [name])
         let parent = path.removingLastComponent()
@@ -81,8 +82,8 @@ package enum AtomicFile {
     private static func isInVault(_ path: FilePath) -> CofferError {
         CofferError(
             .refused,
-            "\(path) is in the vault's own directory, where nothing is exported: choose a path outside that "
-                + "directory.")
+            "\(path) is in the vault's own directory, where no files can be exported. Choose a path outside "
+                + "that directory.")
     }
 
     private static func checkReplaceable(
@@ -90,11 +91,11 @@ package enum AtomicFile {
     ) throws(CofferError) {
         guard replacing else {
             throw CofferError(
-                .alreadyExists, "\(path) already exists and is not replaced: choose another path.")
+                .alreadyExists, "\(path) already exists and was not replaced. Choose another path.")
         }
         guard former.kind == .regular else {
             throw CofferError(
-                .refused, "\(path) is not a regular file and is not replaced: choose another path.")
+                .refused, "\(path) is not a regular file and was not replaced. Choose another path.")
         }
     }
 
@@ -120,7 +121,9 @@ package enum AtomicFile {
         } catch {
             guard error.code == .absent else { throw error }
             throw CofferError(
-                .absent, "There is no directory \(parent): create it first, or choose another path.",
+                .absent,
+                "The directory \(parent) does not exist. Create the directory first, or choose another "
+                    + "path.",
                 systemError: error.systemError)
         }
     }

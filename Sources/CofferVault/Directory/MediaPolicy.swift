@@ -18,7 +18,7 @@ package enum MediaPolicy {
         case .fixed, .memory, .unknown: return
         }
         throw CofferError(
-            .refused, "\(directory.path) is on \(name): use a fixed disk, or allow external media.")
+            .refused, "\(directory.path) is on \(name). Use a fixed disk, or allow external media.")
     }
 
     /// Checks a vault's directory as ``check(_:)`` does, unless the vault was created with external media

@@ -172,13 +172,13 @@ package struct TokenFile {
         guard try head.take(8) == Array(FileMagic.tokens.utf8) else { throw corruptError }
         guard try head.number(UInt16.self) == 1 else {
             throw CofferError(
-                .unsupportedVersion, "The token file was written by a newer release, or it is damaged.",
+                .unsupportedVersion, "The token file was written by a newer release or is damaged.",
                 remedy: .useNewerRelease)
         }
         try head.skip(6)
         guard try head.take(16) == device.vaultID.bytes else {
             throw CofferError(
-                .foreign, "The token file belongs to another vault, or it is damaged.", remedy: .restoreVault)
+                .foreign, "The token file belongs to another vault or is damaged.", remedy: .restoreVault)
         }
         let key = try device.key(KDFLabel.tokenFile)
         let plaintext: [UInt8]

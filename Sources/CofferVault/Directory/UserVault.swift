@@ -23,7 +23,7 @@ extension VaultLocation {
     ///   location; `wiped` if this vault was wiped; `refused` if this location is itself a namespace.
     public func namespace(of user: String) throws(CofferError) -> VaultLocation {
         guard parentVault == nil else {
-            throw CofferError(.refused, "A user's namespace cannot contain namespaces.")
+            throw CofferError(.refused, "A user's namespace cannot contain other namespaces.")
         }
         let home = try VaultDirectory.openDirectory(self)
         _ = try home.openVault()
@@ -39,7 +39,7 @@ extension VaultLocation {
     ///   `refused` if this location is itself a namespace.
     public func namespaces() throws(CofferError) -> [VaultLocation] {
         guard parentVault == nil else {
-            throw CofferError(.refused, "A user's namespace cannot contain namespaces.")
+            throw CofferError(.refused, "A user's namespace cannot contain other namespaces.")
         }
         let home = try VaultDirectory.openDirectory(self)
         _ = try home.openVault()

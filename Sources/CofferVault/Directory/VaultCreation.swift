@@ -150,7 +150,7 @@ extension VaultDirectory {
     private func throwIfExisting(_ state: VaultStateFile?) throws(CofferError) {
         let hasVault = try directory.status(of: Self.vaultName) != nil
         guard state?.phase != .wiping else { throw CofferError.wiped }
-        guard !hasVault else { throw CofferError(.alreadyExists, "There is already a vault at \(path).") }
+        guard !hasVault else { throw CofferError(.alreadyExists, "A vault already exists at \(path).") }
     }
 
     /// Throws `wiped` if this vault is not alive, because creating the next vault here would remove any
@@ -169,7 +169,9 @@ extension VaultDirectory {
             let state = try Self.openDirectory(VaultLocation(path: path, sessionBus: service.address)).state()
             guard let state, state.phase != .wiped else { continue }
             throw CofferError(
-                .alreadyExists, "A user still has a vault at \(path).", remedy: .eraseUserVault)
+                .alreadyExists,
+                "The vault could not be created because a user still has a vault at "
+                    + "\(path).", remedy: .eraseUserVault)
         }
     }
 

@@ -80,8 +80,8 @@ package final class VaultDirectory: Sendable {
         guard status.isOwn, status.permissions & 0o022 == 0 else {
             throw CofferError(
                 .refused,
-                "\(location.path) is not a directory that only this user can write to. Change its "
-                    + "owner or mode.")
+                "\(location.path) must be a directory that belongs to this user and that only this user can "
+                    + "write to. Change the owner or the mode of the directory.")
         }
         return VaultDirectory(
             path: location.path, directory: directory, vaultID: nil,
@@ -130,7 +130,8 @@ package final class VaultDirectory: Sendable {
         _ directory: consuming Descriptor, _ location: VaultLocation
     ) throws(CofferError) -> VaultDirectory {
         guard try directory.status().isOwn else {
-            throw CofferError(.refused, "\(location.path) belongs to another user and was not changed.")
+            throw CofferError(
+                .refused, "\(location.path) was not changed because the directory belongs to another user.")
         }
         return VaultDirectory(
             path: location.path, directory: directory, vaultID: nil,
@@ -159,7 +160,7 @@ package final class VaultDirectory: Sendable {
         case .wiping, .wiped: throw CofferError.wiped
         case .wipingTokens:
             guard !forTokens else {
-                throw CofferError(.busy, "The tokens are being erased: open the vault again.")
+                throw CofferError(.busy, "The vault's tokens are being erased. Open the vault again.")
             }
         case .active: break
         }
@@ -170,7 +171,8 @@ package final class VaultDirectory: Sendable {
             guard error.code == .absent else { throw error }
             throw CofferError(
                 .notInitialised,
-                "The vault in \(path) is missing: its creation was interrupted, or it was moved away.",
+                "The vault in \(path) is missing because its creation was interrupted or the vault was moved "
+                    + "away.",
                 remedy: .returnOrCreateVault)
         }
     }
@@ -221,8 +223,8 @@ package final class VaultDirectory: Sendable {
         guard error.code == .readOnly || error.code == .permissionDenied else { return error }
         return CofferError(
             error.code,
-            "The vault directory \(path) is not writable, but every change and every passcode "
-                + "attempt is recorded there. \(error.message)",
+            "The vault directory \(path) must be writable because every change and every passcode attempt is "
+                + "recorded there. \(error.message)",
             remedy: error.remedy, systemError: error.systemError)
     }
 
@@ -278,7 +280,7 @@ extension CofferError {
     }
 
     package static var lockedMeanwhile: CofferError {
-        CofferError(.locked, "The vault was locked while it was being unlocked: unlock it again.")
+        CofferError(.locked, "The vault was locked again during the unlock. Unlock the vault again.")
     }
 }
 
@@ -300,7 +302,7 @@ extension VaultDirectory {
             }
             guard isGone else { throw error }
             throw CofferError(
-                .corrupt, "A vault file is missing or not a regular file: \(error.message)",
+                .corrupt, "One of the vault's files is missing or is not a regular file. \(error.message)",
                 remedy: .restoreOrWipeVault)
         }
     }

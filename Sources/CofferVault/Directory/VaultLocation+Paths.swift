@@ -34,7 +34,7 @@ extension FilePath {
     ///   path.
     package init(text: String) throws(CofferError) {
         guard !text.utf8.contains(0) else {
-            throw CofferError(.invalidInput, "A path cannot contain a NUL character.")
+            throw CofferError(.invalidInput, "A path must not contain a NUL character.")
         }
         self.init(text)
     }
@@ -51,12 +51,12 @@ extension FilePath {
         }
         let host = url.host(percentEncoded: true) ?? ""
         guard host.isEmpty || host.hasSameBytes(as: "localhost") else {
-            throw CofferError(.invalidInput, "The URL names a file on another machine.")
+            throw CofferError(.invalidInput, "The URL refers to a file on another machine.")
         }
         guard let bytes = Self.decodingPercents(url.path(percentEncoded: true)), !bytes.isEmpty,
             let path = FileNameBytes.path(bytes)
         else {
-            throw CofferError(.invalidInput, "The URL does not name a file.")
+            throw CofferError(.invalidInput, "The URL does not contain a valid file path.")
         }
         self = path
     }

@@ -35,7 +35,10 @@ public struct VaultLocation: Sendable, Hashable {
             return VaultLocation(path: FilePath(data).appending(name))
         }
         guard let home = Environment.value("HOME"), home.utf8.hasPrefix("/") else {
-            throw CofferError(.invalidInput, "Set HOME or XDG_DATA_HOME to an absolute path.")
+            throw CofferError(
+                .invalidInput,
+                "The vault directory could not be determined because neither XDG_DATA_HOME nor HOME is an "
+                    + "absolute path. Set one of these variables to an absolute path.")
         }
         return VaultLocation(path: FilePath(home).appending(".local/share").appending(name))
     }

@@ -50,7 +50,8 @@ package struct VaultStateFile: Equatable {
         guard try reader.take(8) == Array(FileMagic.state.utf8) else { throw reader.corruptError }
         guard try reader.number(UInt16.self) == 1 else {
             throw CofferError(
-                .unsupportedVersion, "The vault was created by a newer release, or its state is damaged.",
+                .unsupportedVersion,
+                "The vault was created by a newer release, or the vault's state record is damaged.",
                 remedy: .useNewerRelease)
         }
         try reader.skip(6)

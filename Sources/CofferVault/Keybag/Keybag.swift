@@ -122,7 +122,8 @@ package struct Keybag {
         // A keybag from an earlier release has no tag: unwrap one class key instead, since all have the same
         // wrapping key.
         guard let (protection, wrapped) = keys.first else {
-            throw CofferError(.corrupt, "The keybag has no class key.", remedy: .restoreOrWipeVault)
+            throw CofferError(
+                .corrupt, "The keybag does not contain any class keys.", remedy: .restoreOrWipeVault)
         }
         let context = Self.context(protection, vaultID: vaultID)
         do throws(CofferError) {
@@ -147,7 +148,7 @@ package struct Keybag {
                 key, id: wrapped.id, generation: wrapped.generation, vaultID: vaultID)
             if let publicKey = publicKeys[protection], try classKey.publicKey(vaultID: vaultID) != publicKey {
                 throw CofferError(
-                    .corrupt, "A public key in the keybag belongs to another class key.",
+                    .corrupt, "A public key in the keybag does not match its class key.",
                     remedy: .restoreOrWipeVault)
             }
             unwrapped[protection] = classKey
@@ -199,7 +200,9 @@ extension Keybag: RecordPayload {
             let key = try reader.take(size)
             guard let protection = ProtectionClass(rawValue: rawClass) else {
                 throw CofferError(
-                    .unsupportedVersion, "The keybag has a protection class that this release does not know.")
+                    .unsupportedVersion,
+                    "The keybag contains a protection class that is not supported by this release. Use a "
+                        + "newer release.")
             }
             guard keys.updateValue(key, forKey: protection) == nil else { throw reader.corruptError }
         }
@@ -232,7 +235,9 @@ extension Keybag: RecordPayload {
         let flags = Self.keepsAfterTenFailures | Self.needsDiskEncryption
         guard derivation & ~flags == head[0] else {
             throw CofferError(
-                .unsupportedVersion, "The keybag names a key derivation that this release does not know.")
+                .unsupportedVersion,
+                "The keybag uses a key derivation that is not supported by this release. Use a newer "
+                    + "release.")
         }
         var passcode: PasscodeParameters?
         if head[0] == 1 {

@@ -13,7 +13,7 @@ public final class Passcode: Sendable {
     ///
     /// - Throws: `invalidInput` if the passcode is empty.
     public init(_ secret: consuming SecretBytes) throws(CofferError) {
-        guard secret.count > 0 else { throw CofferError(.invalidInput, "The passcode is empty.") }
+        guard secret.count > 0 else { throw CofferError(.invalidInput, "The passcode must not be empty.") }
         self.secret = secret
     }
 
@@ -42,7 +42,8 @@ public final class Passcode: Sendable {
         do throws(CofferError) {
             return try Descriptor.open("/dev/tty", .readWrite)
         } catch {
-            throw CofferError(.unsupported, "There is no terminal on which to ask for the passcode.")
+            throw CofferError(
+                .unsupported, "The passcode could not be requested because no terminal is available.")
         }
     }
 

@@ -37,7 +37,7 @@ package enum PasscodeDenylist {
 
     package static func check(_ tags: Set<Tag>) throws(CofferError) {
         guard tags.count <= maxCount else {
-            throw CofferError(.invalidInput, "A policy can deny at most \(maxCount) passcodes.")
+            throw CofferError(.invalidInput, "A passcode policy can deny at most \(maxCount) passcodes.")
         }
     }
 

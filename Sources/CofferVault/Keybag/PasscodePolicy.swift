@@ -69,7 +69,7 @@ public struct PasscodePolicy: Sendable, Hashable {
     /// - Throws: `invalidInput` unless `length` is 1 to 128.
     public static func minimumLength(_ length: Int) throws(CofferError) -> PasscodePolicy {
         guard (1...maxMinimumLength).contains(length) else {
-            throw CofferError(.invalidInput, "The minimum length must be 1 to \(maxMinimumLength).")
+            throw CofferError(.invalidInput, "The minimum passcode length must be 1 to \(maxMinimumLength).")
         }
         return PasscodePolicy(.any, minimumLength: length)
     }
@@ -153,7 +153,7 @@ public struct PasscodePolicy: Sendable, Hashable {
             }
         }
         guard isFit else {
-            throw CofferError(.refused, "This vault's policy requires \(requirement).")
+            throw CofferError(.refused, "This vault's policy requires a passcode of \(requirement).")
         }
         let isDenied = try passcode.secret.exposing { (bytes) throws(CofferError) -> Bool in
             if rejectsCommon, try PasscodeDenylist.isCommon(bytes) { return true }
@@ -162,7 +162,9 @@ public struct PasscodePolicy: Sendable, Hashable {
         }
         guard !isDenied else {
             throw CofferError(
-                .refused, "This vault's policy refuses this passcode as easy to guess: choose another.")
+                .refused,
+                "This vault's policy rejects the passcode because it is too easy to guess. Choose "
+                    + "another passcode.")
         }
     }
 

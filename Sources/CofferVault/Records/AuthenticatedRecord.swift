@@ -186,7 +186,7 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
                     .foreign, "The \(displayName) belongs to another vault.",
                     remedy: remedy.map { _ in .restoreVault })
             }
-            if version > 1 { throw newer(", or it is damaged") }
+            if version > 1 { throw newer(" or is damaged") }
             throw reader.corruptError
         }
         guard version == 1 else { throw newer("") }

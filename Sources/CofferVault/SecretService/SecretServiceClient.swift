@@ -136,7 +136,7 @@ package final class SecretServiceClient: Sendable {
         guard let path = reply.first?.text, path != Self.nullObjectPath else {
             throw CofferError(
                 .noDefaultCollection,
-                "The Secret Service has no default collection: create one on the desktop.")
+                "The Secret Service has no default collection. Create a default collection on the desktop.")
         }
         return path
     }
@@ -215,7 +215,9 @@ package final class SecretServiceClient: Sendable {
         guard answer.values.first?.flag == true else { return }
         guard isAlone?.flag != true || isThere?.flag == true || answer.appeared else {
             throw CofferError(
-                .noPrompter, "The user's keyring is locked, and no program can prompt for its password.")
+                .noPrompter,
+                "The desktop keyring is locked, and no program can prompt for the password of the "
+                    + "keyring. Unlock the keyring on the desktop, then try again.")
         }
         throw CofferError(.promptDismissed, "The prompt for the keyring's password was dismissed.")
     }
@@ -272,7 +274,7 @@ package final class SecretServiceClient: Sendable {
         if let link = link.withLock({ $0 }), !link.bus.isClosed { return (link, false) }
         guard let address = address ?? MessageBus.sessionAddress else {
             throw CofferError(
-                .noSessionBus, "There is no session bus: DBUS_SESSION_BUS_ADDRESS is not set.")
+                .noSessionBus, "No session bus is available because DBUS_SESSION_BUS_ADDRESS is not set.")
         }
         let bus = try MessageBus.connect(address, deadline: deadline.remaining)
         let owner = try Self.owner(on: bus, deadline)
@@ -328,10 +330,12 @@ package final class SecretServiceClient: Sendable {
     }
 
     private static var locked: CofferError {
-        CofferError(.keyringLocked, "The user's keyring is locked: unlock it on the desktop.")
+        CofferError(
+            .keyringLocked,
+            "The desktop keyring is locked. Unlock the keyring on the desktop, then try again.")
     }
 
     private static func unexpectedReply(_ method: String) -> CofferError {
-        CofferError(.internalFailure, "The Secret Service sent an unexpected reply to \(method).")
+        CofferError(.internalFailure, "The Secret Service sent an unexpected reply to the call \(method).")
     }
 }

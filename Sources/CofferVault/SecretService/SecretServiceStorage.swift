@@ -127,7 +127,8 @@ package final class SecretServiceStorage: ItemStorage {
             try client.create(label: Self.label, attributes(name), secret: secret, deadline)
         }
         guard let stored = try item(name, deadline), stored.envelope == envelope else {
-            throw CofferError(.inputOutput, "The Secret Service did not return what was just stored.")
+            throw CofferError(
+                .inputOutput, "The Secret Service did not return the item that was just stored.")
         }
     }
 
@@ -230,7 +231,7 @@ package final class SecretServiceStorage: ItemStorage {
     private static func ambiguous(_ paths: [String]) -> CofferError {
         CofferError(
             .ambiguous,
-            "The keyring has several items with the same name; remove all but one: "
-                + paths.sorted().joined(separator: ", "), entries: paths.sorted())
+            "The desktop keyring contains several items with the same name. Remove all but one of these "
+                + "items: \(paths.sorted().joined(separator: ", ")).", entries: paths.sorted())
     }
 }

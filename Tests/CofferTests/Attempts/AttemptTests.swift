@@ -85,7 +85,7 @@ struct AttemptTests {
         for number in 1...9 {
             let message = await refusal(of: "wrong \(number)", by: session)?.message ?? ""
             #expect(
-                message.contains("one attempt left: the next wrong passcode erases this vault")
+                message.contains("One attempt is left: the next wrong passcode erases this vault")
                     == (number == 9))
         }
     }

@@ -61,7 +61,8 @@ struct ContainerHeader: ~Copyable {
             guard let kek = try keys.outer(slot.kekID, device: device) else {
                 // This unauthenticated field only chooses between two errors.
                 throw ContainerLayout.corruptError(
-                    "The container belongs to another vault, its key was destroyed, or it is damaged",
+                    "The container belongs to another vault, the key of the container was destroyed, or the "
+                        + "container is damaged",
                     .foreign)
             }
             guard let outer = try slot.keys(slots[index], kek: kek) else { return nil }

@@ -60,7 +60,8 @@ struct ContainerHeaderSlot {
         let rawSuite = try reader.number(UInt8.self)
         let chunkSizeLog2 = try reader.number(UInt8.self)
         guard version == 1, let suite = ContainerCipherSuite(rawValue: rawSuite) else {
-            throw CofferError(.unsupportedVersion, "The container was written by a newer release.")
+            throw CofferError(
+                .unsupportedVersion, "The container was written by a newer release. Use that release.")
         }
         guard ContainerLayout.chunkSizeLog2Range.contains(chunkSizeLog2) else { throw reader.corruptError }
         let generation = try reader.number(UInt32.self)
@@ -71,7 +72,8 @@ struct ContainerHeaderSlot {
         guard let protection = ProtectionClass(rawValue: rawClass), algorithm == 1 else {
             throw CofferError(
                 .unsupportedVersion,
-                "The container uses a class or an algorithm that this release does not support.")
+                "The container uses a class or an algorithm that is not supported by this release. Use a "
+                    + "newer release.")
         }
         let kekID = try reader.take(16)
         guard try reader.number(UInt16.self) == wrappedKeySize, try reader.number(UInt16.self) == 0 else {

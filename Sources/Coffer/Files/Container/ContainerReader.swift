@@ -37,7 +37,7 @@ package final class ContainerReader: Sendable {
         CofferError(
             .corrupt,
             header.isContextBound
-                ? "This file is bound to a different context, or it is damaged."
+                ? "This file is bound to a different context or is damaged."
                 : "This file is not bound to a context.",
             remedy: header.isContextBound ? .specifyContext : .omitContext)
     }

@@ -43,7 +43,9 @@ struct ContainerRename {
             }
             guard slot.generation < .max else {
                 throw CofferError(
-                    .refused, "This container's header was rewritten too many times: add the file again.")
+                    .refused,
+                    "The header of this file's container was rewritten too many times. Add the file "
+                        + "again.")
             }
             header.name = name
             slot.generation += 1

@@ -45,7 +45,9 @@ struct ContainerRewrap {
             if !always, slots.isSettled, slot.kekID == newKEK.id, inner.bytes == header { return .unchanged }
             guard slot.generation < .max else {
                 throw CofferError(
-                    .refused, "This container was rewrapped too many times: add the file again.")
+                    .refused,
+                    "The keys of this file's container were rewrapped too many times. Add the file "
+                        + "again.")
             }
             slot.generation += 1
             slot.kekID = newKEK.id

@@ -42,7 +42,9 @@ struct ContainerWriter {
         // Some files, such as those of /proc, report a size of 0 and still have content.
         guard try source.status() == status, try source.read(at: status.size, into: &more) == 0 else {
             throw CofferError(
-                .conflict, "\(source.path) changed while it was being read: nothing was stored.")
+                .conflict,
+                "\(source.path) was not stored because the file changed while it was being read. Try "
+                    + "again.")
         }
         return try writeHeader(
             keys, length: layout.length, modified: status.modified, name: name, into: target)
@@ -185,7 +187,10 @@ struct ContainerWriter {
                 try source.read(at: start, into: &buffer)
             }
             guard read == count else {
-                throw CofferError(.conflict, "\(source.path) changed while it was read: nothing was stored.")
+                throw CofferError(
+                    .conflict,
+                    "\(source.path) was not stored because the file changed while it was being read. Try "
+                        + "again.")
             }
             for index in run {
                 try seal(index, of: run, layout: layout, worker: &worker)

@@ -59,6 +59,16 @@ package struct InnerHeader {
         return writer.bytes + tag
     }
 
+    private static var newer: CofferError {
+        CofferError(.unsupportedVersion, "The container was written by a newer release. Use that release.")
+    }
+
+    private static func unsupported(_ feature: String) -> CofferError {
+        CofferError(
+            .unsupportedVersion,
+            "The container uses \(feature) that is not supported by this release. Use a newer release.")
+    }
+
     /// Returns the header that is encoded in `bytes`, which the outer layer has already authenticated. Throws
     /// `corrupt` or `unsupportedVersion` if a field is invalid.
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> InnerHeader {
@@ -73,15 +83,13 @@ package struct InnerHeader {
         let keeper = VolatileFileKeeper(rawValue: flags & ~1)
         guard version == 1, suite == ContainerCipherSuite.aes256GCM.rawValue, flags <= 1 || keeper != nil
         else {
-            throw CofferError(.unsupportedVersion, "The container was written by a newer release.")
+            throw newer
         }
         let id = try FileID(uuidBytes: reader.take(16), reader)
         let salt = try reader.take(32)
         let kekID = try reader.take(16)
         guard try reader.number(UInt16.self) == 1, try reader.number(UInt16.self) == wrappedKeySize else {
-            throw CofferError(
-                .unsupportedVersion,
-                "The container's key is wrapped with an algorithm that this release does not support.")
+            throw unsupported("a key-wrapping algorithm")
         }
         let wrappedKey = try reader.take(wrappedKeySize)
         guard try reader.take(340 - reader.position).allSatisfy({ $0 == 0 }) else {
@@ -103,11 +111,10 @@ package struct InnerHeader {
             throw reader.corruptError
         }
         guard bytes[paddingScheme] == 0 else {
-            throw CofferError(
-                .unsupportedVersion, "The container uses a padding scheme that this release does not know.")
+            throw unsupported("a padding scheme")
         }
         guard try reader.take(size - tagSize - reader.position).allSatisfy({ $0 == 0 }) else {
-            throw CofferError(.unsupportedVersion, "The container was written by a newer release.")
+            throw newer
         }
         return InnerHeader(
             chunkSizeLog2: chunkSizeLog2, isContextBound: flags & 1 != 0, keeper: keeper, id: id, salt: salt,

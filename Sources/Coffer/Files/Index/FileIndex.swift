@@ -47,8 +47,8 @@ final class FileIndex: Sendable {
     static func behind(_ ids: [FileID]) -> CofferError {
         CofferError(
             .corrupt,
-            "The \(displayName) does not list every container: the index is damaged or outdated, or "
-                + "another program added containers.",
+            "The \(displayName) does not list every container. The index is damaged or outdated, or another "
+                + "program added containers.",
             remedy: .verifyAndReindexFiles, entries: ids.map(\.description))
     }
 
@@ -98,7 +98,7 @@ final class FileIndex: Sendable {
             if now == status { known.withLock { $0 = (status, contents) } }
             return contents
         }
-        throw CofferError(.busy, "The \(Self.displayName) keeps changing: try again.")
+        throw CofferError(.busy, "The \(Self.displayName) keeps changing. Try again later.")
     }
 
     /// Returns the records for the files in `ids`. The classes of all these files must be unlocked.
@@ -114,7 +114,8 @@ final class FileIndex: Sendable {
             guard let protection = FileIndexFrame.protectionClass(frame.protection) else {
                 throw CofferError(
                     .unsupportedVersion,
-                    "The \(Self.displayName) has a protection class that this release does not know.")
+                    "The \(Self.displayName) contains a protection class that is not supported by this "
+                        + "release. Use a newer release.")
             }
             let records = try frame.open(classKey: classKey(protection), vaultID: device.vaultID)
             for record in records where ids.contains(record.id) {

@@ -80,7 +80,8 @@ struct FileIndexContents: Sendable {
                 head.span.bigEndian(UInt16.self, at: 8) > Self.newestVersion
             {
                 throw CofferError(
-                    .unsupportedVersion, "The \(FileIndex.displayName) was written by a newer release.")
+                    .unsupportedVersion,
+                    "The \(FileIndex.displayName) was written by a newer release. Use that release.")
             }
             isDamaged = true
             if try FileIndexFrame.read(bytes.span, at: Self.headSize, after: lastTag, key: key) != nil {

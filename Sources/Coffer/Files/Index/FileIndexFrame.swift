@@ -126,7 +126,8 @@ struct FileIndexFrame {
         let count = Int(body.span.bigEndian(UInt32.self, at: 8))
         guard let kind = Kind(rawValue: rawKind) else {
             throw CofferError(
-                .unsupportedVersion, "The \(FileIndex.displayName) was written by a newer release.")
+                .unsupportedVersion,
+                "The \(FileIndex.displayName) was written by a newer release. Use that release.")
         }
         let protection = body.span.bigEndian(UInt16.self, at: 6)
         let frame = FileIndexFrame(kind: kind, protection: protection, count: count, body: body)

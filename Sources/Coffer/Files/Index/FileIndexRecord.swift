@@ -87,7 +87,8 @@ struct FileIndexRecord: Equatable {
     func info(_ protection: ProtectionClass, _ state: FileState) throws(CofferError) -> FileInfo {
         guard let name = FilePath.Component(bytes: name) else {
             throw CofferError(
-                .corrupt, "The \(FileIndex.displayName) lists an invalid file name.", remedy: .reindexFiles)
+                .corrupt,
+                "The \(FileIndex.displayName) contains an invalid file name.", remedy: .reindexFiles)
         }
         return FileInfo(
             id: id, name: name, length: length, modified: Date(nanosecondsSince1970: modified),

@@ -109,7 +109,7 @@ package struct FileKeyset: Sendable, RecordPayload {
     ) throws(CofferError) {
         let generation = newest(purpose, protector)?.key.generation ?? 0
         guard entries.count < Self.limit, generation < .max else {
-            throw CofferError(.refused, "There are too many file keys: finish the key rotation first.")
+            throw CofferError(.refused, "There are too many file keys. Finish the key rotation first.")
         }
         let context = Self.context(purpose, vaultID)
         let key = try WrappedKey.wrap(
@@ -167,7 +167,8 @@ package struct FileKeyset: Sendable, RecordPayload {
         let flags = try reader.number(UInt32.self)
         guard flags <= 7 else {
             throw CofferError(
-                .unsupportedVersion, "The \(Self.record.displayName) was written by a newer release.")
+                .unsupportedVersion,
+                "The \(Self.record.displayName) was written by a newer release. Use that release.")
         }
         hasIndex = flags & 1 != 0
         isRotating = flags & 2 != 0

@@ -68,8 +68,8 @@ extension FileStore {
             let other = try addConflictCopy(reader, edited, context, check: check)
             throw CofferError(
                 .conflict,
-                "The file was changed or removed in the vault in the meantime, so the edited copy was stored "
-                    + "as a separate file, \(other).", entries: [other.description])
+                "The file was changed or removed in the vault during editing, so the edited copy was stored "
+                    + "as a separate file with the id \(other).", entries: [other.description])
         }
     }
 

@@ -18,7 +18,8 @@ enum MemoryBudget {
         guard length <= available / 2 else {
             throw CofferError(
                 .noSpace,
-                "A copy of \(length) bytes would take more than half of the free memory.",
+                "The copy could not be created because a copy of \(length) bytes would take more than half "
+                    + "of the free memory.",
                 remedy: .readWithoutCopy)
         }
     }

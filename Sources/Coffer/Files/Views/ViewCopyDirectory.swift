@@ -281,7 +281,8 @@ enum ViewCopyDirectory {
     private static var noMemory: CofferError {
         CofferError(
             .unsupported,
-            "The copy needs a directory on an in-memory file system, such as /dev/shm.",
+            "The copy requires a directory on an in-memory file system such as /dev/shm, but no suitable "
+                + "directory is available.",
             remedy: .viewByDescriptor)
     }
 
@@ -297,7 +298,8 @@ enum ViewCopyDirectory {
         else {
             throw CofferError(
                 .refused,
-                "\(directory.path) is not on an in-memory file system, or other users can access it.")
+                "\(directory.path) must be on an in-memory file system, belong to this user, and not be "
+                    + "accessible to other users.")
         }
     }
 }

@@ -80,8 +80,8 @@ final class ViewCopyHandle: Sendable {
         guard status.kind == .regular, status.isOwn else {
             throw CofferError(
                 .refused,
-                "The copy was replaced by something that is not a regular file owned by this user, so "
-                    + "nothing was saved. The file in the vault is unchanged.")
+                "The changes were not saved because the copy is no longer a regular file owned by this user. "
+                    + "The file in the vault is unchanged.")
         }
         return file
     }
@@ -94,7 +94,8 @@ final class ViewCopyHandle: Sendable {
 
     private func revoke(_ code: CofferError.Code, _ reason: String) {
         cause.withLock {
-            $0 = $0 ?? CofferError(code, "\(reason): the copy was removed, and changes to it are lost.")
+            let message = "\(reason), so the copy was removed and any unsaved changes were lost."
+            $0 = $0 ?? CofferError(code, message)
         }
         if isChanged { wasChanged.store(true, ordering: .sequentiallyConsistent) }
         try? remove()

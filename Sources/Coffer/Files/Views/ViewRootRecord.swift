@@ -62,7 +62,9 @@ struct ViewRootRecord {
         if runtimes.count >= Self.maxRuntimeCount { runtimes.removeAll(where: isDispensable) }
         guard runtimes.count < Self.maxRuntimeCount, Self.bytes(runtime).count < 4096 else {
             throw CofferError(
-                .refused, "There are view copies under too many runtime directories: close some views.")
+                .refused,
+                "View copies are open in too many runtime directories. Close some of the views, then try "
+                    + "again.")
         }
         runtimes.append(runtime)
         var bytes: [UInt8] = []

@@ -47,7 +47,8 @@ final class TokenExport: Sendable {
             let version = try reader.number(UInt16.self)
             let derivation = try reader.number(UInt8.self)
             guard version == 1, derivation == 1 else {
-                throw CofferError(.unsupportedVersion, "A newer release wrote this export: use that release.")
+                throw CofferError(
+                    .unsupportedVersion, "The export was written by a newer release. Use that release.")
             }
             guard try reader.take(5) == [0, 0, 0, 0, 0] else { throw reader.corruptError }
             let salt = try reader.take(Argon2id.saltSize)
@@ -88,7 +89,9 @@ final class TokenExport: Sendable {
             }
             guard let protection = ProtectionClass(rawValue: bytes.bigEndian(UInt16.self, at: 1)) else {
                 throw CofferError(
-                    .unsupportedVersion, "The export has a protection class that only a newer release knows.")
+                    .unsupportedVersion,
+                    "The export contains a protection class that is not supported by this release. Use a "
+                        + "newer release.")
             }
             let length = Int(bytes.bigEndian(UInt32.self, at: 3))
             // An export never contains tokens that must not leave their device.
@@ -124,7 +127,7 @@ final class TokenExport: Sendable {
 
     private static var noExportError: CofferError {
         CofferError(
-            .corrupt, "This file is not an export of Coffer's tokens, or its first bytes are damaged.",
+            .corrupt, "The file is not an export of Coffer tokens, or its first bytes are damaged.",
             remedy: .useAnotherCopy)
     }
 
@@ -206,8 +209,8 @@ final class TokenExport: Sendable {
         guard Self.isStandard(fields.cost) || allowingExpensive else {
             throw CofferError(
                 .refused,
-                "This file requires \(fields.cost.memoryKiB >> 10) MiB of memory and \(fields.cost.passes) "
-                    + "passes before anything in it can be checked.",
+                "Deriving the key for this export requires \(fields.cost.memoryKiB >> 10) MiB of memory and "
+                    + "\(fields.cost.passes) passes before anything in it can be checked.",
                 remedy: .allowExpensiveDerivation)
         }
         let keys = try Keys(passphrase, fields)

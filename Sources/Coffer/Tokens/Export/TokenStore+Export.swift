@@ -89,7 +89,7 @@ extension TokenStore {
             for id in only {
                 let name = try name(of: id)
                 guard let envelope = wanted[name] else {
-                    throw CofferError(.absent, "There is no stored token with this name: \(id.service).")
+                    throw CofferError(.absent, "No matching token is stored for the service \(id.service).")
                 }
                 chosen[name] = envelope
             }
@@ -109,7 +109,7 @@ extension TokenStore {
             throw CofferError(
                 .refused,
                 staying == 0
-                    ? "The vault contains no token to export."
+                    ? "The vault contains no tokens that can be exported."
                     : "Tokens in ThisDeviceOnly classes cannot be exported (\(staying) found).")
         }
         return (moving.sorted { $0.name.lexicographicallyPrecedes($1.name) }, staying, corrupt)
@@ -143,7 +143,7 @@ extension TokenStore {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             let file = try Descriptor.open(path, [.read, .nonBlocking])
             guard try file.status().kind == .regular else {
-                throw CofferError(.invalidInput, "\(path) is not a regular file.")
+                throw CofferError(.invalidInput, "\(path) must be a regular file.")
             }
             let export = try TokenExport(
                 file.readAll(limit: TokenExport.sizeLimit), passphrase: passphrase,

@@ -59,7 +59,8 @@ extension TokenStore {
                 guard found.count <= 1 else {
                     throw CofferError(
                         .ambiguous,
-                        "\(found.count) values are pending under this name: choose one by its fingerprint.",
+                        "\(found.count) values are pending under this name. Choose one of the values by its "
+                            + "fingerprint.",
                         entries: try found.map { (one) throws(CofferError) in
                             try one.pending.fingerprint(device: core.device)
                         })

@@ -109,7 +109,10 @@ struct PendingToken {
         let rawClass = try reader.number(UInt16.self)
         guard isAuthentic, magic == Array(FileMagic.pendingToken.utf8) else { throw corruptError }
         guard (1...Self.version).contains(version), let protection = ProtectionClass(rawValue: rawClass)
-        else { throw CofferError(.unsupportedVersion, "A pending token was stored by a newer release.") }
+        else {
+            throw CofferError(
+                .unsupportedVersion, "A pending token was stored by a newer release. Use that release.")
+        }
         try reader.skip(4)
         guard try reader.take(16) == device.vaultID.bytes else { throw corruptError }
         let number = try reader.number(UInt64.self)

@@ -113,8 +113,7 @@ struct PendingTokenQueue {
     ) throws(CofferError) -> Added {
         guard try !isMisplaced() else {
             throw CofferError(
-                .corrupt,
-                "Pending tokens cannot be stored, because vault/inbox is not a directory.",
+                .corrupt, "Pending tokens cannot be stored because vault/inbox is not a directory.",
                 remedy: .purgeCorruptTokens)
         }
         if try vault.status(of: Self.directoryName) == nil {
@@ -128,8 +127,7 @@ struct PendingTokenQueue {
         let (number, isOver) = (entries.last?.number ?? 0).addingReportingOverflow(1)
         guard !isOver else {
             throw CofferError(
-                .corrupt,
-                "A file in the vault's inbox directory has an impossible number: remove the file."
+                .corrupt, "A file in the vault's inbox directory has an invalid number. Remove the file."
             )
         }
         let pending = try seal(number)
@@ -140,13 +138,14 @@ struct PendingTokenQueue {
             throw CofferError(
                 .noSpace,
                 "Too many tokens are pending: the limit is \(Self.maxEntryCount) tokens and "
-                    + "\(Self.maxByteCount >> 20) MiB in total. Unlock, then accept or reject the rest.")
+                    + "\(Self.maxByteCount >> 20) MiB in total. Unlock the vault, then accept or reject "
+                    + "pending tokens.")
         }
         let name = Entry.name(pending.number, pending.protection.rawValue, .pending)
         try directory.replace(name, with: bytes.span)
         guard let status = try directory.status(of: name) else {
             throw CofferError(
-                .inputOutput, "A pending token disappeared while it was being stored: store it again.")
+                .inputOutput, "A pending token disappeared while it was being stored. Store the token again.")
         }
         return Added(name: name, status: status, fingerprint: PendingToken.fingerprint(of: bytes))
     }

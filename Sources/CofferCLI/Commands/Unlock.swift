@@ -39,7 +39,7 @@ struct UnlockCommand: AsyncParsableCommand {
     /// Tells the user why neither `unlock` nor `lock` changes anything for this vault.
     static func reportNoPasscode() {
         Output.message(
-            "coffer: this vault has no passcode, so it needs no unlock and cannot be locked. "
+            "coffer: This vault has no passcode, so it needs no unlock and cannot be locked. "
                 + CofferError.Remedy.setPasscode.sentence)
     }
 
@@ -60,6 +60,7 @@ struct UnlockCommand: AsyncParsableCommand {
             + "locked again. Specify the passcode with each command.")
 
     private static func duration(_ text: String) throws(CofferError) -> Duration {
+        try TimeArgument.refuseYear(text, of: "--for")
         let seconds = TimeArgument.read(text)?.seconds(from: Date()) ?? 0
         guard (1...Int(Int32.max)).contains(seconds) else {
             throw CofferError(

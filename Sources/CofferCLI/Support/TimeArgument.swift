@@ -48,6 +48,21 @@ enum TimeArgument {
         return time
     }
 
+    /// Refuses a number that could mean either seconds or a year.
+    ///
+    /// - Parameters:
+    ///   - text: The time.
+    ///   - option: The option's name, for the error message.
+    /// - Throws: `invalidInput` if the text is a plain number from 1900 to 2999.
+    static func refuseYear(_ text: String, of option: String) throws(CofferError) {
+        let bytes = Array(text.utf8)[...]
+        guard bytes.count == 4, digits(bytes).count == 4, (1900...2999).contains(Int(text) ?? 0) else { return }
+        throw CofferError(
+            .invalidInput,
+            "\(option) \(text) could mean seconds or a year. Write \(text)s for seconds or \(text)-01-01 "
+                + "for a date.")
+    }
+
     /// Returns the seconds of a duration, or `nil` for anything else and for more than a century.
     ///
     /// - Parameter text: Numbers with units, the largest unit first (`90d`, `1h30m`; w, d, h, m, s), or the

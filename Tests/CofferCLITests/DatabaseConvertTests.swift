@@ -133,7 +133,7 @@ struct DatabaseConvertTests {
         try makeDatabase(path)
         let run = try convert(
             path, scratch.path(of: "b.db"), to: "plain", option, "4", descriptors: [4: other])
-        #expect(run.code == 64 && run.errorText.contains("A plain target has no key"), "\(run.errorText)")
+        #expect(run.code == 64 && run.errorText.contains("A plain target database has no key"), "\(run.errorText)")
         #expect(try scratch.names() == ["a.db"])
     }
 

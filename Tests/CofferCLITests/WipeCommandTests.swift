@@ -15,7 +15,7 @@ struct WipeCommandTests {
             (["--user", "ada"], "the vault of the user ada in \(home.path)"),
         ] as [([String], String)] {
             let asked = try home.run(["wipe"] + options, passcode: "")
-            #expect(asked.code == 64 && asked.errorText.contains("This erases \(target) for good."))
+            #expect(asked.code == 64 && asked.errorText.contains("This command erases \(target) for good."))
         }
         #expect(try home("token", "get", "s", "a").output == [1])
     }

@@ -78,8 +78,9 @@ struct UnlockCommand: AsyncParsableCommand {
         CorruptPendingTokens.report(waiting.corrupt)
         guard waiting.unconfirmed > 0 else { return }
         Output.message(
-            "coffer: \(Plural.of(waiting.unconfirmed, "token")) that arrived while locked would replace "
-                + "\(waiting.unconfirmed == 1 ? "another" : "others"): see coffer token list.")
+            "coffer: \(Plural.of(waiting.unconfirmed, "token")) that arrived while the vault was locked "
+                + "would replace \(waiting.unconfirmed == 1 ? "another" : "others"). To list the waiting "
+                + "values, run coffer token list.")
     }
 }
 

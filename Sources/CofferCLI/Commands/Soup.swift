@@ -219,7 +219,8 @@ struct SoupRemove: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Remove the documents that the query in this file finds; - is standard input.", valueName: "file"),
+            "Remove the documents that the query in this file finds; - is standard input.",
+            valueName: "file"),
         completion: .file())
     var spec: String?
 

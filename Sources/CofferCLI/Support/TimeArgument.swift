@@ -56,7 +56,9 @@ enum TimeArgument {
     /// - Throws: `invalidInput` if the text is a plain number from 1900 to 2999.
     static func refuseYear(_ text: String, of option: String) throws(CofferError) {
         let bytes = Array(text.utf8)[...]
-        guard bytes.count == 4, digits(bytes).count == 4, (1900...2999).contains(Int(text) ?? 0) else { return }
+        guard bytes.count == 4, digits(bytes).count == 4, (1900...2999).contains(Int(text) ?? 0) else {
+            return
+        }
         throw CofferError(
             .invalidInput,
             "\(option) \(text) could mean seconds or a year. Write \(text)s for seconds or \(text)-01-01 "

@@ -42,7 +42,7 @@ struct VectorSearch {
     static func contents(of path: FilePath) throws(CofferError) -> [UInt8] {
         let file = try Descriptor.open(path, [.read, .nonBlocking])
         guard try file.status().kind == .regular else {
-            throw CofferError(.invalidInput, "\(path) is not a file.")
+            throw CofferError(.invalidInput, "\(path) must be a regular file.")
         }
         return try file.readAll(limit: largestFile)
     }

@@ -62,7 +62,7 @@ public actor SoupCursor {
     public func moveToPage(_ index: Int) async throws(CofferError) {
         guard try await move(to: index) else {
             throw CofferError(
-                .invalidInput, "There is no page \(index): there are \(totalPages) pages, counted from 0.")
+                .invalidInput, "Page \(index) does not exist. There are \(totalPages) pages, counted from 0.")
         }
     }
 

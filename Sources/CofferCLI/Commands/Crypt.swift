@@ -20,7 +20,7 @@ struct CryptCommand: ParsableCommand {
             The first 8 bytes are authenticated too.
             aes-gcm: nonce (12), ciphertext, tag (16).
 
-            The first two formats are not authenticated; use them only for existing data. The command holds \
+            The first two formats are not authenticated; use them only for existing data. The command keeps \
             the whole message in memory, at most 1 GiB, and writes nothing if the message cannot be \
             decrypted. With --json, the output is Base64 in the field messageBase64 or plaintextBase64.
             """,

@@ -23,7 +23,8 @@ struct DatabaseQuery: AsyncParsableCommand {
             If the statements begin with a comment, write -- before them or put them into a file.
 
             The statements run in order. If one fails, the effects of the earlier ones stay unless they are \
-            in a transaction. If another connection holds the database, the command waits up to ten seconds.
+            in a transaction. If another connection has locked the database, the command waits up to ten \
+            seconds.
 
             With --vault, the command opens one of the vault's own databases, whose key the vault stores: \
             omit the path, --codec and the key options. The vault must be unlocked, or you must supply its \

@@ -11,10 +11,10 @@ struct RunCommand: AsyncParsableCommand {
         abstract: "Run a command with tokens in files that only the command inherits, or in its environment.",
         discussion: """
             Prefer --file: the command inherits an in-memory file that nobody can change, and the variable \
-            holds its path, /proc/self/fd/N. Any program with an option or a variable for a secret file can \
-            read it. With --env, the variable holds the token itself: every process of this user can read it \
-            in /proc while the command runs, every program that the command starts inherits it, and some \
-            programs print their environment in crash reports.
+            contains the file's path, /proc/self/fd/N. Any program with an option or a variable for a \
+            secret file can read it. With --env, the variable contains the token itself: every process of \
+            this user can read it in /proc while the command runs, every program that the command starts \
+            inherits it, and some programs print their environment in crash reports.
 
             SERVICE and ACCOUNT are separated by the last /. Inside a name, write %2F for /, %23 for # and \
             %25 for %. KIND is access, refresh, id or other; without one it is access.

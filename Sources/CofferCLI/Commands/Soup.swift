@@ -10,8 +10,8 @@ struct SoupCommand: ParsableCommand {
         abstract: "Store JSON documents in the vault and query them by indexed paths.",
         discussion: """
             Documents and queries are read as JSON from standard input or a file, never from arguments. A \
-            soup is a set of documents; a store holds several soups in one encrypted database, whose key the \
-            vault stores.
+            soup is a set of documents; a store contains several soups in one encrypted database, whose key \
+            the vault stores.
             """,
         subcommands: [SoupList.self, SoupShow.self, SoupQueryCommand.self, SoupUpsert.self, SoupRemove.self])
 }
@@ -161,7 +161,7 @@ struct SoupUpsert: AsyncParsableCommand {
                 + "may be repeated.", valueName: "path:type"))
     var index: [String] = []
 
-    @Option(help: ArgumentHelp("The indexed path that holds another system's id.", valueName: "path"))
+    @Option(help: ArgumentHelp("The indexed path that contains another system's id.", valueName: "path"))
     var externalId: String?
 
     @Option(name: .customLong("class"), help: "When a new store can be opened.")

@@ -14,8 +14,8 @@ struct TokenList: AsyncParsableCommand {
             see coffer token accept. A damaged stored token does not hide the others: the rest is listed, \
             the damaged one is shown by its keyed hash in place of the account, and the command ends with \
             7. The embedded keyring, however, is one sealed file: a single changed byte hides every token \
-            in it. Damaged tokens that arrived while locked are only counted: see coffer token \
-            purge-corrupt.
+            in it. Damaged tokens that arrived while the vault was locked are only counted: see coffer \
+            token purge-corrupt.
             """,
         aliases: ["ls"])
 

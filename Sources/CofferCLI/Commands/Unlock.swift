@@ -21,7 +21,7 @@ struct UnlockCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("for"),
         help: ArgumentHelp(
-            "Keep the keys for exactly this time: 60 (seconds), 10m, 1h, 90d or 2w, or until 2027-01-31 (UTC).",
+            "Keep the keys for exactly this time: 60 (seconds), 10m, 1h, 90d or 2w; or until 2027-01-31 UTC.",
             valueName: "time"))
     var time: String?
 
@@ -91,9 +91,9 @@ struct LockCommand: AsyncParsableCommand {
         discussion: """
             Removes all keys except those of the two afterFirstUnlock classes, which stay until a reboot or \
             a wipe. The command works even if no file is readable: if the vault directory does not show \
-            which vault it holds, the command locks every vault of this user and reports that. If the \
+            which vault it contains, the command locks every vault of this user and reports that. If the \
             directory does not exist, perhaps because its name is mistyped, the command locks every vault, \
-            too, and then ends with 12; `lock --all` is that without a directory. It also reports any \
+            too, and then ends with 12; `lock --all` does the same without a directory. It also reports any \
             errors, and fails if a key is still there.
 
             A vault without a passcode cannot be locked, because any later command opens it again; a message \

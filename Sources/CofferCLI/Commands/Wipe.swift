@@ -153,7 +153,7 @@ struct WipeCommand: AsyncParsableCommand {
             try Output.line("STILL THERE:")
             for item in receipt.failures { try Output.line("  \(item.printable)") }
         }
-        try Output.line("Cannot be proved gone:")
+        try Output.line("Could not be proved erased:")
         for item in receipt.unverified { try Output.line("  \(item.printable)") }
     }
 
@@ -185,11 +185,12 @@ extension WipeReceipt {
         }
         let time = "\((milliseconds * 10).rounded() / 10) ms"
         guard scope != "tokens" else {
-            return "Wiped the tokens of vault \(vaultID) in \(time). Its keys, files and databases stay."
+            return "Wiped the tokens of vault \(vaultID) in \(time). The vault's keys, files and databases "
+                + "stay."
         }
         return failures.isEmpty
-            ? "Wiped vault \(vaultID): its keys were gone after \(time)."
-            : "Vault \(vaultID) is not completely wiped. Its own keys were gone after \(time)."
+            ? "Wiped vault \(vaultID): its keys were destroyed after \(time)."
+            : "Vault \(vaultID) was not completely wiped. Its own keys were destroyed after \(time)."
     }
 
     fileprivate var members: [(String, JSONDocument)] {

@@ -24,8 +24,8 @@ enum PasscodeInput {
         return SecretBytes(try SecretInput.line(from: terminal, prompt: prompt))
     }
 
-    /// Reads a secret that must be present; `name` tells the user which, and `option` is the option that names
-    /// its descriptor.
+    /// Reads a secret that must be present; `name` tells the user which, and `option` is the option that
+    /// names its descriptor.
     static func readRequired(
         _ number: Int32?, prompt: String = "Secret: ", name: String = "key's secret",
         option: String = "--passcode-fd"

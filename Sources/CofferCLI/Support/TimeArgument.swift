@@ -19,8 +19,9 @@ enum TimeArgument {
     /// Parses a time. Returns `nil` for anything else, more than a century, or a date before 1970 or after
     /// 2261.
     ///
-    /// - Parameter text: A number of seconds; a duration as ``seconds(ofDuration:)`` takes it; a day (`2027-01-31`),
-    ///   which means its beginning in UTC; or a day and a time with a zone (`2027-01-31T12:00:00Z`).
+    /// - Parameter text: A number of seconds; a duration as ``seconds(ofDuration:)`` takes it; a day
+    ///   (`2027-01-31`), which means its beginning in UTC; or a day and a time with a zone
+    ///   (`2027-01-31T12:00:00Z`).
     /// - Returns: The time.
     static func read(_ text: String) -> TimeArgument? {
         let bytes = Array(text.utf8)[...]

@@ -104,7 +104,8 @@ enum VaultOpener {
     /// Whether a vault was left with the keys that outlast a lock because there was no terminal.
     private static let lackedTerminal = Atomic(false)
 
-    /// Returns the error with the reason why the passcode was not asked for, if it needed one for that reason.
+    /// Returns the error with the reason why the passcode was not asked for, if it needed one for that
+    /// reason.
     static func explained(_ error: CofferError) -> CofferError {
         let isForTerminal = error.remedy == .unlockVault && lackedTerminal.load(ordering: .relaxed)
         return isForTerminal ? noTerminal : error

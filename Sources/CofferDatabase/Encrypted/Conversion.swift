@@ -111,7 +111,9 @@ extension EncryptedDatabase {
     private static func suffixed(_ name: FilePath.Component) throws(CofferError) -> FilePath {
         guard let path = FileNameBytes.path(FileNameBytes.of(name) + Array(unfinishedSuffix.utf8)) else {
             throw CofferError(
-                .invalidInput, "SQLite cannot append a suffix to the database's name. Rename the database.")
+                .invalidInput,
+                "The suffix \(unfinishedSuffix) cannot be appended to the database's name. Rename "
+                    + "the database.")
         }
         return path
     }

@@ -71,7 +71,7 @@ package struct DatabaseCopy: ~Copyable {
     package func write(to path: FilePath, _ target: DatabaseKeyHandle?) throws(CofferError) {
         let folder = try Self.openFolder(path.removingLastComponent())
         guard let name = path.lastComponent.map({ FilePath(root: nil, [$0]) }) else {
-            throw CofferError(.invalidInput, "\(path) does not name a file.")
+            throw CofferError(.invalidInput, "The path \(path) does not contain a file name.")
         }
         guard try source.firstText("PRAGMA page_count") != "0" else { throw UnopenedFile.empty(self.path) }
         guard try folder.status(of: name) == nil else { throw Self.exists(path) }
@@ -81,8 +81,8 @@ package struct DatabaseCopy: ~Copyable {
         guard FileNameBytes.of(file).count <= UnopenedFile.maxPathLength else {
             throw CofferError(
                 .invalidInput,
-                "SQLite accepts paths of up to \(UnopenedFile.maxPathLength) bytes, and the copy is made in "
-                    + "\(workFolder.inner.path): choose a shorter path.")
+                "The database cannot be copied in \(workFolder.inner.path), because SQLite accepts paths "
+                    + "of at most \(UnopenedFile.maxPathLength) bytes. Choose a shorter path.")
         }
         // Create the file so that only its owner can access it. SQLite would create an unencrypted file with
         // the mode that the umask allows.
@@ -109,7 +109,8 @@ package struct DatabaseCopy: ~Copyable {
         } catch {
             guard error.code == .absent else { throw error }
             throw CofferError(
-                .absent, "There is no directory \(folder): create it first.", systemError: error.systemError)
+                .absent, "The directory \(folder) does not exist. Create it first.",
+                systemError: error.systemError)
         }
     }
 
@@ -129,7 +130,7 @@ package struct DatabaseCopy: ~Copyable {
         try source.run("VACUUM main INTO '\(Connection.uri(for: path, target))'")
         let copy = try Connection.open(path, SQLITE_OPEN_READWRITE, target)
         guard try copy.firstText("PRAGMA quick_check(1)") == "ok" else {
-            throw CofferError(.internalFailure, "The copy of the database failed SQLite's check: try again.")
+            throw CofferError(.internalFailure, "The copy of the database failed SQLite's check. Try again.")
         }
     }
 }
@@ -174,7 +175,8 @@ package struct DatabaseCopy: ~Copyable {
         if result & 0xff == SQLITE_CANTOPEN, let reason = UnopenedFile.error(at: path) { return reason }
         if result == SQLITE_NOTADB, keyHandle == nil {
             return CofferError(
-                .foreign, "\(path) is not a plain database: it is either encrypted or not a database at all.")
+                .foreign,
+                "\(path) is not a plain database. The file is either encrypted or not a database at all.")
         }
         if result == SQLITE_NOTADB, keyHandle?.diagnosis == .plain {
             return CofferError(

@@ -71,17 +71,19 @@ struct CopySource: ~Copyable {
         switch ending {
         // SQLite rejects any other name when it opens the copy.
         case .none, .stranger: return
-        case .unreadable: throw CofferError(.inputOutput, "The journal's copy cannot be read.")
+        case .unreadable: throw CofferError(.inputOutput, "The copy of the journal could not be read.")
         case .name(let name, let start):
             switch SuperJournal.fileKind(at: name) {
             case .file: try journal.truncate(to: start)
             case .vacant: try journal.truncate(to: 0)
             case .noFile:
                 throw CofferError(
-                    .corrupt, "The journal does not name a valid super-journal: restore a copy.")
+                    .corrupt,
+                    "The journal does not refer to a valid super-journal. Restore a copy of the "
+                        + "database.")
             case .unreadable:
                 throw CofferError(
-                    .inputOutput, "The super-journal that the journal names cannot be checked.")
+                    .inputOutput, "The super-journal to which the journal refers could not be checked.")
             }
         }
     }
@@ -89,19 +91,19 @@ struct CopySource: ~Copyable {
     private static let sharedLock: Int32 = 1
     private static let noLock: Int32 = 0
     private static var busy: CofferError {
-        CofferError(.busy, "Another connection has locked the database: try again later.")
+        CofferError(.busy, "Another connection has locked the database. Try again later.")
     }
 
     private func copyMain(to output: borrowing Descriptor) throws(CofferError) {
         let piece = Scratch(count: Self.pieceSize)
         guard let size = main.lower.size else {
-            throw CofferError(.inputOutput, "The size of the database cannot be determined.")
+            throw CofferError(.inputOutput, "The database's size could not be determined.")
         }
         var offset: Int64 = 0
         while offset < size {
             let part = piece.region.part(0, Int(min(Int64(Self.pieceSize), size - offset)))
             guard main.lower.read(part, at: offset) == 0 else {
-                throw CofferError(.inputOutput, "The database cannot be read.")
+                throw CofferError(.inputOutput, "The database could not be read.")
             }
             let bytes = part.span
             try output.write(bytes, at: offset)

@@ -17,53 +17,57 @@ package enum SQLiteFailure {
         case SQLITE_IOERR_DATA_CODE:
             return CofferError(
                 .corrupt,
-                "A page in the database, or in the journal or WAL beside it, is damaged or was changed: move "
-                    + "these files elsewhere unchanged, and restore a backup.")
+                "A page in the database, or in the journal or WAL beside it, is damaged or was changed. "
+                    + "Move these files elsewhere unchanged, and restore a backup.")
         case SQLITE_IOERR_AUTH_CODE, SQLITE_AUTH_USER_CODE:
-            return CofferError(.locked, "The database's key was revoked: unlock the vault and open it again.")
+            return CofferError(
+                .locked, "The database's key was revoked. Unlock the vault and open the database again.")
         case SQLITE_READONLY_ROLLBACK_CODE:
             return CofferError(
                 .readOnly,
-                "A crash interrupted the database's last transaction, which cannot be rolled back because "
-                    + "the database is not writable: open it for writing once, or convert it, which works on "
-                    + "a copy.")
+                "A crash interrupted the database's last transaction, which cannot be rolled back "
+                    + "because the database is not writable. Open the database for writing once, or convert "
+                    + "it, which works on a copy.")
         case SQLITE_READONLY_DBMOVED_CODE:
             return CofferError(
                 .conflict,
-                "The database file was moved, removed or replaced since it was opened: open it again.")
+                "The database file was moved, removed or replaced after it was opened. Open the database "
+                    + "again.")
         case SQLITE_READONLY_CANTINIT_CODE, SQLITE_READONLY_DIRECTORY_CODE: return UnopenedFile.readOnlyFolder
         case SQLITE_READONLY_GEOMETRY_CODE:
             return CofferError(
                 .refused,
-                "The source's pages do not fit into this database, because the source is plain, has another "
-                    + "format or was converted from SQLCipher: attach the source and copy its rows, or "
-                    + "convert it.")
+                "The source's pages do not fit into this database, because the source is plain, has "
+                    + "another format or was converted from SQLCipher. Attach the source and copy its rows, "
+                    + "or convert the source.")
         default: break
         }
         switch code & 0xff {
         case SQLITE_NOTADB: return notADatabase(handle?.diagnosis)
         case SQLITE_CORRUPT:
-            return CofferError(.corrupt, "The database is damaged (\(message)): restore a copy.")
+            return CofferError(
+                .corrupt, "The database is damaged (\(message)). Restore a copy of the database.")
         case SQLITE_FULL:
-            return CofferError(.noSpace, "The disk is full: free some space, then try again.")
+            return CofferError(.noSpace, "The disk is full. Free some space, then try again.")
         case SQLITE_BUSY, SQLITE_LOCKED:
-            return CofferError(.busy, "Another connection has locked the database: try again later.")
-        case SQLITE_READONLY: return CofferError(.readOnly, "The database cannot be written to: \(message).")
+            return CofferError(.busy, "Another connection has locked the database. Try again later.")
+        case SQLITE_READONLY:
+            return CofferError(.readOnly, "The database could not be written to: \(message).")
         case SQLITE_PERM:
             return CofferError(.permissionDenied, "This user has no permission to open the database.")
         case SQLITE_AUTH:
             return CofferError(.refused, "The statement is not allowed on an encrypted database.")
-        case SQLITE_MISUSE: return CofferError(.locked, "The database is closed: open it again.")
+        case SQLITE_MISUSE: return CofferError(.locked, "The database is closed. Open the database again.")
         case SQLITE_NOMEM: return CofferError(.outOfMemory, "There is not enough memory for the database.")
         case SQLITE_INTERRUPT: return CofferError(.cancelled, "The statement was interrupted.")
         case SQLITE_ABORT:
             return CofferError(
                 .cancelled, "The transaction was rolled back because a statement in it was interrupted.")
         case SQLITE_CANTOPEN where handle?.diagnosis == .noMemory: return notADatabase(.noMemory)
-        case SQLITE_CANTOPEN: return CofferError(.inputOutput, "The database cannot be opened.")
-        case SQLITE_IOERR: return CofferError(.inputOutput, "The database cannot be read or written.")
+        case SQLITE_CANTOPEN: return CofferError(.inputOutput, "The database could not be opened.")
+        case SQLITE_IOERR: return CofferError(.inputOutput, "The database could not be read or written.")
         case SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE, SQLITE_TOOBIG:
-            return CofferError(.invalidInput, "SQLite: \(message).")
+            return CofferError(.invalidInput, "SQLite rejected the statement: \(message).")
         default: return CofferError(.internalFailure, "SQLite failed with code \(code): \(message).")
         }
     }
@@ -75,20 +79,20 @@ package enum SQLiteFailure {
 
     private static func notADatabase(_ diagnosis: OpenDiagnosis?) -> CofferError {
         switch diagnosis {
-        case .plain: CofferError(.refused, "The database is not encrypted: convert it first.")
+        case .plain: CofferError(.refused, "The database is not encrypted. Convert the database first.")
         case .plaintextHeader:
             CofferError(
                 .unsupported,
-                "The database begins in plaintext (SQLCipher's cipher_plaintext_header_size) and does not "
-                    + "contain its salt: specify the salt and the length of the plaintext header with the "
+                "The database begins in plaintext (SQLCipher's cipher_plaintext_header_size) and does "
+                    + "not contain its salt. Specify the salt and the plaintext header's length with the "
                     + "key, or use SQLCipher to export it to a database without a plaintext header.",
                 remedy: .specifySalt)
         case .otherFormat:
-            CofferError(.foreign, "The database is encrypted in another format: specify its format.")
+            CofferError(.foreign, "The database is encrypted in another format. Specify that format.")
         case .otherVersion:
             CofferError(
                 .unsupportedVersion,
-                "The database uses a format version that this release does not know: update Coffer.")
+                "The version of the database's format is not supported by this release. Use a newer release.")
         case .expensive(let cost):
             CofferError(
                 .refused,
@@ -98,24 +102,26 @@ package enum SQLiteFailure {
         case .impossibleCost:
             CofferError(
                 .refused,
-                "The derivation cost in the database's header is out of bounds: the header is damaged, "
-                    + "or a newer release wrote it.")
+                "The derivation cost in the database's header is out of bounds. Either the header is "
+                    + "damaged, or a newer release wrote it.")
         case .noMemory:
             CofferError(
                 .outOfMemory,
-                "There is not enough memory to derive the database's key: close other programs.")
-        case .damaged: CofferError(.corrupt, "The database's first page is damaged: restore a copy.")
+                "There is not enough memory to derive the database's key. Close other programs, then try "
+                    + "again.")
+        case .damaged:
+            CofferError(.corrupt, "The database's first page is damaged. Restore a copy of the database.")
         case .unwritten:
             CofferError(
                 .corrupt,
-                "The database begins with zeros: either its first transaction was interrupted before it "
+                "The database begins with zeros. Either its first transaction was interrupted before it "
                     + "stored anything, or its beginning was overwritten. Remove the database and the "
                     + "journal beside it, or restore a copy of the database.")
         case .emptied:
             CofferError(
                 .corrupt,
-                "The database is empty, but the journal beside it belongs to one that was not: restore a "
-                    + "copy of the database, or remove both files.")
+                "The database is empty, but the journal beside it belongs to a database that was not. "
+                    + "Restore a copy of the database, or remove both files.")
         case .wrongKey, nil:
             CofferError(
                 .notAuthentic, "The key does not open the database, or the database's first page is damaged.")

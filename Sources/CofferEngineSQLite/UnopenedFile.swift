@@ -19,11 +19,11 @@ package enum UnopenedFile {
         guard FileNameBytes.of(path).count <= maxPathLength else {
             return CofferError(
                 .invalidInput,
-                "SQLite accepts database paths of up to \(maxPathLength) bytes: choose a shorter path than "
-                    + "\(path).")
+                "The path \(path) is too long, because SQLite accepts database paths of at most "
+                    + "\(maxPathLength) bytes. Choose a shorter path.")
         }
         guard mayUse(folder, F_OK) else {
-            return CofferError(.absent, "There is no directory \(folder): create it first.")
+            return CofferError(.absent, "The directory \(folder) does not exist. Create it first.")
         }
         guard mayUse(folder, X_OK) else {
             return CofferError(.permissionDenied, "This user may not enter the directory \(folder).")
@@ -42,7 +42,7 @@ package enum UnopenedFile {
             return CofferError(.absent, "There is no database at \(path)\(more).")
         }
         if case .noFile = SuperJournal.fileKind(at: FileNameBytes.of(path)) {
-            return CofferError(.inputOutput, "\(path) is not a regular file.")
+            return CofferError(.inputOutput, "\(path) must be a regular file.")
         }
         guard mayUse(path, R_OK) else {
             return CofferError(.permissionDenied, "This user may not read the database \(path).")
@@ -78,7 +78,7 @@ package enum UnopenedFile {
     /// to write to it, and in WAL mode even to read it.
     static let readOnlyFolder = CofferError(
         .readOnly,
-        "SQLite needs files beside the database, but its directory is not writable: copy the database, "
+        "SQLite needs files beside the database, but the directory is not writable. Copy the database, "
             + "together with its -wal file if there is one, to a directory that you can write to.")
 
     /// The maximum length of a database's path in bytes: SQLite's own limit on Unix, minus the longest suffix

@@ -36,7 +36,7 @@ struct WorkFolder: ~Copyable {
         try folder.makeDirectory(name)
         let inner = try folder.open(name, [.read, .directory])
         guard try inner.tryLock() else {
-            throw CofferError(.busy, "Another process is cleaning up in \(folder.path): try again.")
+            throw CofferError(.busy, "Another process is cleaning up in \(folder.path). Try again.")
         }
         return WorkFolder(folder: folder, name: name, inner: inner)
     }

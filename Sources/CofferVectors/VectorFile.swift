@@ -12,10 +12,10 @@ struct VectorFile: Sendable {
     static func head(of document: JSONValue?) throws(MalformedVector) -> (algorithm: String, count: Int) {
         guard let document else { throw MalformedVector("the file is not JSON") }
         guard let top = document.object, let algorithm = top["algorithm"]?.string, !algorithm.isEmpty else {
-            throw MalformedVector("the file names no algorithm")
+            throw MalformedVector("the file does not specify an algorithm")
         }
         guard let count = top["numberOfTests"]?.int, count >= 0 else {
-            throw MalformedVector("the file declares no number of tests")
+            throw MalformedVector("the file does not declare the number of tests")
         }
         return (algorithm, count)
     }

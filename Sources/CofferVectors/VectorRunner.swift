@@ -110,7 +110,9 @@ package struct VectorRunner: Sendable {
         on test: VectorCase, of file: VectorFile, _ procedure: VectorTest
     ) -> VectorReport.Verdict {
         guard test.id > 0 else { return .failed("it has no number") }
-        guard let expectation = test.expectation else { return .failed("its result is not a known word") }
+        guard let expectation = test.expectation else {
+            return .failed("its result is not valid, invalid or acceptable")
+        }
         if let unknown = test.fields.keys.first(where: { !procedure.fields.contains($0) }) {
             return .failed("it has an unknown field \"\(unknown.prefix(40))\"")
         }

@@ -49,7 +49,9 @@ struct AWSCredentialProcessTests {
             try put(home, "aws:default", "AKIAEXAMPLE", value: value)
             let run = try home("aws-credential-process")
             #expect(run.code == 11 && run.output.isEmpty && run.errorText.contains("printf %s"))
-            #expect(run.errorText.contains("SecretAccessKey contains a newline or NUL"), "\(run.errorText)")
+            #expect(
+                run.errorText.contains("SecretAccessKey contains a newline or a NUL byte"), "\(run.errorText)"
+            )
         }
         try put(home, "aws:default", "AKIAEXAMPLE", value: "secret")
         try put(home, "aws:default", "AKIAEXAMPLE", "--kind", "other", value: "session\n")

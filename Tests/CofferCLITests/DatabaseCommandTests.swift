@@ -152,7 +152,8 @@ struct DatabaseCommandTests {
         ] {
             let run = try query(path, "PRAGMA \(pragma)")
             #expect(
-                run.code == 64 && run.errorText.contains("does nothing here"), "\(pragma): \(run.errorText)")
+                run.code == 64 && run.errorText.contains("does nothing in an encrypted database"),
+                "\(pragma): \(run.errorText)")
             #expect(run.errorText.contains("convert the database"), "\(run.errorText)")
         }
         #expect(try query(path, "PRAGMA foreign_keys").code == 0)

@@ -110,7 +110,7 @@ struct DatabaseConvertTests {
         folder += "/" + String(repeating: "b", count: 480 - folder.utf8.count)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let run = try convert(path, folder + "/b.db", to: "gcm1")
-        #expect(run.code == 64 && run.errorText.contains("choose a shorter path"), "\(run.errorText)")
+        #expect(run.code == 64 && run.errorText.contains("Choose a shorter path"), "\(run.errorText)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
     }
 
@@ -133,7 +133,9 @@ struct DatabaseConvertTests {
         try makeDatabase(path)
         let run = try convert(
             path, scratch.path(of: "b.db"), to: "plain", option, "4", descriptors: [4: other])
-        #expect(run.code == 64 && run.errorText.contains("A plain target has no key"), "\(run.errorText)")
+        #expect(
+            run.code == 64 && run.errorText.contains("A plain target database has no key"), "\(run.errorText)"
+        )
         #expect(try scratch.names() == ["a.db"])
     }
 
@@ -178,7 +180,7 @@ struct DatabaseConvertTests {
         let missing = try convert(path, folder + "/b.db", from: "plain", to: "gcm1")
         #expect(
             missing.code == 3
-                && missing.errorText.contains("There is no directory \(folder): create it first."),
+                && missing.errorText.contains("The directory \(folder) does not exist. Create it first."),
             "\(missing.errorText)")
         let digits = String(decoding: key, as: UTF8.self)
         for text in [digits + "\r\n", digits + " \n", " " + digits, String(digits.dropLast()) + "g", "0a0a"] {

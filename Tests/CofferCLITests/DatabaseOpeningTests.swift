@@ -41,10 +41,12 @@ struct DatabaseOpeningTests {
     func missing() throws {
         let scratch = try ScratchDirectory.make()
         let path = scratch.path(of: "no") + "/a.db"
-        expect(try query(path, "SELECT 1", "--create"), 3, "There is no directory \(scratch.path(of: "no"))")
+        expect(
+            try query(path, "SELECT 1", "--create"), 3,
+            "The directory \(scratch.path(of: "no")) does not exist")
         #expect(!FileManager.default.fileExists(atPath: scratch.path(of: "no")))
         let convert = ["convert", "--from", "gcm1", "--to", "gcm1", path, scratch.path(of: "b.db")]
-        expect(try database(convert), 3, "There is no directory")
+        expect(try database(convert), 3, "does not exist. Create it first.")
         let long = scratch.path(of: String(repeating: "a", count: 200))
         var folder = long
         for _ in 0..<2 { folder += "/" + String(repeating: "a", count: 200) }
@@ -70,10 +72,10 @@ struct DatabaseOpeningTests {
         #expect(try CommandRun.run("chmod", ["500", folder]).code == 0)
         defer { _ = try? CommandRun.run("chmod", ["700", folder]) }
         expect(
-            try query(folder + "/wal.db", "SELECT x FROM t", ordinarily: true), 1, "copy the database")
+            try query(folder + "/wal.db", "SELECT x FROM t", ordinarily: true), 1, "Copy the database")
         let other = ["convert", "--from", "gcm1", "--to", "gcm1", folder + "/wal.db"]
         expect(
-            try database(other + [scratch.path(of: "c.db")], ordinarily: true), 1, "copy the database")
+            try database(other + [scratch.path(of: "c.db")], ordinarily: true), 1, "Copy the database")
         expect(
             try query(folder + "/new.db", "SELECT 1", "--create", ordinarily: true), 3, "none can be created")
         #expect(try Data(contentsOf: URL(filePath: folder + "/wal.db")) == before)
@@ -124,13 +126,13 @@ struct DatabaseOpeningTests {
             let new = scratch.path(of: "new\(suffix).db")
             try makeDatabase(new + suffix)
             let convert = ["convert", "--from", "gcm1", "--to", "gcm1", path, new]
-            expect(try query(new, "CREATE TABLE t (x)", "--create"), 13, "move it")
-            expect(try database(convert), 13, "move it")
+            expect(try query(new, "CREATE TABLE t (x)", "--create"), 13, "Move that file")
+            expect(try database(convert), 13, "Move that file")
             #expect(try query(path, "VACUUM INTO '\(new)'").code != 0)
             #expect(!FileManager.default.fileExists(atPath: new))
             // An empty file becomes a database, too.
             try Data().write(to: URL(filePath: new))
-            expect(try query(new, "CREATE TABLE t (x)", "--create"), 13, "move it")
+            expect(try query(new, "CREATE TABLE t (x)", "--create"), 13, "Move that file")
             #expect(try query(new + suffix, "SELECT x FROM t").text == "1\n")
             // Nor is an empty file beside a database taken for a new one.
             try Data().write(to: URL(filePath: path + suffix))
@@ -166,7 +168,7 @@ struct DatabaseOpeningTests {
         defer { _ = try? CommandRun.run("chmod", ["700", folder]) }
         expect(try query(folder + "/a.db", "SELECT 1", ordinarily: true), 1, "may not enter")
         let missing = scratch.path(of: "no")
-        expect(try query(missing + "/a.db", "SELECT 1"), 3, "There is no directory \(missing)")
+        expect(try query(missing + "/a.db", "SELECT 1"), 3, "The directory \(missing) does not exist")
         let long = scratch.path(of: String(repeating: "a", count: 260))
         expect(try query(long, "SELECT 1"), 64, "name")
         expect(try query(long, "SELECT 1", "--create"), 64, "name")

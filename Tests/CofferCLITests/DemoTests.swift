@@ -23,7 +23,7 @@ struct DemoTests {
     func sample() throws {
         try expectHeld(demo(nil))
         let run = try CommandRun.coffer("demo")
-        #expect(run.code == 0 && run.text.hasSuffix("steps held.\n") && !run.text.contains("FAIL"))
+        #expect(run.code == 0 && run.text.hasSuffix("checks passed.\n") && !run.text.contains("FAIL"))
     }
 
     @Test("The demonstration holds on empty, short, uniform and random files, which stay as they are")

@@ -48,12 +48,12 @@ struct DockerCredentialTests {
     func newline(_ secret: String) throws {
         let helper = try make()
         let store = try helper("store", try document(Self.url, "ada", secret))
-        #expect(store.code == 1 && store.text.contains("newline or NUL"), "\(store.text)")
+        #expect(store.code == 1 && store.text.contains("newline or a NUL byte"), "\(store.text)")
         #expect(try helper.home.status()["tokens"] as? Int == 0)
         let put = ["token", "put", "docker:" + Self.url, "ada"]
         #expect(try helper.home.run(put, input: Array(secret.utf8)).code == 0)
         let got = try helper("get", Self.url)
-        #expect(got.code == 1 && got.text.hasPrefix("The stored Secret contains a newline or NUL."))
+        #expect(got.code == 1 && got.text.hasPrefix("The stored Secret contains a newline or a NUL byte."))
     }
 
     @Test("A registry has one user")

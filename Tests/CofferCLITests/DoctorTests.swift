@@ -95,7 +95,7 @@ struct DoctorTests {
             try home.run(["doctor"], passcode: "").text.contains("An attacker with a copy of all files"))
         try Data(count: 4).write(to: URL(filePath: home.path + "/vault/device"))
         let damaged = try home.run(["doctor"], passcode: "")
-        #expect(damaged.errorText.contains("Restore the vault directory from a backup, or erase this vault"))
+        #expect(damaged.errorText.contains("Restore the vault directory from a backup, or erase the vault"))
     }
 
     @Test("A policy of several rules holds for init and for every change")

@@ -133,7 +133,7 @@ struct FileCommandTests {
             (["file", "export", bound, home.path + "-out"], "corrupt", "--context"),
             (export + [home.path + "-none/out"], "absent", "Create the directory first"),
             (export + [path], "alreadyExists", "another path"),
-            (export + [home.path + "-none/"], "absent", "create it first"),
+            (export + [home.path + "-none/"], "absent", "choose another path"),
             (["file", "view", "a/b", "--", "true"], "invalidInput", "file list"),
             (["file", "view", "1234", "--", "true"], "absent", "file list"),
             (["file", "view", UUID().uuidString, "--", "true"], "absent", "file list"),

@@ -77,7 +77,7 @@ struct PasscodeTests {
     @Test("Before the last attempt the prompt says what a wrong passcode does")
     func lastAttempt() throws {
         let home = try CommandHome("--attempt-delays", "off")
-        let warning = "One attempt left: the next wrong passcode erases this vault."
+        let warning = "One attempt left: the next wrong passcode erases the vault."
         func shown() throws -> String {
             try TerminalRun.coffer(["2468"], ["passcode", "remove", "--home", home.path]).shown
         }

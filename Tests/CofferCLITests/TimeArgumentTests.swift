@@ -96,6 +96,25 @@ struct TimeArgumentTests {
         #expect(idle.contains("525600 minutes") && idle.contains("5m, 1h"), "\(idle)")
     }
 
+    @Test("A number that could be a year is refused; with a unit or as --expires-in, it means seconds")
+    func years() throws {
+        let home = try CommandHome(passcode: nil)
+        for year in ["1900", "2027", "2999"] {
+            for arguments in [["token", "put", "s", "a", "--expires", year], ["unlock", "--for", year]] {
+                let run = try home.run(arguments + ["--json"], input: [1])
+                #expect(run.code == 64 && run.errorCode == "invalidInput", "\(run.text)")
+                let advice = "Write \(year)s for seconds or \(year)-01-01 for a date."
+                #expect(run.text.contains(advice), "\(run.text)")
+            }
+        }
+        #expect(try home.status()["tokens"] as? Int == 0)
+        for time in ["1899", "2027s", "3000", "02027", "2027-01-01"] {
+            #expect(try expiry(home, time) != nil, "\(time)")
+        }
+        let put = try home("token", "put", "s", "a", "--expires-in", "2027", input: [1])
+        #expect(put.code == 0, "\(put.errorText)")
+    }
+
     @Test("--expires-in takes the same")
     func expiresIn() throws {
         let home = try CommandHome(passcode: nil)

@@ -54,7 +54,8 @@ struct TokenInputTests {
         let put = ["token", "put", "s", "a", "--home", home.path]
         let long = String(repeating: "t", count: 5000)
         for (answer, code, message) in [
-            ("", 64, "The token is empty"), ("^C", -2, ""), (long, 64, "A terminal passes on at most"),
+            ("", 64, "No token was stored, because the token is empty"), ("^C", -2, ""),
+            (long, 64, "a terminal passes on at most"),
         ] {
             let run = try TerminalRun.coffer([answer], put)
             #expect(run.code == code && run.isQuiet && run.echoesAtEnd, "\(run.shown)")

@@ -49,7 +49,9 @@ struct UnlockTests {
         let pending = list.json["pending"] as? [[String: Any]] ?? []
         #expect(list.code == 0 && pending.map { $0["fingerprint"] as? String } == prints)
         #expect(try home("token", "list").text.contains("pending \(prints[1])"))
-        #expect(try home("unlock").errorText.contains("2 tokens that arrived while locked would replace"))
+        #expect(
+            try home("unlock").errorText.contains(
+                "2 tokens that arrived while the vault was locked would replace"))
         #expect(try home("token", "accept", "s", "a", "--json").errorCode == "ambiguous")
         #expect(try home("token", "accept", "s", "a", "--fingerprint", "3").code == 3)
         #expect(try home("token", "accept", "s", "a", "--fingerprint", prints[1]).text == "2\n")
@@ -110,7 +112,8 @@ struct UnlockTests {
         let run = try home("token", "remove", "s", "a", "--json")
         #expect(run.code == 0 && run.json["waiting"] as? Int == 2)
         #expect(
-            run.errorText.contains("2 values that arrived while locked and were waiting"), "\(run.errorText)")
+            run.errorText.contains("2 values that arrived while the vault was locked and had"),
+            "\(run.errorText)")
         #expect(try home("token", "remove", "s", "a").code == 3)
         #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
         let alone = try home("token", "remove", "s", "a")
@@ -209,8 +212,8 @@ struct UnlockTests {
         #expect(try home.run(["token", "get", "s", "b"], passcode: "").code == 4)
         // The reason is the same as for a vault without any key.
         let message =
-            "coffer: The vault is locked, and there is no terminal to ask for its passcode. Specify its "
-            + "passcode with --passcode-fd, or run coffer unlock first.\n"
+            "coffer: The vault is locked, and there is no terminal on which to ask for its passcode. Specify "
+            + "its passcode with --passcode-fd, or run coffer unlock first.\n"
         for command in [
             ["token", "list"], ["token", "get", "s", "b"], ["aws-credential-process"],
             ["run", "--env", "X=s/b", "--", "true"],

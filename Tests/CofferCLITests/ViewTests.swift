@@ -180,7 +180,7 @@ struct ViewTests {
         let run = try home.run(
             ["file", "view", id, "--timeout", "3"] + options + ["--", "sh", "-c", script, "sh", "{}"])
         #expect(run.code == 9)
-        #expect(run.errorText.contains("stopped at its time limit; its changes were discarded"))
+        #expect(run.errorText.contains("stopped at its time limit, and its changes were discarded"))
         #expect(try home("file", "cat", id).text == "a private letter\n")
     }
 

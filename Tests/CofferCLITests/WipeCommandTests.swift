@@ -15,7 +15,7 @@ struct WipeCommandTests {
             (["--user", "ada"], "the vault of the user ada in \(home.path)"),
         ] as [([String], String)] {
             let asked = try home.run(["wipe"] + options, passcode: "")
-            #expect(asked.code == 64 && asked.errorText.contains("This erases \(target) for good."))
+            #expect(asked.code == 64 && asked.errorText.contains("This command erases \(target) for good."))
         }
         #expect(try home("token", "get", "s", "a").output == [1])
     }
@@ -115,8 +115,8 @@ struct WipeCommandTests {
         let home = try CommandHome()
         let tokens = try home.run(["wipe", "--yes", "--tokens"], passcode: "")
         #expect(tokens.code == 0 && tokens.text.hasPrefix("Wiped the tokens of vault"))
-        #expect(tokens.text.contains("Its keys, files and databases stay."))
-        #expect(!tokens.text.contains("keys were gone"))
+        #expect(tokens.text.contains("The vault's keys, files and databases stay."))
+        #expect(!tokens.text.contains("keys were destroyed"))
         let user = try home.run(["wipe", "--yes", "--user", "bob", "--json"], passcode: "")
         #expect(user.code == 12 && user.errorCode == "notInitialised")
         #expect(user.errorText.contains("no user with this name") && !user.errorText.contains("init"))

@@ -14,7 +14,8 @@ struct AWSCredentialProcess: AsyncParsableCommand {
             In ~/.aws/config, write: credential_process = coffer aws-credential-process NAME. Store the \
             secret access key as a token for the service aws:NAME, with the access key id as the account. \
             Store a session token under the same service and account with the kind other. Use coffer token \
-            put for both. Expired keys are not printed, and keys that contain a newline or NUL are refused.
+            put for both. Expired keys are not printed, and keys that contain a newline or a NUL byte are \
+            refused.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -63,7 +64,7 @@ struct AWSCredentialProcess: AsyncParsableCommand {
     private var none: CofferError {
         CofferError(
             .absent,
-            "No keys are stored for the service aws:\(profile). Store them with coffer token put "
-                + "aws:\(profile) and the access key id.")
+            "No keys are stored for the service aws:\(profile). To store a secret access key, run coffer "
+                + "token put aws:\(profile) ID, where ID is its access key id.")
     }
 }

@@ -14,12 +14,13 @@ struct CryptCommand: ParsableCommand {
             documented-cbc: IV (16 bytes), then AES-CBC with PKCS#5 padding. With --iv-hex, the IV is stored \
             separately and the message is the bare ciphertext, as `openssl enc -aes-256-cbc -K … -iv …` \
             reads and writes it.
-            pbkdf2-cbc: the same, with a key that PBKDF2 derives from the secret on --passcode-fd.
+            pbkdf2-cbc: the format documented-cbc with a key that PBKDF2 derives from the secret on \
+            --passcode-fd.
             cbc-hmac: "\(CryptJob.magic)", IV (16), ciphertext, tag (32): AES-256-CBC, then HMAC-SHA-256. \
             The first 8 bytes are authenticated too.
             aes-gcm: nonce (12), ciphertext, tag (16).
 
-            The first two formats are not authenticated; use them only for existing data. The command holds \
+            The first two formats are not authenticated; use them only for existing data. The command keeps \
             the whole message in memory, at most 1 GiB, and writes nothing if the message cannot be \
             decrypted. With --json, the output is Base64 in the field messageBase64 or plaintextBase64.
             """,

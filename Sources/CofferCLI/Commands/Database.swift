@@ -62,17 +62,20 @@ struct DatabaseRemove: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The database's name.", valueName: "name"))
     var vault: String
 
-    @Flag(help: "Confirm: nothing can bring the database back.")
+    @Flag(help: "Confirm that the database may be destroyed. It cannot be recovered.")
     var yes = false
 
     func run() async throws {
         guard yes else {
-            throw CofferError(.invalidInput, "This destroys the database. Confirm it with --yes.")
+            throw CofferError(
+                .invalidInput, "This command destroys the database for good. Confirm with --yes.")
         }
         let databases = VaultDatabases(try await VaultOpener.vault(global))
         guard try await databases.remove(vault) else {
             throw CofferError(
-                .absent, "The vault has no database \(vault.printable). See coffer database list.")
+                .absent,
+                "The vault has no database \(vault.printable). To list its databases, run coffer "
+                    + "database list.")
         }
         if global.json { try Output.json(.object([("removed", .flag(true))])) }
     }

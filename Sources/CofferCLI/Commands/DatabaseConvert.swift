@@ -9,11 +9,11 @@ struct DatabaseConvert: ParsableCommand {
         commandName: "convert",
         abstract: "Copy a database into another format.",
         discussion: """
-            The source's rows do not change; if a crash left a journal beside the source, the command \
-            recovers it first. The target must not exist, and appears only when it is complete. The key is \
-            for whichever database is encrypted; if both are, it is for both unless you specify a separate \
-            key for the target. SQLCipher's settings and --profile describe the source; the target has its \
-            format's defaults.
+            The source's rows do not change; if a crash left a journal beside the source, the command first \
+            recovers the source. The target must not exist, and appears only when it is complete. The key \
+            applies to whichever database is encrypted; if both are, the key applies to both unless you \
+            specify a separate key for the target. SQLCipher's settings and --profile describe the source; \
+            the target has its format's defaults.
 
             This command does not open a vault's databases or ask for a passcode.
             """)
@@ -96,11 +96,12 @@ struct DatabaseConvert: ParsableCommand {
             guard case .encrypted(let format) = to else {
                 throw CofferError(
                     .invalidInput,
-                    "Nothing to convert: both databases are plain. To encrypt the source, specify another "
-                        + "format with --to.")
+                    "Nothing was converted, because both databases are plain. To encrypt the source, "
+                        + "specify another format with --to.")
             }
             guard !keys.describesDatabase else {
-                throw CofferError(.invalidInput, "A plain database has no SQLCipher settings: omit them.")
+                throw CofferError(
+                    .invalidInput, "A plain database has no SQLCipher settings. Omit the options for them.")
             }
             return try EncryptedDatabase.encrypt(source, to: target, key: encryptionKey(format))
         case .encrypted(let format): old = format
@@ -111,7 +112,7 @@ struct DatabaseConvert: ParsableCommand {
             guard newKeyHexFd == nil, newPassphraseFd == nil else {
                 throw CofferError(
                     .invalidInput,
-                    "A plain target has no key: omit --new-key-hex-fd and --new-passphrase-fd.")
+                    "A plain target database has no key. Omit --new-key-hex-fd and --new-passphrase-fd.")
             }
             try EncryptedDatabase.exportPlain(source, key: keys.key(old, at: source), to: target)
         case .encrypted(let new):
@@ -140,7 +141,7 @@ struct DatabaseConvert: ParsableCommand {
         case (nil, let number?): return try DatabaseKeyOptions.passphrase(on: number, format)
         default:
             throw CofferError(
-                .invalidInput, "Specify only one of --new-key-hex-fd and --new-passphrase-fd.")
+                .invalidInput, "Specify either --new-key-hex-fd or --new-passphrase-fd, not both.")
         }
     }
 }

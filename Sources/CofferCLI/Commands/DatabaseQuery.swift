@@ -23,7 +23,8 @@ struct DatabaseQuery: AsyncParsableCommand {
             If the statements begin with a comment, write -- before them or put them into a file.
 
             The statements run in order. If one fails, the effects of the earlier ones stay unless they are \
-            in a transaction. If another connection holds the database, the command waits up to ten seconds.
+            in a transaction. If another connection has locked the database, the command waits up to ten \
+            seconds.
 
             With --vault, the command opens one of the vault's own databases, whose key the vault stores: \
             omit the path, --codec and the key options. The vault must be unlocked, or you must supply its \
@@ -75,12 +76,13 @@ struct DatabaseQuery: AsyncParsableCommand {
         guard codec == nil, !keys.isGiven, !keys.describesDatabase else {
             throw CofferError(
                 .invalidInput,
-                "The vault stores the database's key: omit --codec, --key-hex-fd, --passphrase-fd and "
+                "The vault stores the database's key. Omit --codec, --key-hex-fd, --passphrase-fd and "
                     + "SQLCipher's settings.")
         }
         guard sql == nil else {
             throw CofferError(
-                .invalidInput, "A database in the vault has no path: specify only the statements.")
+                .invalidInput,
+                "A database in the vault has no path. With --vault, specify only the statements.")
         }
         let arguments = try boundValues()
         let text = try checked(statements(path))
@@ -90,7 +92,10 @@ struct DatabaseQuery: AsyncParsableCommand {
     }
 
     private func runOnFile() throws(CofferError) {
-        guard let path else { throw CofferError(.invalidInput, "Specify a database, or --vault.") }
+        guard let path else {
+            throw CofferError(
+                .invalidInput, "Specify the database's path, or a database in the vault with --vault.")
+        }
         let file = try FilePathArgument.path(path)
         guard codec != nil || keys.profile != nil && !create else {
             throw CofferError(
@@ -117,7 +122,8 @@ struct DatabaseQuery: AsyncParsableCommand {
         let isThere = try await databases.info(of: name) != nil
         guard create || isThere else {
             throw CofferError(
-                .absent, "The vault has no database \(name.printable). Create it with --create.")
+                .absent,
+                "The vault has no database \(name.printable). To create the database, specify --create.")
         }
         var failure: CofferError?
         do {
@@ -145,8 +151,8 @@ struct DatabaseQuery: AsyncParsableCommand {
         guard SQLPlaceholders.count(sql) == bindFd.count else {
             throw CofferError(
                 .invalidInput,
-                "The statements must have one plain ? for each --bind-fd, and no others. "
-                    + "Nothing was run.")
+                "No statement was run, because the statements must contain exactly one plain ? for each "
+                    + "--bind-fd.")
         }
         return sql
     }
@@ -174,7 +180,8 @@ struct DatabaseQuery: AsyncParsableCommand {
             guard !db.isInsideTransaction else {
                 throw CofferError(
                     .invalidInput,
-                    "The statements left a transaction open; it was rolled back. End it with COMMIT.")
+                    "The statements left a transaction open, so the transaction was rolled back. End the "
+                        + "transaction with COMMIT.")
             }
         }
         if global.json { try Output.json(.list(rows)) }
@@ -197,7 +204,9 @@ struct DatabaseQuery: AsyncParsableCommand {
         } catch {
             guard create, isReadOnly, error.code == .absent else { throw error }
             throw CofferError(
-                .refused, "sqlcipher3 is read-only. Create the database with the codec gcm1 or sqlcipher4.")
+                .refused,
+                "The database cannot be created, because the format sqlcipher3 is read-only. Use the "
+                    + "codec gcm1 or sqlcipher4.")
         }
     }
 
@@ -230,10 +239,11 @@ struct DatabaseQuery: AsyncParsableCommand {
         let copy = bytes.span.copied()
         guard !copy.contains(0) else {
             throw CofferError(
-                .invalidInput, "\(subject) contains a NUL byte; SQLite would read only the part before it.")
+                .invalidInput,
+                "\(subject) contains a NUL byte, so SQLite would read only the part before that byte.")
         }
         guard let text = String(validating: copy, as: UTF8.self) else {
-            throw CofferError(.invalidInput, "\(subject) is not UTF-8.")
+            throw CofferError(.invalidInput, "\(subject) must be valid UTF-8.")
         }
         return text
     }

@@ -9,7 +9,7 @@ struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
         abstract: "Demonstrate Coffer on a real file in a temporary vault, and check each step.",
-        discussion: "Exits with 0 only if every check passed. The file is only read.")
+        discussion: "Exits with 0 only if every check passed. The file is never changed.")
 
     @OptionGroup var global: NoVaultOptions
 
@@ -35,6 +35,6 @@ struct DemoCommand: AsyncParsableCommand {
             try Output.line("A check failed.")
             throw ExitCode(1)
         }
-        try Output.line("All \(steps.count) steps held.")
+        try Output.line("All \(steps.count) checks passed.")
     }
 }

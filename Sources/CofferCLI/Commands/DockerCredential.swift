@@ -14,8 +14,8 @@ struct DockerCredential: AsyncParsableCommand {
             Link this program as docker-credential-coffer into a directory in PATH and put "credsStore": \
             "coffer" into Docker's config.json. The action is list, get, store, erase or version. As Docker \
             requires, errors go to standard output and the command ends with 1. Passwords are stored as \
-            tokens for the service docker:URL; one that contains a newline or NUL is refused. Unlock the \
-            vault first.
+            tokens for the service docker:URL; a password that contains a newline or a NUL byte is refused. \
+            Unlock the vault first.
             """)
 
     private static let prefix = "docker:"
@@ -73,7 +73,7 @@ struct DockerCredential: AsyncParsableCommand {
         let secret = if let secret = members[Array("Secret".utf8)] { secret } else { try Token(copying: "") }
         guard !secret.exposing({ SecretJSON.breaksLine($0) }) else {
             throw CofferError(
-                .invalidInput, "The password contains a newline or NUL; nothing was stored.")
+                .invalidInput, "The password was not stored, because it contains a newline or a NUL byte.")
         }
         let tokens = try await tokens()
         try await tokens.put(secret, for: id)

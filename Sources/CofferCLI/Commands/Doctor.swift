@@ -9,9 +9,10 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Report how this host and this vault are protected, and how to close gaps.",
         discussion: """
-            ok: the protection works. advisory: it helps, but an attacker with the files or the account can \
-            get around it. missing: it is absent or damaged. unknown: it could not be checked. absent: a \
-            class does not promise this. Needs no passcode.
+            ok: the protection works. advisory: the protection helps, but an attacker with the files or the \
+            account can get around it. missing: the protection is absent or damaged. unknown: the \
+            protection could not be checked. absent: a class does not promise the protection. Needs no \
+            passcode.
 
             Exits with 0 whatever it finds, with one exception: if a vault exists and something other than \
             its keyring prevents opening it, the command checks only the host and exits with that error's \

@@ -11,10 +11,10 @@ struct ExportCommand: AsyncParsableCommand {
         abstract: "Write the tokens that may leave this device to a file, encrypted with a passphrase.",
         discussion: """
             Exports the tokens in the classes whenUnlocked and afterFirstUnlock. All other tokens stay on \
-            this device, and the command prints their number. The passphrase must have at least 12 bytes. It \
-            is the only protection against anyone who ever obtains the file, so choose a long random one. \
-            The command does not replace an existing file. The vault's files are not included: see coffer \
-            file export. Damaged tokens are left out, and the command ends with 7.
+            this device, and the command prints their number. The passphrase must be at least 12 bytes \
+            long. It is the only protection against anyone who ever obtains the file, so choose a long \
+            random one. The command does not replace an existing file. The vault's files are not included: \
+            see coffer file export. Damaged tokens are left out, and the command ends with 7.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -38,14 +38,14 @@ struct ExportCommand: AsyncParsableCommand {
                 ]))
         } else {
             try Output.line(
-                "Exported \(Plural.of(report.exported, "token")); \(report.thisDeviceOnly) may not leave "
-                    + "this device."
+                "Exported \(Plural.of(report.exported, "token")); \(report.thisDeviceOnly) others may "
+                    + "not leave this device."
             )
         }
         guard let corrupt = report.corrupt.first else { return }
         Output.message(
-            "coffer: The file omits \(Plural.of(report.corrupt.count, "stored token")) that cannot be read. "
-                + "See coffer token list.")
+            "coffer: The file omits \(Plural.of(report.corrupt.count, "stored token")) that could not be "
+                + "read. For details, run coffer token list.")
         throw ExitCode(corrupt.code.exitCode)
     }
 }

@@ -50,7 +50,8 @@ struct FileList: AsyncParsableCommand {
         let missing = listing.files.filter { $0.state == .missing }
         if !missing.isEmpty {
             complaints.append(
-                "Containers are missing (\(Plural.of(missing.count, "file"))): another program deleted them. "
+                "Containers are missing (\(Plural.of(missing.count, "file"))), because another program "
+                    + "deleted them. "
                     + CofferError.Remedy.restoreOrRemoveFile.sentence)
         }
         let unlisted = listing.unlisted.map(\.description).joined(separator: ", ")
@@ -60,8 +61,8 @@ struct FileList: AsyncParsableCommand {
                     + (unlisted.isEmpty ? "" : " Not listed: \(unlisted)."))
         } else if listing.isIndexBehind {
             complaints.append(
-                "The file index does not list every container: it is damaged or out of date, or another "
-                    + "program put containers there. "
+                "The file index does not list every container: the index is damaged or out of date, or "
+                    + "another program added containers. "
                     + CofferError.Remedy.verifyAndReindexFiles.sentence + " Not listed: \(unlisted).")
         }
         return complaints
@@ -125,7 +126,7 @@ struct FileRemove: AsyncParsableCommand {
         let vault = try await VaultOpener.unlocked(global)
         let id = try await reference.id(in: vault)
         guard try await vault.files.remove(id) else {
-            throw CofferError(.absent, "There is no file \(id).", remedy: .listFiles)
+            throw CofferError(.absent, "There is no file with the id \(id).", remedy: .listFiles)
         }
         if global.json { try Output.json(.object([("removed", .flag(true))])) }
     }

@@ -15,16 +15,16 @@ struct FileAdd: AsyncParsableCommand {
 
             --recursive adds every regular file in a directory and its subdirectories under the file's own \
             name; directory names are not stored, so files from several directories can get the same name. \
-            Links and special files are reported and left out. Without \
-            --recursive, a directory is refused, because one specified by mistake could contain a great \
-            deal.
+            Links and special files are reported and left out. Without --recursive, a directory is refused, \
+            because a directory specified by mistake could contain a large number of files.
 
             - stands for standard input, which requires --name, as does a pipe. The input is sealed as it \
             arrives, and no plaintext is written to disk. A program that fails while writing looks like one \
             that has written everything, so check its exit code, as bash does with set -o pipefail.
 
-            If a signal such as Ctrl-C ends the command, it first removes any incomplete file. After kill \
-            -9, file list does so, as does any command that adds or removes a file or looks one up by name.
+            If a signal such as Ctrl-C ends the command, the command first removes any incomplete file. \
+            After kill -9, coffer file list removes the incomplete file, as does any command that adds or \
+            removes a file or looks one up by name.
 
             --remove-original renames the original to NAME.removing-… before removing it. If this command is \
             killed in between, the original remains under that name, unencrypted, and the next \
@@ -42,7 +42,7 @@ struct FileAdd: AsyncParsableCommand {
     @Option(help: "The name to store, instead of the file's own.")
     var name: String?
 
-    @Flag(name: .shortAndLong, help: "Add the files in directories, too, under their names alone.")
+    @Flag(name: .shortAndLong, help: "Also add the files in directories, each under its own name alone.")
     var recursive = false
 
     @Option(
@@ -51,7 +51,7 @@ struct FileAdd: AsyncParsableCommand {
     var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
 
     @Flag(
-        help: "Remove the original once the sealed copy is safe. Its blocks may stay readable on the medium.")
+        help: "Remove the original once the sealed copy is safe. Its data may stay readable on the medium.")
     var removeOriginal = false
 
     @Option(help: "The outer layer's cipher: chacha20-poly1305, or aes-256-gcm where FIPS rules apply.")
@@ -87,7 +87,7 @@ struct FileAdd: AsyncParsableCommand {
         if requireDiskEncryption { try await vault.files.checkDiskEncryption() }
         for path in inputs.skipped {
             Output.message(
-                "coffer: \(path.string.printable) is left out: it is not a regular file, or it is the vault.")
+                "coffer: Skipped \(path.string.printable), which is not a regular file or is the vault.")
         }
         let added = try await addAll(inputs.sources, given, to: vault)
         await SharedNames.report(added.compactMap { given ?? $0.source.name }, in: vault)
@@ -147,7 +147,7 @@ struct FileAdd: AsyncParsableCommand {
         if !added.isEmpty {
             failure = CofferError(
                 failure.code,
-                "\(failure.message) Stored before that: \(Plural.of(added.count, "file")).",
+                "\(failure.message) Stored before the failure: \(Plural.of(added.count, "file")).",
                 remedy: failure.remedy, systemError: failure.systemError,
                 entries: added.map(\.id.description))
         }
@@ -175,7 +175,7 @@ struct FileAdd: AsyncParsableCommand {
     private func addStream(
         _ descriptor: Int32, _ name: FilePath.Component?, to vault: Vault
     ) async throws(CofferError) -> FileID {
-        guard let name else { throw CofferError(.internalFailure, "A stream has no name.") }
+        guard let name else { throw CofferError(.internalFailure, "The input stream has no name.") }
         return try await vault.files.add(
             fromDescriptor: descriptor, name: name, class: protection.protection,
             outerCipher: outerCipher.suite,
@@ -198,9 +198,9 @@ struct FileAdd: AsyncParsableCommand {
             progress: ProgressBar("sealing").report)
         if links > 1 {
             Output.message(
-                "coffer: \(path.string.printable) was removed, but the file has "
-                    + "\(Plural.of(Int(links) - 1, "other name")) "
-                    + "(hard links), which still hold its content unencrypted.")
+                "coffer: Removed \(path.string.printable), but the file has "
+                    + "\(Plural.of(Int(links) - 1, "other name")) (hard links), under which its unencrypted "
+                    + "content remains.")
         }
         return id
     }
@@ -208,8 +208,8 @@ struct FileAdd: AsyncParsableCommand {
     private func reportRemains(_ remains: [FilePath]) {
         for path in remains {
             Output.message(
-                "coffer: An interrupted removal left \(path.string.printable), unencrypted. If coffer file "
-                    + "list shows the file, remove the leftover; otherwise add it again.")
+                "coffer: An interrupted removal left the unencrypted file \(path.string.printable). If "
+                    + "coffer file list shows the file, remove this copy; otherwise, add the file again.")
         }
     }
 }

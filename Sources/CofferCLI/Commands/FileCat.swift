@@ -9,11 +9,12 @@ struct FileCat: AsyncParsableCommand {
         commandName: "cat", abstract: "Write the decrypted content to standard output.",
         discussion: """
             Every chunk is authenticated before it is written. If the command fails midway, discard its \
-            output. --range takes offsets as HTTP does: 0-499 is the first 500 bytes, and 500- is everything \
-            after them. With --json, the bytes are Base64 in the field contentBase64, at most 1 MiB of them.
+            output. --range takes offsets as HTTP does: 0-499 is the first 500 bytes, and 500- is \
+            everything after them. With --json, the field contentBase64 contains the bytes, at most 1 MiB, \
+            in Base64.
 
-            A terminal gets only text: bytes that it could take for control characters are refused, with \
-            exit code 11, unless --force is specified.
+            On a terminal, the command prints only text: bytes that the terminal could interpret as control \
+            characters are refused, with exit code 11, unless --force is specified.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -22,7 +23,7 @@ struct FileCat: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Write only these bytes, first to last.", valueName: "A-B"))
     var range: String?
 
-    @Flag(help: "Write to a terminal even what it could take for control characters.")
+    @Flag(help: "Write to a terminal even bytes that it could interpret as control characters.")
     var force = false
 
     func run() async throws {
@@ -47,7 +48,9 @@ struct FileCat: AsyncParsableCommand {
         let wanted = (range ?? 0..<length).clamped(to: 0..<length)
         guard wanted.count <= Self.maxDocumentLength else {
             throw CofferError(
-                .invalidInput, "--json prints at most \(Self.maxDocumentLength >> 20) MiB. Use --range.")
+                .invalidInput,
+                "--json prints at most \(Self.maxDocumentLength >> 20) MiB. Select a part of the "
+                    + "file with --range.")
         }
         try await vault.files.withDecryptedBytes(
             of: id, range: wanted, context: file.boundBytes

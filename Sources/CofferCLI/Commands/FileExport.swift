@@ -21,8 +21,9 @@ struct FileExport: AsyncParsableCommand {
             can remain beside the destination, unencrypted, in a file whose name begins with .tmp-.
 
             On standard output, every chunk is authenticated before it is written. If the command fails \
-            midway, discard its output. A terminal gets only text: bytes that it could take for control \
-            characters are refused, with exit code 11, unless --force is specified.
+            midway, discard its output. On a terminal, the command prints only text: bytes that the \
+            terminal could interpret as control characters are refused, with exit code 11, unless --force \
+            is specified.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -34,7 +35,7 @@ struct FileExport: AsyncParsableCommand {
     @Flag(help: "Replace an existing file.")
     var replace = false
 
-    @Flag(help: "Write to a terminal even what it could take for control characters.")
+    @Flag(help: "Write to a terminal even bytes that it could interpret as control characters.")
     var force = false
 
     func run() async throws {
@@ -62,8 +63,8 @@ struct FileExport: AsyncParsableCommand {
         guard !global.json else {
             throw CofferError(
                 .invalidInput,
-                "With -, standard output holds the content and nothing else: omit --json. For a file called "
-                    + "-, write ./-.")
+                "With the destination -, standard output contains only the file's content. Omit --json, "
+                    + "or write ./- for a file named -.")
         }
     }
 
@@ -74,7 +75,7 @@ struct FileExport: AsyncParsableCommand {
         guard (try? FileStatus.at(path).kind) == .directory else {
             guard !destination.utf8.hasSuffix("/") else {
                 throw CofferError(
-                    .absent, "There is no directory \(path): create it first, or choose another path.")
+                    .absent, "The directory \(path) does not exist. Create it first, or choose another path.")
             }
             return path
         }
@@ -102,7 +103,7 @@ struct FileExport: AsyncParsableCommand {
         }
         guard failure.code == .alreadyExists else { throw failure }
         throw CofferError(
-            .alreadyExists, failure.message + " To replace it, specify --replace.",
+            .alreadyExists, failure.message + " To replace the file, specify --replace.",
             systemError: failure.systemError)
     }
 }

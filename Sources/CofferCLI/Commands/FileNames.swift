@@ -7,7 +7,7 @@ import CofferEngine
 struct FileNames: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "names", abstract: "Print the words that shell completion offers for stored files.",
-        discussion: "Never asks for a passcode, so it fails while the vault is locked.",
+        discussion: "Never asks for a passcode, so the command fails while the vault is locked.",
         shouldDisplay: false)
 
     @OptionGroup var global: GlobalOptions

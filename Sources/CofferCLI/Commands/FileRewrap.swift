@@ -17,7 +17,7 @@ struct FileRewrap: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     @Argument(
-        help: "The file: its name, its id or the beginning of its id. Without one, all files.",
+        help: "The file's name, its id or the beginning of its id. Without a file, all files.",
         completion: FileArgument.completion)
     var file: String?
 
@@ -51,7 +51,7 @@ struct FileRewrap: AsyncParsableCommand {
         }
         guard report.unreadable.isEmpty else {
             let ids = report.unreadable.map(\.description).joined(separator: ", ")
-            Output.message("coffer: These files cannot be read and keep the old keys: \(ids)")
+            Output.message("coffer: These files could not be read and keep the old keys: \(ids)")
             throw ExitCode(CofferError.Code.corrupt.exitCode)
         }
     }

@@ -7,9 +7,9 @@ struct FileVerify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check that every byte of a file is authentic.",
         discussion: """
-            With --all, checks every file and checks that the containers match the index. The command names \
-            containers that the index does not list, and files whose containers are missing. It removes \
-            neither.
+            With --all, checks every file and checks that the containers match the index. The command \
+            reports containers that the index does not list, and files whose containers are missing, but \
+            removes neither.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -70,7 +70,8 @@ struct FileVerify: AsyncParsableCommand {
         }
         if !report.orphans.isEmpty {
             remedies.append(
-                "The index is older than the files it does not list, or another program put them there. "
+                "The index is older than the containers that it does not list, or another program added "
+                    + "those containers. "
                     + CofferError.Remedy.reindexFiles.sentence)
         }
         if !report.missing.isEmpty {
@@ -85,8 +86,9 @@ struct FileReindex: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reindex", abstract: "Rebuild the index from the existing containers.",
         discussion: """
-            Use this if the index is damaged or does not list every container. Afterwards, the index lists \
-            every existing container of this vault, including an old copy that another program put back.
+            Use this command if the index is damaged or does not list every container. Afterwards, the \
+            index lists every existing container of this vault, including an old copy that another program \
+            put back.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -97,7 +99,7 @@ struct FileReindex: AsyncParsableCommand {
         if global.json {
             try Output.json(.object([("unreadable", .list(unreadable.map { .text($0.description) }))]))
         } else {
-            for id in unreadable { try Output.line("\(id): cannot be read, and is not in the index") }
+            for id in unreadable { try Output.line("\(id): could not be read and is not in the index") }
         }
         guard unreadable.isEmpty else { throw ExitCode(CofferError.Code.corrupt.exitCode) }
     }

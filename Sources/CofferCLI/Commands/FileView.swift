@@ -10,16 +10,16 @@ struct FileView: AsyncParsableCommand {
         commandName: "view",
         abstract: "Run a command on a temporary decrypted copy, which is removed when the command ends.",
         discussion: """
-            The copy is kept in memory under the original name, read-only and accessible to this user alone. \
-            In the command, {} stands for the copy's path, even inside an argument, as in --file={}; without \
-            {}, the path is appended. A name with special characters is refused inside an argument and as \
-            the code of a shell: pass {} as an argument of its own, as in sh -c 'cat "$1"' sh {}. The exit \
-            code is the command's own, 9 if --timeout ended it, 127 if there is no such command, or 126 if it \
-            cannot be executed. A signal that would end this program is \
-            passed on to the command, and the copy is removed as usual. With --json, the command's standard \
-            output goes to standard error, and the JSON document contains its exitCode. The copy is also \
-            removed if the screen locks or the machine sleeps. If this program is killed, the copy stays \
-            until the command that it runs has ended too; file prune-views then removes it.
+            The copy is kept in memory under the original name, read-only and accessible to this user \
+            alone. In the command, {} stands for the copy's path, even inside an argument, as in --file={}; \
+            without {}, the path is appended. A name with special characters is refused inside an argument \
+            and as the code of a shell: pass {} as an argument of its own, as in sh -c 'cat "$1"' sh {}. \
+            The exit code is the command's own, 9 if --timeout ended it, 127 if there is no such command, \
+            or 126 if it cannot be executed. A signal that would end this program is passed on to the \
+            command, and the copy is removed as usual. With --json, the command's standard output goes to \
+            standard error, and the JSON document contains its exitCode. The copy is also removed if the \
+            screen locks or the machine sleeps. If this program is killed, the copy stays until the command \
+            that it runs has ended too; coffer file prune-views then removes the copy.
 
             With --writable, if the command ends with 0, its changes are sealed as the file's new content, \
             completely or not at all. This also works for editors that save by writing a new file with the \
@@ -58,7 +58,7 @@ struct FileView: AsyncParsableCommand {
         let vault = try await VaultOpener.unlocked(global)
         let id = try await reference.id(in: vault)
         if FileStore.isSwapActive {
-            Output.message("coffer: Swap is active, so the in-memory copy may be written to it.")
+            Output.message("coffer: Swap is active, so the in-memory copy may be written to disk.")
         }
         await vault.observeLockTriggers()
         let signals = TerminationSignals.install()
@@ -66,7 +66,7 @@ struct FileView: AsyncParsableCommand {
         signals.release()
         let (code, outcome) = try CommandNotStarted.marking { try result.get() }
         if outcome == .dropped {
-            Output.message("coffer: The copy was changed; its changes were discarded.")
+            Output.message("coffer: The command changed the copy, but the changes were discarded.")
         }
         if global.json {
             try Output.json(
@@ -84,7 +84,7 @@ struct FileView: AsyncParsableCommand {
             throw CofferError(.invalidInput, "Specify only one of --writable, --descriptor and --private.")
         }
         guard !wait || !descriptor && !isPrivate else {
-            throw CofferError(.invalidInput, "Specify --wait without --descriptor and --private.")
+            throw CofferError(.invalidInput, "--wait cannot be combined with --descriptor or --private.")
         }
         if let timeout, !(timeout > 0 && timeout <= 1e9) {
             throw CofferError(
@@ -93,8 +93,8 @@ struct FileView: AsyncParsableCommand {
         if isPrivate, try !MountNamespace.isPossible() {
             throw CofferError(
                 .unsupported,
-                "This user may not create mount namespaces here: view the file without --private, or "
-                    + "with --descriptor.")
+                "The file cannot be viewed with --private, because this user may not create mount "
+                    + "namespaces. Omit --private, or use --descriptor.")
         }
     }
 
@@ -143,7 +143,7 @@ struct FileView: AsyncParsableCommand {
         } catch {
             guard error.code == .timedOut, copy.isChanged else { throw error }
             throw CofferError(
-                .timedOut, "The command was stopped at its time limit; its changes were discarded.")
+                .timedOut, "The command was stopped at its time limit, and its changes were discarded.")
         }
         if wait {
             while TerminationSignals.received == nil, try copy.isKeptByOthers() {

@@ -18,7 +18,7 @@ struct GitCredential: AsyncParsableCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "get, store or erase; anything else is ignored, as git requires.")
+    @Argument(help: "The action: get, store or erase. Other actions are ignored, as git requires.")
     var action: String
 
     func run() async throws {

@@ -11,7 +11,7 @@ struct ImportCommand: AsyncParsableCommand {
         abstract: "Import tokens from a file that coffer export wrote.",
         discussion: """
             The command checks the whole file before it stores anything. A token that already exists with \
-            different contents stays as it is; the command lists it and ends with 10. Without \
+            different contents does not change; the command lists the token and ends with 10. Without \
             --allow-expensive, the command refuses a file whose key derivation needs more than 1 GiB of \
             memory or more than 4 GiB of memory passes in total, because nothing in the file can be \
             authenticated before that derivation.
@@ -25,7 +25,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Flag(
         help:
-            "Accept a file whose key derivation needs over 1 GiB of memory, or 4 GiB in all its passes."
+            "Accept a file whose key derivation needs more than 1 GiB of memory, or 4 GiB in all passes."
     )
     var allowExpensive = false
 
@@ -40,15 +40,16 @@ struct ImportCommand: AsyncParsableCommand {
             allowingExpensive: allowExpensive)
         for id in report.conflicts {
             Output.message(
-                "coffer: \(id.service.printable) \(id.account.printable) (\(id.kind.name)) already exists "
-                    + "with different contents and stays as it is.")
+                "coffer: The token \(id.service.printable) \(id.account.printable) (\(id.kind.name)) "
+                    + "already exists with different contents and was not imported. To replace it, specify "
+                    + "--replace.")
         }
         if global.json {
             try Output.json(report.document)
         } else {
             try Output.line(
                 "Imported \(Plural.of(report.imported, "token")), replaced \(report.replaced). Already "
-                    + "there: \(report.same). Left unchanged: \(report.conflicts.count).")
+                    + "present: \(report.same). Left unchanged: \(report.conflicts.count).")
         }
         if !report.conflicts.isEmpty { throw ExitCode(CofferError.Code.conflict.exitCode) }
     }

@@ -11,11 +11,11 @@ struct InitCommand: AsyncParsableCommand {
         abstract: "Create a vault, or reactivate one that was wiped.",
         discussion: """
             The passcode comes from --passcode-fd or the terminal. Without a passcode, anyone who can read \
-            the vault directory can open the vault; choose that with --no-passcode.
+            the vault directory can open the vault; to allow that, specify --no-passcode.
 
-            The tenth wrong passcode in a row erases the vault with everything in it, and nothing brings it \
-            back. Keep a copy of what must not be lost: see coffer export and coffer file export. The same \
-            wrong passcode twice in a row counts once.
+            The tenth wrong passcode in a row erases the vault with everything in it, and the contents \
+            cannot be recovered. Keep a copy of everything that must not be lost: see coffer export and \
+            coffer file export. The same wrong passcode twice in a row counts once.
 
             With --erase-after never, wrong passcodes erase nothing. They are counted, and from the fifth on \
             each makes the next attempt wait twice as long, up to an hour; nothing else stops someone at \
@@ -31,7 +31,7 @@ struct InitCommand: AsyncParsableCommand {
 
         /// The rules for the help of every option that takes a policy.
         static let rules = """
-            The characters of passcodes: with digits, 4 to 8 of 0 to 9, or exactly --minimum-length if that \
+            The characters in passcodes: with digits, 4 to 8 of 0 to 9, or exactly --minimum-length if that \
             is greater than 8; with alphanumeric, at least 5 characters with letters and digits.
             """
     }
@@ -110,7 +110,7 @@ struct InitCommand: AsyncParsableCommand {
         let location = try VaultOpener.location(global)
         let status = try await Vault.status(at: location)
         guard status.vaultID == nil else {
-            throw CofferError(.alreadyExists, "There is already a vault at \(location.path).")
+            throw CofferError(.alreadyExists, "A vault already exists at \(location.path).")
         }
         options.keyring = try await backend(at: location)
         let vault = try await Vault.create(
@@ -127,7 +127,7 @@ struct InitCommand: AsyncParsableCommand {
         }
         let storage = options.keyring == .file ? "that directory" : "the Secret Service"
         try Output.line(
-            "Created vault \(vaultID) at \(location.path); its device key and tokens are in \(storage).")
+            "Created vault \(vaultID) at \(location.path). The device key and the tokens are in \(storage).")
         guard !noPasscode else { return }
         try Output.line(
             VaultOpener.erasureNotice(
@@ -174,7 +174,7 @@ struct InitCommand: AsyncParsableCommand {
     static func deniedPasscodes(in name: String) throws(CofferError) -> [String] {
         let file = try Descriptor.open(FilePathArgument.path(name), [.read, .nonBlocking])
         guard try file.status().kind == .regular else {
-            throw CofferError(.invalidInput, "\(name.printable) is not a file.")
+            throw CofferError(.invalidInput, "\(name.printable) must be a regular file.")
         }
         let text = String(decoding: try file.readAll(limit: maxDenyFileLength), as: UTF8.self)
         return text.unicodeScalars.split(whereSeparator: \.endsLine).map { String($0) }

@@ -38,7 +38,7 @@ struct KeyDevice: AsyncParsableCommand {
         guard kept.create || prf == nil && rounds == nil && keySize == nil && deviceId == nil else {
             throw CofferError(
                 .invalidInput,
-                "The vault stores the parameters with the key: specify them only with --create.")
+                "The vault stores the key's parameters. Specify parameters only with --create.")
         }
         guard ProgramArguments.isText(deviceId ?? "") else {
             throw CofferError(.invalidInput, "The device identifier must be UTF-8.")

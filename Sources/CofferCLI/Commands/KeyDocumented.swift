@@ -18,10 +18,10 @@ struct KeyDocumented: AsyncParsableCommand {
             An attacker who knows the UUID can guess a passcode of a few digits in seconds, so the scheme's \
             whole strength lies in keeping the UUID secret. Every user of the machine can see arguments. \
             --uuid-fd reads the UUID from a descriptor; --stored uses one that the vault stores and that \
-            only --create creates. With --stored, --passcode-fd supplies the vault's passcode, which is also \
-            used for the key unless --key-passcode-fd supplies another. The passcode must be supplied, or \
-            typed on a terminal, even while the vault is unlocked, because the key is derived from it and an \
-            unlocked vault does not know it.
+            only --create creates. With --stored, --passcode-fd supplies the vault's passcode, which is \
+            also used for the key unless --key-passcode-fd supplies another. The passcode must be supplied, \
+            or typed on a terminal, even while the vault is unlocked, because the key is derived from it \
+            and an unlocked vault does not contain the passcode.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -123,6 +123,7 @@ struct KeptSecret: ParsableArguments {
     }
 
     static var none: CofferError {
-        CofferError(.absent, "The vault has no secret with this name. Create one with --create.")
+        CofferError(
+            .absent, "The vault has no secret with this name. To create the secret, specify --create.")
     }
 }

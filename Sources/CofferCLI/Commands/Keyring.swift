@@ -30,8 +30,8 @@ struct KeyringCommand: ParsableCommand {
             let move = try await Self.move(vault, to.backend, global)
             if move.remaining > 0 {
                 Output.message(
-                    "coffer: \(move.remaining) sealed items are left in the Secret Service; the next command "
-                        + "tries to remove them again.")
+                    "coffer: Sealed items that could not be removed from the Secret Service: "
+                        + "\(move.remaining). The next command will try again to remove them.")
             }
             guard !global.json else {
                 return try Output.json(
@@ -47,7 +47,8 @@ struct KeyringCommand: ParsableCommand {
 
         private static let noTerminal =
             "Moving to the embedded keyring requires the passcode, even while the vault is unlocked, and "
-            + "there is no terminal to ask for it. Specify it with --passcode-fd."
+            + "there is no terminal on which to ask for the passcode. Specify the passcode with "
+            + "--passcode-fd."
 
         /// Moves the device key and the tokens to another keyring. Uses the passcode from `--passcode-fd` or,
         /// if a passcode is required, asks for it on the terminal.

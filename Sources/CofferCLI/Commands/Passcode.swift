@@ -6,7 +6,7 @@ import CofferBase
 struct PasscodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "passcode", abstract: "Set, change or remove the passcode.",
-        discussion: "Only the class keys are wrapped again; tokens and files stay as they are.",
+        discussion: "Only the class keys are wrapped again; tokens and files do not change.",
         subcommands: [Set.self, Change.self, Remove.self])
 
     /// The `coffer passcode set` command, which sets a passcode on a vault without one.
@@ -20,7 +20,8 @@ struct PasscodeCommand: ParsableCommand {
         func run() async throws {
             let vault = try await VaultOpener.vault(global)
             guard try await !vault.status().hasPasscode else {
-                throw CofferError(.alreadyExists, "A passcode is already set. Use coffer passcode change.")
+                throw CofferError(
+                    .alreadyExists, "A passcode is already set. To replace it, use coffer passcode change.")
             }
             let settings = try await vault.settings()
             try await vault.changePasscode(

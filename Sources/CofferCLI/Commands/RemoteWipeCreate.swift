@@ -115,7 +115,8 @@ struct RemoteWipeCreate: ParsableCommand {
         switch (vault, device) {
         case (let text?, nil):
             guard let id = UUID(uuidString: text) else {
-                throw CofferError(.invalidInput, "--vault takes a vault's id, as `coffer status` prints it.")
+                throw CofferError(
+                    .invalidInput, "--vault takes a vault id in the form that `coffer status` prints.")
             }
             return .vault(id)
         case (nil, let text?): return .device(try DeviceID(hex: text))
@@ -128,7 +129,8 @@ struct RemoteWipeCreate: ParsableCommand {
         else {
             throw CofferError(
                 .invalidInput,
-                "Use --scope only with wipe. Only trust-key and distrust-key take, and require, --key."
+                "Use --scope only with the action wipe. The actions trust-key and distrust-key require "
+                    + "--key; other actions do not accept --key."
             )
         }
         let subject = try key.map { text throws(CofferError) in try AdministratorKey(hex: text) }

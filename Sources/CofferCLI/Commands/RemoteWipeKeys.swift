@@ -37,7 +37,7 @@ struct RemoteWipeTrustKey: AsyncParsableCommand {
 struct RemoteWipeKeys: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
-        abstract: "List the keys whose orders this vault accepts, and the ids of vault and device.")
+        abstract: "List the keys whose orders this vault accepts, and the ids of the vault and the device.")
 
     @OptionGroup var global: GlobalOptions
 

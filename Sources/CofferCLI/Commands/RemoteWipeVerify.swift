@@ -17,7 +17,8 @@ struct RemoteWipeVerify: AsyncParsableCommand {
     @Argument(help: "The order; - for standard input.", completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("A public key that may have signed it; may be repeated.", valueName: "hex"))
+    @Option(
+        help: ArgumentHelp("A public key that may have signed the order; may be repeated.", valueName: "hex"))
     var key: [String] = []
 
     @Option(
@@ -32,7 +33,7 @@ struct RemoteWipeVerify: AsyncParsableCommand {
         if keys.isEmpty {
             guard receipt == nil else {
                 throw CofferError(
-                    .invalidInput, "--receipt requires --key, because its vault no longer exists.")
+                    .invalidInput, "--receipt requires --key, because the receipt's vault no longer exists.")
             }
             _ = try await VaultOpener.vault(global).verify(order)
         } else if receipt != nil {
@@ -68,7 +69,10 @@ struct RemoteWipeApply: AsyncParsableCommand {
     func run() async throws {
         let order = try OrderFile.read(file)
         if case .wipe = order.content.action {
-            throw CofferError(.invalidInput, "This order erases data. Use coffer wipe --order.")
+            throw CofferError(
+                .invalidInput,
+                "The order was not applied, because it erases data. Execute the order with coffer wipe "
+                    + "--order.")
         }
         let vault = try await VaultOpener.vault(global)
         try await vault.execute(vault.verify(order))

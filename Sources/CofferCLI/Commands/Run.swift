@@ -8,13 +8,13 @@ import FoundationEssentials
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Run a command with tokens in files that only it inherits, or in its environment.",
+        abstract: "Run a command with tokens in files that only the command inherits, or in its environment.",
         discussion: """
             Prefer --file: the command inherits an in-memory file that nobody can change, and the variable \
-            holds its path, /proc/self/fd/N. Any program with an option or a variable for a secret file can \
-            read it. With --env, the variable holds the token itself: every process of this user can read it \
-            in /proc while the command runs, every program that the command starts inherits it, and some \
-            programs print their environment in crash reports.
+            contains the file's path, /proc/self/fd/N. Any program with an option or a variable for a \
+            secret file can read it. With --env, the variable contains the token itself: every process of \
+            this user can read it in /proc while the command runs, every program that the command starts \
+            inherits it, and some programs print their environment in crash reports.
 
             SERVICE and ACCOUNT are separated by the last /. Inside a name, write %2F for /, %23 for # and \
             %25 for %. KIND is access, refresh, id or other; without one it is access.
@@ -90,7 +90,7 @@ struct RunCommand: AsyncParsableCommand {
             found.append((reference.token.name, token, reference.isFile))
         }
         if !files.isEmpty, FileStore.isSwapActive {
-            Output.message("coffer: Swap is active, so the in-memory files may be written to it.")
+            Output.message("coffer: Swap is active, so the in-memory files may be written to disk.")
         }
         return try Self.secrets(found)
     }
@@ -115,13 +115,15 @@ struct RunCommand: AsyncParsableCommand {
         let name = "\(id.service)/\(id.account)".printable
         guard let stored = try await tokens.get(id) else {
             throw CofferError(
-                .absent, "There is no \(id.kind.name) token for \(name). See coffer token list.")
+                .absent,
+                "There is no \(id.kind.name) token for \(name). To list all tokens, run coffer token "
+                    + "list.")
         }
         guard allowExpired || !stored.info.isExpired(at: Date()) else {
             throw CofferError(
                 .refused,
-                "The token for \(name) expired at \(stored.info.expires?.iso8601 ?? "some time"). Refresh "
-                    + "it, or pass it with --allow-expired.")
+                "The token for \(name) expired at \(stored.info.expires?.iso8601 ?? "some time"). "
+                    + "Refresh the token, or pass it with --allow-expired.")
         }
         return stored.token
     }

@@ -9,13 +9,13 @@ struct SettingsCommand: AsyncParsableCommand {
         abstract: "Show the vault's settings, or change the ones that options specify.",
         discussion: """
             Shows the settings without a passcode, and after a change. Loosening a setting requires the \
-            passcode, from --passcode-fd or the terminal; tightening one does not. Looser are: a shorter \
-            minimum length, policy none instead of digits or digits instead of alphanumeric, common or \
-            denied passcodes allowed again, no delays, --erase-after never, --require-disk-encryption off, \
-            and a longer inactivity time, with reboot the longest.
+            passcode, from --passcode-fd or the terminal; tightening one does not. These changes loosen a \
+            setting: a shorter minimum length, policy none instead of digits or digits instead of \
+            alphanumeric, common or denied passcodes allowed again, no delays, --erase-after never, \
+            --require-disk-encryption off, and a longer inactivity time, with reboot the longest.
 
-            A change erases nothing. If ten or more wrong passcodes were counted meanwhile, --erase-after 10 \
-            needs the passcode, too, which resets the count. Earlier releases of coffer refuse to open a \
+            A change erases nothing. If ten or more wrong passcodes have been counted, --erase-after 10 \
+            also requires the passcode, which resets the count. Earlier releases of coffer refuse to open a \
             vault with --erase-after never or --require-disk-encryption on.
 
             With --require-disk-encryption on, files can be added, and edited with file view --writable, \
@@ -31,7 +31,7 @@ struct SettingsCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            InitCommand.Policy.rules + " A --minimum-length given here applies even if it is lower."))
+            InitCommand.Policy.rules + " With this command, --minimum-length applies even if it is lower."))
     var policy: InitCommand.Policy?
 
     @Option(
@@ -106,8 +106,8 @@ struct SettingsCommand: AsyncParsableCommand {
     }
 
     private static let noTerminal =
-        "That holds even while the vault is unlocked, and there is no terminal to ask for the passcode. "
-        + "Specify it with --passcode-fd."
+        "The passcode is required even while the vault is unlocked, and there is no terminal on which to "
+        + "ask for it. Specify the passcode with --passcode-fd."
 
     private static func changed(
         _ vault: Vault, _ change: Change, _ passcode: Passcode?

@@ -10,8 +10,8 @@ struct SoupCommand: ParsableCommand {
         abstract: "Store JSON documents in the vault and query them by indexed paths.",
         discussion: """
             Documents and queries are read as JSON from standard input or a file, never from arguments. A \
-            soup is a set of documents; a store holds several soups in one encrypted database, whose key the \
-            vault stores.
+            soup is a set of documents; a store contains several soups in one encrypted database, whose key \
+            the vault stores.
             """,
         subcommands: [SoupList.self, SoupShow.self, SoupQueryCommand.self, SoupUpsert.self, SoupRemove.self])
 }
@@ -117,9 +117,9 @@ struct SoupQueryCommand: AsyncParsableCommand {
         let query = try SoupQueryDocument.read(spec)
         let soup = soup
         switch (query, soup) {
-        case (.spec, nil): throw CofferError(.invalidInput, "Specify a soup.")
+        case (.spec, nil): throw CofferError(.invalidInput, "Specify the soup to query.")
         case (.smart, .some):
-            throw CofferError(.invalidInput, "A smart query names its soups: omit the soup argument.")
+            throw CofferError(.invalidInput, "A smart query specifies its own soups. Omit the soup argument.")
         default: break
         }
         try await options.withStore(global) { (store) async throws(CofferError) -> Void in
@@ -161,7 +161,7 @@ struct SoupUpsert: AsyncParsableCommand {
                 + "may be repeated.", valueName: "path:type"))
     var index: [String] = []
 
-    @Option(help: ArgumentHelp("The indexed path that holds another system's id.", valueName: "path"))
+    @Option(help: ArgumentHelp("The indexed path that contains another system's id.", valueName: "path"))
     var externalId: String?
 
     @Option(name: .customLong("class"), help: "When a new store can be opened.")
@@ -219,7 +219,8 @@ struct SoupRemove: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Remove what the query in this file finds; - is standard input.", valueName: "file"),
+            "Remove the documents that the query in this file finds; - is standard input.",
+            valueName: "file"),
         completion: .file())
     var spec: String?
 
@@ -233,7 +234,8 @@ struct SoupRemove: AsyncParsableCommand {
         var query: QuerySpec?
         if let spec {
             guard case .spec(let found) = try SoupQueryDocument.read(spec) else {
-                throw CofferError(.invalidInput, "A smart query cannot remove documents: use another type.")
+                throw CofferError(
+                    .invalidInput, "A smart query cannot remove documents. Use a query of another type.")
             }
             query = found
         }
@@ -251,7 +253,7 @@ struct SoupRemove: AsyncParsableCommand {
         let absence =
             ids.count == 1
             ? "The soup \(soup.printable) has no document with this id."
-            : "The soup \(soup.printable) has no document with \(absent) of these \(ids.count) ids."
+            : "The soup \(soup.printable) has no documents with \(absent) of the \(ids.count) specified ids."
         guard absent == 0 || count > 0 else { throw CofferError(.absent, absence) }
         if global.json {
             try Output.json(.object([("removed", .number(count))]))

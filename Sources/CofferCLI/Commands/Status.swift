@@ -10,14 +10,14 @@ struct StatusCommand: AsyncParsableCommand {
         commandName: "status", abstract: "Print the vault's state. Needs no passcode.",
         discussion: """
             waitingTokens were stored while the vault was locked and wait for an unlock. unconfirmedTokens \
-            would replace others: see coffer token accept. damagedTokens were stored while locked and are \
-            damaged: see coffer token purge-corrupt. fileIndexDamaged: run coffer file reindex to rebuild \
-            the index. fileKeysDamaged: without that record no file can be opened; restore it from a backup. \
-            coffer doctor reports more. secondsLeft: the time until the keys that coffer unlock cached are \
-            gone, if no command uses them meanwhile. eraseAfter: the number of wrong passcodes in a row \
-            that erases the vault, of which attemptsLeft are left; with --json, both are null if wrong ones \
-            never erase. requireDiskEncryption: files can be added only while the disk that holds the vault \
-            is known to be encrypted.
+            would replace other tokens: see coffer token accept. damagedTokens were stored while locked and \
+            are damaged: see coffer token purge-corrupt. fileIndexDamaged: run coffer file reindex to \
+            rebuild the index. fileKeysDamaged: without that record no file can be opened; restore it from \
+            a backup. coffer doctor reports more. secondsLeft: the time until the keys that coffer unlock \
+            cached expire, if no command uses the keys in the meantime. eraseAfter: the number of wrong \
+            passcodes in a row that erases the vault, of which attemptsLeft are left; with --json, both are \
+            null if wrong ones never erase. requireDiskEncryption: files can be added only while the disk that \
+            holds the vault is known to be encrypted.
             """)
 
     @OptionGroup var global: GlobalOptions

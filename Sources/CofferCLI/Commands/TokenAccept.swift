@@ -7,13 +7,15 @@ import CofferBase
 struct TokenAccept: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "accept",
-        abstract: "Replace a stored token with a value that arrived while locked; print its version.",
+        abstract:
+            "Replace a stored token with a value that arrived while the vault was locked; print its version.",
         discussion: """
-            While the vault is locked, any of your programs can submit a value, and nothing shows which one \
-            did. A value that would replace a stored one has to wait unless it comes with proof that it \
-            continues that one: coffer token list shows it with a fingerprint, as did the coffer token put \
-            that submitted it. Accept it only if you know where it comes from. The fingerprint identifies \
-            that value alone; values that arrive later are not accepted with it.
+            While the vault is locked, any of your programs can submit a value, and nothing shows which \
+            program did. A value that would replace a stored one must wait, unless the new value comes with \
+            proof that it continues the stored one: coffer token list shows the waiting value with a \
+            fingerprint, as did the coffer token put that submitted it. Accept a value only if you know \
+            where it comes from. The fingerprint identifies that value alone; values that arrive later are \
+            not accepted with it.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -37,7 +39,8 @@ struct TokenAccept: AsyncParsableCommand {
 struct TokenReject: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reject",
-        abstract: "Remove values that arrived while locked, keep the stored one; print how many.",
+        abstract:
+            "Remove values that arrived while the vault was locked; print how many. Keeps the stored value.",
         discussion: """
             Needs no passcode, except for values that no unlock has checked yet: these require an unlocked \
             vault, or --passcode-fd to unlock it for this command. Without --fingerprint, all values that \
@@ -84,12 +87,14 @@ struct PendingChoice: ParsableArguments {
     var none: CofferError {
         guard fingerprint != nil else {
             return CofferError(
-                .absent, "No value with this name is waiting to be accepted. See coffer token list.")
+                .absent,
+                "No value with this name is waiting to be accepted. To list the waiting values, run "
+                    + "coffer token list.")
         }
         return CofferError(
             .absent,
-            "No value with this fingerprint is waiting under this name, and nothing was changed: see coffer "
-                + "token list.")
+            "No value with this name and fingerprint is waiting to be accepted. To list the waiting "
+                + "values, run coffer token list.")
     }
 
     /// Returns the error for a missing fingerprint. The fingerprint is required even if only one value is
@@ -99,7 +104,8 @@ struct PendingChoice: ParsableArguments {
         guard !waiting.isEmpty else { return none }
         return CofferError(
             .ambiguous,
-            "Choose a value with --fingerprint. Waiting under this name: \(waiting.joined(separator: ", ")).",
+            "Choose a waiting value with --fingerprint. The values with this name have the fingerprints "
+                + "\(waiting.joined(separator: ", ")).",
             entries: waiting)
     }
 }

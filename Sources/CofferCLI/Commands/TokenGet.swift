@@ -14,8 +14,8 @@ struct TokenGet: AsyncParsableCommand {
             --json, the value is Base64 in the field valueBase64; the other fields, such as version, expires \
             and scopes, are the same as in token list.
 
-            A terminal gets only text: a token with bytes that it could take for control characters is \
-            refused, with exit code 11, unless --force is specified.
+            On a terminal, the command prints only text: a token with bytes that the terminal could \
+            interpret as control characters is refused, with exit code 11, unless --force is specified.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -24,7 +24,7 @@ struct TokenGet: AsyncParsableCommand {
     @Flag(help: "Write the token even if it has expired.")
     var allowExpired = false
 
-    @Flag(help: "Write to a terminal even what it could take for control characters.")
+    @Flag(help: "Write to a terminal even bytes that it could interpret as control characters.")
     var force = false
 
     func run() async throws {
@@ -47,7 +47,8 @@ struct TokenGet: AsyncParsableCommand {
         guard allowExpired else {
             throw CofferError(
                 .refused,
-                "This token expired at \(expires.iso8601). To get it anyway, specify --allow-expired.")
+                "This token expired at \(expires.iso8601). To print the token anyway, specify "
+                    + "--allow-expired.")
         }
         Output.message("coffer: This token expired at \(expires.iso8601).")
     }

@@ -8,13 +8,14 @@ struct TokenList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the names and metadata of tokens, never their values.",
         discussion: """
-            The column STATE shows what is particular about a token: expired, volatile, stored while \
-            locked, pending or damaged. A value that arrived while the vault was locked and is waiting to be \
+            The column STATE shows a token's special states: expired, volatile, stored while locked, \
+            pending or damaged. A value that arrived while the vault was locked and is waiting to be \
             accepted is pending; it is listed below the token that it would replace, with its fingerprint: \
             see coffer token accept. A damaged stored token does not hide the others: the rest is listed, \
-            the damaged one is shown by its keyed hash in place of the account, and the command ends with 7. \
-            The embedded keyring, however, is one sealed file: a single changed byte hides every token in \
-            it. Damaged tokens that arrived while locked are only counted: see coffer token purge-corrupt.
+            the damaged one is shown by its keyed hash in place of the account, and the command ends with \
+            7. The embedded keyring, however, is one sealed file: a single changed byte hides every token \
+            in it. Damaged tokens that arrived while the vault was locked are only counted: see coffer \
+            token purge-corrupt.
             """,
         aliases: ["ls"])
 
@@ -46,9 +47,9 @@ struct TokenList: AsyncParsableCommand {
         CorruptPendingTokens.report(try await tokens.pendingTokens().corrupt)
         guard let corrupt = listing.corrupt.first else { return }
         Output.message(
-            "coffer: \(Plural.of(listing.corrupt.count, "stored token")) cannot be read; the rest is listed. "
-                + "Remove damaged ones by name with coffer token remove, or restore the vault directory "
-                + "from a backup.")
+            "coffer: \(Plural.of(listing.corrupt.count, "stored token")) could not be read. All other "
+                + "tokens are listed. Remove damaged tokens by name with coffer token remove, or restore "
+                + "the vault directory from a backup.")
         throw ExitCode(corrupt.code.exitCode)
     }
 
@@ -74,8 +75,8 @@ struct TokenRemove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove a token.",
         discussion: """
-            Values that arrived while locked and are waiting under the name are removed too; a message, or \
-            with --json the field waiting, reports how many.
+            Values that arrived while the vault was locked and are waiting under the name are removed, too; \
+            a message, or with --json the field waiting, reports how many.
             """,
         aliases: ["rm"])
 
@@ -95,9 +96,9 @@ struct TokenRemove: AsyncParsableCommand {
             let values = Plural.of(removed.pending, "value")
             Output.message(
                 removed.wasStored
-                    ? "coffer: Removed the token, and \(values) that arrived while locked and were "
-                        + "waiting under this name."
-                    : "coffer: No token with this name was stored; removed \(values) waiting under it.")
+                    ? "coffer: Removed the token, and \(values) that arrived while the vault was "
+                        + "locked and had the same name."
+                    : "coffer: No token with this name was stored. Removed \(values) waiting under the name.")
         }
         if global.json {
             try Output.json(.object([("removed", .flag(true)), ("waiting", .number(removed.pending))]))

@@ -7,7 +7,7 @@ import CofferBase
 struct TokenPurgeCorrupt: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "purge-corrupt",
-        abstract: "Remove damaged tokens that were stored while locked; print how many.",
+        abstract: "Remove damaged tokens that were stored while the vault was locked; print how many.",
         discussion: """
             These tokens are unreadable. `coffer status`, `coffer unlock`, `coffer token list` and `coffer \
             doctor` report how many there are. Needs no passcode.
@@ -33,9 +33,9 @@ enum CorruptPendingTokens {
         guard count > 0 else { return }
         Output.message(
             count == 1
-                ? "coffer: 1 token that was stored while locked is damaged. Store it again, then run "
-                    + "coffer token purge-corrupt."
-                : "coffer: \(count) tokens that were stored while locked are damaged. Store them again, "
-                    + "then run coffer token purge-corrupt.")
+                ? "coffer: 1 token that was stored while the vault was locked is damaged. Store it "
+                    + "again, then run coffer token purge-corrupt."
+                : "coffer: \(count) tokens that were stored while the vault was locked are damaged. "
+                    + "Store them again, then run coffer token purge-corrupt.")
     }
 }

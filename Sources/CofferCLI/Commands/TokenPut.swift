@@ -10,19 +10,20 @@ struct TokenPut: AsyncParsableCommand {
         commandName: "put",
         abstract: "Store the token from standard input, byte for byte; print its version.",
         discussion: """
-            The token must have 1 byte to 1 MiB. On a terminal, the command asks for it without echo, and \
-            the newline is not part of it. From a pipe or a file, every byte counts: use printf rather than \
-            echo. With --passcode-fd 0 the first line is the passcode, and the rest is the token.
+            The token must be 1 byte to 1 MiB long. On a terminal, the command asks for it without echo, \
+            and the newline is not part of it. From a pipe or a file, every byte counts: use printf rather \
+            than echo. With --passcode-fd 0 the first line is the passcode, and the rest is the token.
 
             A new value keeps the class, label, scopes and other attributes of the token that it replaces, \
-            unless options say otherwise; --label '' and --scope '' remove them. It does not keep the \
-            expiry, which belonged to the old value, nor does it stay volatile: repeat --expires and \
-            --volatile.
+            unless options say otherwise; --label '' and --scope '' remove them. The new value does not \
+            keep the expiry, which belonged to the old value, nor does it stay volatile: repeat --expires \
+            and --volatile.
 
             If the vault is locked and there is no way to ask for the passcode, the command seals the token \
             and queues it; its version is 0. The next unlock stores the token if none with its name exists. \
-            Otherwise the token waits for coffer token accept with the fingerprint that this command prints. \
-            For a queued token, --if-version is refused, and of a stored token only the class can be kept.
+            Otherwise the token waits for coffer token accept with the fingerprint that this command \
+            prints. For a queued token, --if-version is refused, and only the class of a stored token can \
+            be kept.
 
             Service names that begin with "coffer." are reserved for this program and refused.
             """)
@@ -52,8 +53,8 @@ struct TokenPut: AsyncParsableCommand {
     @Flag(
         name: .customLong("volatile"),
         help: """
-            Keep the token only in the kernel keyring, until the next lock or the inactivity time. It \
-            replaces a stored token for good: afterwards, neither is left.
+            Keep the token only in the kernel keyring, until the next lock or the inactivity time. A stored \
+            token with the same name is replaced for good: after the lock, neither is left.
             """)
     var isEphemeral = false
 
@@ -73,21 +74,22 @@ struct TokenPut: AsyncParsableCommand {
             token, for: id, class: protection?.protection, expires: expires, scopes: scopes,
             attributes: try attributes(over: old), isEphemeral: isEphemeral, precondition: precondition)
         if let expires, expires <= Date() {
-            Output.message("coffer: This token has already expired, at \(expires.iso8601).")
+            Output.message("coffer: The token has already expired: its expiry is \(expires.iso8601).")
         }
         if case .stored = result {
             if expires == nil, let date = old?.expires {
                 Output.message(
-                    "coffer: The replaced token had the expiry \(date.iso8601); the new one has none. "
-                        + "Specify it with --expires.")
+                    "coffer: The replaced token had the expiry \(date.iso8601), but the new token has "
+                        + "none. To set an expiry, specify --expires.")
             }
             return try show(result)
         }
         let fingerprint = try await vault.tokens.ownPendingFingerprint(for: id)
         let choice = fingerprint.map { " --fingerprint \($0)" } ?? ""
         Output.message(
-            "coffer: The vault is locked: the token is sealed and waiting for the next unlock. If one with "
-                + "this name is already stored, it then waits for coffer token accept\(choice).")
+            "coffer: The vault is locked, so the token is sealed and waiting for the next unlock. If a "
+                + "token with this name is already stored, the new one then waits for coffer token "
+                + "accept\(choice).")
         try show(result, [("fingerprint", fingerprint.map { .text($0) } ?? .none)])
     }
 

@@ -11,11 +11,11 @@ struct TokenRefresh: AsyncParsableCommand {
         commandName: "refresh",
         abstract: "Replace a token with a command's output, once for all concurrent refreshes.",
         discussion: """
-            The command reads the current token on standard input and writes the new one to standard output, \
-            byte for byte. If several processes refresh the same token at the same time, one runs its \
-            command; the others wait and end without running theirs. If the command fails, prints nothing or \
-            takes too long, the token stays as it is. Prints the version now stored; with --json, also \
-            whether this process refreshed it.
+            The command reads the current token on standard input and writes the new one to standard \
+            output, byte for byte. If several processes refresh the same token at the same time, one runs \
+            its command; the others wait and end without running theirs. If the command fails, prints \
+            nothing or takes too long, the token does not change. Prints the version now stored; with \
+            --json, also whether this process refreshed it.
 
             With --on-revocation, a command that exits with 77 reports that the token was revoked \
             (invalid_grant); the exit code is then 11, with the error code tokenRevoked. wipe erases all \
@@ -97,7 +97,7 @@ struct TokenRefresh: AsyncParsableCommand {
     ) throws(CofferError) -> Token {
         // A signal may have arrived while this process waited for its turn.
         guard TerminationSignals.received == nil else {
-            throw CofferError(.cancelled, "A signal interrupted the refresh.")
+            throw CofferError(.cancelled, "A signal interrupted the refresh before the token was changed.")
         }
         let outcome = try current.exposing { (bytes) throws(CofferError) in
             try Subprocess.run(
@@ -110,11 +110,13 @@ struct TokenRefresh: AsyncParsableCommand {
         }
         guard outcome.code == 0 else {
             throw CofferError(
-                .inputOutput, "The command ended with \(outcome.code); the token is unchanged.")
+                .inputOutput,
+                "The token was not refreshed, because the command ended with exit code \(outcome.code).")
         }
         let output = outcome.takeOutput()
         guard output.count > 0 else {
-            throw CofferError(.inputOutput, "The command printed no token; the old one is unchanged.")
+            throw CofferError(
+                .inputOutput, "The token was not refreshed, because the command printed no new token.")
         }
         return try Token(SecretBytes(output))
     }

@@ -21,7 +21,7 @@ struct UnlockCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("for"),
         help: ArgumentHelp(
-            "Keep the keys for exactly this time: 60 (seconds), 10m, 1h, 90d or 2w, or until 2027-01-31 (UTC).",
+            "Keep the keys for exactly this time: 60 (seconds), 10m, 1h, 90d or 2w; or until 2027-01-31 UTC.",
             valueName: "time"))
     var time: String?
 
@@ -39,7 +39,7 @@ struct UnlockCommand: AsyncParsableCommand {
     /// Tells the user why neither `unlock` nor `lock` changes anything for this vault.
     static func reportNoPasscode() {
         Output.message(
-            "coffer: this vault has no passcode, so it needs no unlock and cannot be locked. "
+            "coffer: This vault has no passcode, so it needs no unlock and cannot be locked. "
                 + CofferError.Remedy.setPasscode.sentence)
     }
 
@@ -60,6 +60,7 @@ struct UnlockCommand: AsyncParsableCommand {
             + "locked again. Specify the passcode with each command.")
 
     private static func duration(_ text: String) throws(CofferError) -> Duration {
+        try TimeArgument.refuseYear(text, of: "--for")
         let seconds = TimeArgument.read(text)?.seconds(from: Date()) ?? 0
         guard (1...Int(Int32.max)).contains(seconds) else {
             throw CofferError(
@@ -77,8 +78,9 @@ struct UnlockCommand: AsyncParsableCommand {
         CorruptPendingTokens.report(waiting.corrupt)
         guard waiting.unconfirmed > 0 else { return }
         Output.message(
-            "coffer: \(Plural.of(waiting.unconfirmed, "token")) that arrived while locked would replace "
-                + "\(waiting.unconfirmed == 1 ? "another" : "others"): see coffer token list.")
+            "coffer: \(Plural.of(waiting.unconfirmed, "token")) that arrived while the vault was locked "
+                + "would replace \(waiting.unconfirmed == 1 ? "another" : "others"). To list the waiting "
+                + "values, run coffer token list.")
     }
 }
 
@@ -89,9 +91,9 @@ struct LockCommand: AsyncParsableCommand {
         discussion: """
             Removes all keys except those of the two afterFirstUnlock classes, which stay until a reboot or \
             a wipe. The command works even if no file is readable: if the vault directory does not show \
-            which vault it holds, the command locks every vault of this user and reports that. If the \
+            which vault it contains, the command locks every vault of this user and reports that. If the \
             directory does not exist, perhaps because its name is mistyped, the command locks every vault, \
-            too, and then ends with 12; `lock --all` is that without a directory. It also reports any \
+            too, and then ends with 12; `lock --all` does the same without a directory. It also reports any \
             errors, and fails if a key is still there.
 
             A vault without a passcode cannot be locked, because any later command opens it again; a message \

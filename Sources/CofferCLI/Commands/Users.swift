@@ -33,7 +33,7 @@ struct UsersCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard global.user == nil else {
-            throw CofferError(.invalidInput, "A user vault contains no other vaults: omit --user.")
+            throw CofferError(.invalidInput, "A user vault cannot contain other vaults. Omit --user.")
         }
         let home = try VaultOpener.homeLocation(global)
         let all = try home.namespaces()

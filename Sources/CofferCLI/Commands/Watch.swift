@@ -14,9 +14,9 @@ struct WatchCommand: AsyncParsableCommand {
             line for each lock. Needs no passcode. Reports on standard error which of these are missing.
 
             With --mailbox, also executes signed orders that arrive in that directory as files named \
-            NAME.order; it checks once a minute by default. An order that is not yet valid is executed once \
-            it is; one that could not be processed is tried again. The dead-man's switch is checked equally \
-            often. Ends with 6 when the vault has been wiped.
+            NAME.order; by default, the command checks once a minute. An order that is not yet valid is \
+            executed as soon as it becomes valid; an order that could not be processed is tried again. The \
+            dead-man's switch is checked equally often. Ends with 6 when the vault has been wiped.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -38,14 +38,15 @@ struct WatchCommand: AsyncParsableCommand {
         let events = vault.events
         let statuses = await vault.observeLockTriggers()
         for status in statuses where !status.isListening {
-            Output.message("coffer: \(status.source.rawValue): \(status.message)")
+            Output.message("coffer: Lock source \(status.source.rawValue): \(status.message)")
         }
         let desktop = statuses.filter { ![.idleTimer, .kernelKeyring].contains($0.source) }
         let hasSwitch = try await hasSwitch(vault)
         guard mailbox != nil || hasSwitch || desktop.contains(where: \.isListening) else {
             throw CofferError(
                 .unsupported,
-                "Nothing on this host reports when to lock. Lock the vault yourself with coffer lock.")
+                "This host has no lock source, so the vault cannot be locked with the desktop. Lock the "
+                    + "vault yourself with coffer lock.")
         }
         Output.message("coffer: Listening.")
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -11,11 +11,11 @@ struct WipeCommand: AsyncParsableCommand {
         abstract: "Erase the vault: keys first, then everything else. Cannot be undone.",
         discussion: """
             Works while the vault is locked and needs no passcode. No file in the vault directory has to be \
-            readable: even if files are damaged, missing or held by another process, the command erases what \
-            it can. Prints a receipt. If there is a vault, the command fails only if something is provably \
-            still there, and then names it. Ends with 6 if the vault was wiped before, and with 12 if there \
-            is no vault. The next command that opens the vault finishes an interrupted wipe. If nothing \
-            shows that there is a vault, the command touches nothing.
+            readable: even if files are damaged, missing or held by another process, the command erases \
+            what it can. Prints a receipt. If there is a vault, the command fails only if something is \
+            provably still there, and then lists what remains. Ends with 6 if the vault was wiped before, \
+            and with 12 if there is no vault. The next command that opens the vault finishes an interrupted \
+            wipe. If nothing shows that there is a vault, the command changes nothing.
 
             With --prove, the command plants canaries if the vault can be unlocked: a token, a file, a view \
             copy, and class keys in the kernel keyring. A search must find them before the wipe. After the \
@@ -26,7 +26,7 @@ struct WipeCommand: AsyncParsableCommand {
             With --user, erases only that user's vault.
 
             With --order, a signed order determines what to erase: see remote-wipe. A refused order changes \
-            nothing. The receipt names the order's digest.
+            nothing. The receipt contains the order's digest.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -51,7 +51,7 @@ struct WipeCommand: AsyncParsableCommand {
         if let order { return try await printReceiptIfPossible(executeCommand(order)) }
         guard yes else {
             let target = try target()
-            throw CofferError(.invalidInput, "This erases \(target) for good. Confirm it with --yes.")
+            throw CofferError(.invalidInput, "This command erases \(target) for good. Confirm with --yes.")
         }
         let scope = try scope()
         guard prove else {
@@ -66,7 +66,8 @@ struct WipeCommand: AsyncParsableCommand {
         if vault.isUnlocked {
             try await proof.plantCanaries(in: vault)
         } else {
-            Output.message("coffer: The vault is locked; the search covers only the keys in its files.")
+            Output.message(
+                "coffer: The vault is locked, so the search covers only the keys in the vault's files.")
         }
         try proof.scanBeforeWipe()
         try proof.requirePositiveControl()
@@ -152,7 +153,7 @@ struct WipeCommand: AsyncParsableCommand {
             try Output.line("STILL THERE:")
             for item in receipt.failures { try Output.line("  \(item.printable)") }
         }
-        try Output.line("Cannot be proved gone:")
+        try Output.line("Could not be proved erased:")
         for item in receipt.unverified { try Output.line("  \(item.printable)") }
     }
 
@@ -163,12 +164,14 @@ struct WipeCommand: AsyncParsableCommand {
         let read = try OrderFile.read(order)
         guard case .wipe = read.content.action else {
             throw CofferError(
-                .invalidInput, "This order erases nothing. Use coffer remote-wipe apply.")
+                .invalidInput,
+                "The order was not executed, because it erases nothing. Apply the order with coffer "
+                    + "remote-wipe apply.")
         }
         let outcome = try await Vault.execute(
             read, at: VaultOpener.location(global), interaction: global.interaction)
         guard case .wiped(let receipt) = outcome else {
-            throw CofferError(.internalFailure, "The order was executed without a receipt.")
+            throw CofferError(.internalFailure, "The order was executed, but no receipt was created.")
         }
         return receipt
     }
@@ -178,15 +181,16 @@ extension WipeReceipt {
     /// The first line of the printed receipt.
     fileprivate var headline: String {
         guard let milliseconds = keysDestroyedAfterMilliseconds else {
-            return "Vault \(vaultID) is not wiped: something that may hold its keys is still there."
+            return "Vault \(vaultID) was not wiped: data that may contain its keys could not be erased."
         }
         let time = "\((milliseconds * 10).rounded() / 10) ms"
         guard scope != "tokens" else {
-            return "Wiped the tokens of vault \(vaultID) in \(time). Its keys, files and databases stay."
+            return "Wiped the tokens of vault \(vaultID) in \(time). The vault's keys, files and databases "
+                + "stay."
         }
         return failures.isEmpty
-            ? "Wiped vault \(vaultID): its keys were gone after \(time)."
-            : "Vault \(vaultID) is not completely wiped. Its own keys were gone after \(time)."
+            ? "Wiped vault \(vaultID): its keys were destroyed after \(time)."
+            : "Vault \(vaultID) was not completely wiped. Its own keys were destroyed after \(time)."
     }
 
     fileprivate var members: [(String, JSONDocument)] {

@@ -4,7 +4,8 @@ import CofferBase
 /// A check of the command names on the command line.
 enum CommandNames {
     /// Checks that each word up to a command without subcommands, or to an option, names a command. The error
-    /// for an unknown word suggests commands; the one for an option that resembles a global one suggests that.
+    /// for an unknown word suggests commands; the one for an option that resembles a global one suggests that
+    /// one.
     ///
     /// - Parameters:
     ///   - words: The words in order. The words that follow a command without subcommands are its arguments

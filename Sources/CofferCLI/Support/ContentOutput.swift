@@ -84,7 +84,7 @@ final class ContentOutput: Sendable {
     private static var controls: CofferError {
         CofferError(
             .refused,
-            "Standard output is a terminal, which could take bytes of the content for control characters. To "
-                + "write them there, specify --force.")
+            "The content was not printed, because the terminal could interpret some bytes as control "
+                + "characters. To print the content anyway, specify --force.")
     }
 }

@@ -106,7 +106,7 @@ struct CryptJob: ~Copyable {
     private func throwIfIVGiven() throws(CofferError) {
         guard iv == nil else {
             throw CofferError(
-                .invalidInput, "\(scheme.rawValue) generates its own IV: omit --iv-hex.")
+                .invalidInput, "\(scheme.rawValue) generates its own IV. Omit --iv-hex.")
         }
     }
 

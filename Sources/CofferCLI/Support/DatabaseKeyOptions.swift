@@ -104,7 +104,8 @@ struct DatabaseKeyOptions: ParsableArguments {
         case (let format?, nil): return try key(secret, format, iterations: kdfIterations)
         case (nil, let profile?):
             guard kdfIterations == nil else {
-                throw CofferError(.invalidInput, "--profile sets the iterations: omit --kdf-iterations.")
+                throw CofferError(
+                    .invalidInput, "--profile sets the number of derivation rounds. Omit --kdf-iterations.")
             }
             let candidates = try profile.candidates()
             for candidate in candidates {
@@ -116,7 +117,8 @@ struct DatabaseKeyOptions: ParsableArguments {
             }
             throw CofferError(
                 .notAuthentic,
-                "None of the profile's settings opens the database: it has other ones, or the key is wrong. "
+                "None of the profile's settings opens the database. Either the database has other "
+                    + "settings, or the key is wrong. "
                     + DatabaseProfile.withoutAuthentication)
         default: throw CofferError(.invalidInput, "Specify either the format or --profile.")
         }
@@ -127,13 +129,14 @@ struct DatabaseKeyOptions: ParsableArguments {
         _ secret: borrowing GuardedBytes, _ format: DatabaseFormat, iterations: Int?
     ) throws(CofferError) -> DatabaseKey {
         guard iterations == nil || passphraseFd != nil else {
-            throw CofferError(.invalidInput, "--kdf-iterations works only with a passphrase: omit it.")
+            throw CofferError(
+                .invalidInput, "--kdf-iterations works only with a passphrase. Omit that option.")
         }
         guard clearHeader == nil || saltHex != nil else {
             throw CofferError(
                 .invalidInput,
-                "--clear-header works only with --salt-hex: a database with a clear header does not contain "
-                    + "its salt.")
+                "--clear-header requires --salt-hex, because a database with a clear header does not "
+                    + "contain its salt.")
         }
         var settings = SQLCipherSettings(iterations: iterations, pageSize: pageSize)
         if let saltHex {
@@ -177,7 +180,7 @@ struct DatabaseKeyOptions: ParsableArguments {
         let digits = try PasscodeInput.line(of: number)
         guard digits.count > 0 else {
             throw CofferError(
-                .invalidInput, "Descriptor \(number) is empty, or its first line is. Write the key there.")
+                .invalidInput, "The first line of descriptor \(number) is empty. Write the key to that line.")
         }
         let refusal = CofferError(.invalidInput, "The key must be 64 hexadecimal digits and nothing else.")
         guard digits.count == 64 else { throw refusal }

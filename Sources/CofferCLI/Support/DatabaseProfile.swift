@@ -12,7 +12,7 @@ enum DatabaseProfile: String, CaseIterable, ExpressibleByArgument {
     case smartstore
 
     static let withoutAuthentication =
-        "SQLCipher 1 databases cannot be read, because their pages are not authenticated: export them in "
+        "SQLCipher 1 databases cannot be read, because their pages are not authenticated. Export them in "
         + "SQLCipher with sqlcipher_export."
 
     /// Returns the pairs of format and number of derivation rounds, in the order in which they are tried.

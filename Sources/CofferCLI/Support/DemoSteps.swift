@@ -46,7 +46,7 @@ struct Demo {
         demoDirectory = directory
         self.file = file
         guard let name = file.lastComponent else {
-            throw CofferError(.invalidInput, "\(file) does not name a file.")
+            throw CofferError(.invalidInput, "The path \(file) does not contain a file name.")
         }
         self.name = name
         home = VaultLocation(path: directory.path.appending("home"))
@@ -141,7 +141,7 @@ struct Demo {
         let matches = try search.matches(below: plain)
         try directory.removeTree(FilePath(root: nil, [name]))
         guard matches.contains(where: { $0.utf8.hasPrefix("the token in /") }) else {
-            throw FailedCheck(message: "The search does not find an unencrypted token.")
+            throw FailedCheck(message: "The search did not find an unencrypted token.")
         }
         return "the search finds \(matches.count) traces of unencrypted token, name and content" + searchNote
     }
@@ -217,7 +217,7 @@ struct Demo {
     private static func sample(of file: FilePath) throws(CofferError) -> [UInt8] {
         let source = try Descriptor.open(file, [.read, .nonBlocking])
         guard try source.status().kind == .regular else {
-            throw CofferError(.refused, "\(file) is not a regular file.")
+            throw CofferError(.refused, "\(file) must be a regular file.")
         }
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         var span = chunk.mutableSpan

@@ -26,7 +26,8 @@ struct DoctorText {
                 + "this machine, as just measured, and can make any number of guesses. The policy requires "
                 + "\(strength.requirement). Time to try all passcodes:")
         for estimate in strength.estimates { addIndented("\(estimate.passcodes): \(estimate.time)") }
-        addIndented("Divide by the number of cores. A word, a name or a date is guessed immediately.")
+        addIndented(
+            "Divide these times by the number of cores. A word, a name or a date is guessed immediately.")
     }
 
     mutating func add(_ sources: [LockTriggerStatus]) {

@@ -22,6 +22,8 @@ struct ExpiryOptions: ParsableArguments {
         guard expires == nil || expiresIn == nil else {
             throw CofferError(.invalidInput, "Specify either --expires or --expires-in.")
         }
+        // The name --expires-in leaves no doubt, and servers report such numbers of seconds.
+        if expires != nil { try TimeArgument.refuseYear(text, of: "--expires") }
         return try TimeArgument.parse(text, of: expires == nil ? "--expires-in" : "--expires")
     }
 }

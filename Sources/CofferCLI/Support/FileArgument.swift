@@ -5,7 +5,7 @@ import CofferEngine
 /// An argument that specifies a stored file.
 struct FileArgument: ParsableArguments {
     /// The help text for every argument that specifies a stored file.
-    static let help: ArgumentHelp = "The file: its name, its id or the beginning of its id."
+    static let help: ArgumentHelp = "The file's name, its id or the beginning of its id."
 
     /// The completion for the name or id of a stored file. The shell runs this program to complete the word,
     /// because no other program can open the vault.

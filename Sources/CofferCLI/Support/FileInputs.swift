@@ -58,8 +58,8 @@ struct FileInputs {
                 guard isNamed else {
                     throw CofferError(
                         .invalidInput,
-                        "Standard input has no name: specify one with --name. For a file called -, write "
-                            + "./-.")
+                        "Standard input has no name. Specify a name with --name, or write ./- for a file "
+                            + "named -.")
                 }
                 sources.append(.standardInput)
                 continue
@@ -74,7 +74,8 @@ struct FileInputs {
                 guard isNamed else {
                     throw CofferError(
                         .refused,
-                        "\(path) is not a regular file. To store what can be read from it, specify --name.")
+                        "\(path) is not a regular file. To store its content as a stream, specify a name "
+                            + "with --name.")
                 }
                 sources.append(.stream(path))
             }
@@ -85,7 +86,7 @@ struct FileInputs {
         CofferError(
             .refused,
             isRecursive
-                ? "\(path) is a directory: --name works only for one file."
+                ? "\(path) is a directory, but --name works only for one file."
                 : "\(path) is a directory. To store each file in it, specify --recursive.")
     }
 

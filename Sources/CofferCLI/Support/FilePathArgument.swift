@@ -10,7 +10,8 @@ enum FilePathArgument {
         guard !text.hasSameBytes(as: "-") else {
             throw CofferError(
                 .invalidInput,
-                "- does not stand for a standard stream here. For a file with that name, write ./-.")
+                "This argument does not accept - for a standard stream. To specify a file named -, write "
+                    + "./-.")
         }
         guard !text.isEmpty else { throw CofferError(.invalidInput, "A file name must not be empty.") }
         return ProgramArguments.path(text)

@@ -19,7 +19,8 @@ struct FileReference {
         guard !bytes.elementsEqual("-".utf8) else {
             throw CofferError(
                 .invalidInput,
-                "- does not stand for a standard stream here. For a file with that name, write ./-.")
+                "This argument does not accept - for a standard stream. To specify a file named -, write "
+                    + "./-.")
         }
         self.text = text
         isNameOnly = bytes.starts(with: "./".utf8)
@@ -87,7 +88,7 @@ struct FileReference {
         guard let first = found.first else {
             guard !listing.isIndexDamaged else {
                 throw CofferError(
-                    .corrupt, "The file index is damaged, and the rest of it lists no file \(text).",
+                    .corrupt, "The file index is damaged, and its readable part lists no file \(text).",
                     remedy: .reindexFiles)
             }
             throw CofferError(

@@ -68,7 +68,7 @@ struct GitCredentials {
         try value.exposing { (bytes) throws(CofferError) in
             for index in bytes.indices where bytes[index] == 0 || bytes[index] == UInt8(ascii: "\n") {
                 throw CofferError(
-                    .refused, "The stored \(key) contains a newline or NUL, which git cannot read.")
+                    .refused, "The stored \(key) contains a newline or a NUL byte, which git cannot read.")
             }
             try lines.append(bytes)
         }
@@ -108,8 +108,8 @@ struct GitCredentials {
         let result = try await tokens.put(token, for: id, expires: expires, attributes: attributes)
         guard result == .queued else { return }
         Output.message(
-            "coffer: The vault is locked: the credential is sealed and waiting for the next unlock. See "
-                + "coffer token list."
+            "coffer: The vault is locked, so the credential is sealed and waiting for the next unlock. "
+                + "To list the stored tokens, run coffer token list."
         )
     }
 

@@ -51,7 +51,7 @@ final class GitRequest: Sendable {
     }
 
     private static func malformed(_ reason: String) -> CofferError {
-        CofferError(.invalidInput, "A credential request contains \(reason).")
+        CofferError(.invalidInput, "The credential request is invalid, because it contains \(reason).")
     }
 
     /// Returns the key's value, which must not be secret, or `nil` if the request does not contain the key.

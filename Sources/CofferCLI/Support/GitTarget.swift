@@ -29,11 +29,15 @@ struct GitTarget {
         username = try request.text("username")
         guard host?.isEmpty == false || path?.isEmpty == false else { return nil }
         for part in [kind, host ?? "", path ?? "", username ?? ""] where Self.hasControl(part) {
-            throw CofferError(.invalidInput, "A credential request contains a control character in a name.")
+            throw CofferError(
+                .invalidInput,
+                "The credential request is invalid, because a name contains a control character.")
         }
         guard kind.utf8.allSatisfy(Self.isOfScheme), host?.utf8.contains(UInt8(ascii: "/")) != true else {
             throw CofferError(
-                .invalidInput, "A credential request contains a slash in its host, or an invalid protocol.")
+                .invalidInput,
+                "The credential request is invalid, because the host contains a slash or the "
+                    + "protocol is invalid.")
         }
         server = Self.prefix + kind + "://" + (host ?? "")
     }

@@ -9,8 +9,8 @@ extension TokenStore {
         let listing = try await listing()
         if !listing.corrupt.isEmpty {
             Output.message(
-                "coffer: \(Plural.of(listing.corrupt.count, "stored token")) cannot be read: see coffer "
-                    + "token list."
+                "coffer: \(Plural.of(listing.corrupt.count, "stored token")) could not be read. For "
+                    + "details, run coffer token list."
             )
         }
         return listing.tokens
@@ -23,7 +23,9 @@ extension TokenStore {
         let id = try TokenID(service: info.id.service, account: info.id.account, kind: kind)
         guard let found = try await get(id) else { return nil }
         guard !found.info.isStoredWhileLocked || info.isStoredWhileLocked else {
-            Output.message("coffer: A \(kind.name) token that arrived while locked is left out.")
+            Output.message(
+                "coffer: A token of the kind \(kind.name) was left out, because it arrived while the "
+                    + "vault was locked.")
             return nil
         }
         return found.token

@@ -21,7 +21,7 @@ enum OrderFile {
         }
         let file = try Descriptor.open(FilePathArgument.path(path), [.read, .nonBlocking])
         guard try file.status().kind == .regular else {
-            throw CofferError(.invalidInput, "\(path.printable) is not a file.")
+            throw CofferError(.invalidInput, "\(path.printable) must be a regular file.")
         }
         return try bytes(of: file, limit: limit)
     }

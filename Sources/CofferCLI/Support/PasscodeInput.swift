@@ -24,17 +24,17 @@ enum PasscodeInput {
         return SecretBytes(try SecretInput.line(from: terminal, prompt: prompt))
     }
 
-    /// Reads a secret that must be present; `name` tells the user which, and `option` is the option that names
-    /// its descriptor.
+    /// Reads a secret that must be present; `name` tells the user which, and `option` is the option that
+    /// names its descriptor.
     static func readRequired(
-        _ number: Int32?, prompt: String = "Secret: ", name: String = "secret of the key",
+        _ number: Int32?, prompt: String = "Secret: ", name: String = "key's secret",
         option: String = "--passcode-fd"
     ) throws(CofferError) -> SecretBytes {
         guard let secret = try readOrPrompt(number, prompt: prompt) else {
             throw CofferError(
                 .invalidInput,
-                "The \(name) is required, and there is no terminal to ask for it. Specify it with "
-                    + "\(option).")
+                "The \(name) is required, but there is no terminal on which to ask for it. Specify the "
+                    + "\(name) with \(option).")
         }
         return secret
     }
@@ -65,7 +65,8 @@ enum PasscodeInput {
         guard number <= 2 || taken.withLock({ $0.insert(number).inserted }) else {
             throw CofferError(
                 .invalidInput,
-                "Descriptor \(number) is specified for two secrets. Use a separate one for each.")
+                "Descriptor \(number) is specified for two secrets. Use a separate descriptor for each "
+                    + "secret.")
         }
         let descriptor = try Descriptor.inherited(number)
         return try SecretInput.line(from: descriptor, droppingReturn: droppingReturn)

@@ -39,14 +39,15 @@ enum PathPlaceholder {
         guard argument.hasSameBytes(as: mark) else {
             throw CofferError(
                 .invalidInput,
-                "The file's name has characters that could be code in \(argument). Pass {} as an argument of "
-                    + "its own, as in sh -c 'cat \"$1\"' sh {}, or use --descriptor.")
+                "The file's name contains characters that could be interpreted as code in \(argument). "
+                    + "Pass {} as an argument of its own, as in sh -c 'cat \"$1\"' sh {}, or use "
+                    + "--descriptor.")
         }
         guard !codeOptions.contains(where: { option.hasSameBytes(as: $0) }) else {
             throw CofferError(
                 .invalidInput,
-                "The file's name has characters that could be code after \(option). Pass {} elsewhere, as in "
-                    + "sh -c 'cat \"$1\"' sh {} or wc {} -c, or use --descriptor.")
+                "The file's name contains characters that could be interpreted as code after \(option). "
+                    + "Pass {} elsewhere, as in sh -c 'cat \"$1\"' sh {} or wc {} -c, or use --descriptor.")
         }
     }
 

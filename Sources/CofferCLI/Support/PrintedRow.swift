@@ -33,8 +33,8 @@ enum PrintedRow {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw CofferError(
                 .invalidInput,
-                "The text in the column \(column) is not UTF-8. Select it as CAST(… AS BLOB), which is "
-                    + "printed in hexadecimal.")
+                "The text in the column \(column) is not UTF-8. To print the column in hexadecimal, "
+                    + "select CAST(… AS BLOB).")
         }
         return text.databaseValue
     }

@@ -10,35 +10,36 @@ extension CofferError.Remedy {
         .merging(protectionSentences) { $1 }
 
     private static let vaultSentences: [CofferError.Remedy: String] = [
-        .createVault: "Create one with coffer init.",
-        .returnOrCreateVault: "If it was moved away, put it back; otherwise create a vault with coffer init.",
-        .activateVault: "Activate it again with coffer init.",
+        .createVault: "Create a vault with coffer init.",
+        .returnOrCreateVault:
+            "If the vault was moved, put it back; otherwise, create a vault with coffer init.",
+        .activateVault: "Activate the vault again with coffer init.",
         .unlockVault: "Specify its passcode with --passcode-fd, or run coffer unlock first.",
         .restoreVault: "Restore the vault directory from a backup.",
         .restoreOrWipeVault: """
-        Restore the vault directory from a backup, or erase this vault with coffer wipe --yes --home and its \
-        directory.
+        Restore the vault directory from a backup, or erase the vault with coffer wipe --yes --home \
+        DIRECTORY.
         """,
-        .useNewerRelease: "Use that release, or restore the vault directory from a backup.",
+        .useNewerRelease: "Use a newer release, or restore the vault directory from a backup.",
         .restoreKeyring: "Restore the desktop keyring from a backup.",
         .restoreKeyringOrWipeVault: """
-        Restore the desktop keyring from a backup, or erase this vault with coffer wipe --yes --home and its \
-        directory.
+        Restore the desktop keyring from a backup, or erase the vault with coffer wipe --yes --home \
+        DIRECTORY.
         """,
-        .eraseUserVault: "Erase it with coffer wipe --yes --home and that directory, then try again.",
+        .eraseUserVault: "Erase that vault with coffer wipe --yes --home DIRECTORY, then try again.",
         .removeDirectory: """
-        If it was a vault, remove the directory yourself, and remove the vault's keys from the kernel \
-        keyring with coffer lock --all; those of the afterFirstUnlock classes stay until a reboot.
+        If the directory was a vault, remove it yourself, and remove the vault's keys from the kernel \
+        keyring with coffer lock --all; the keys of the afterFirstUnlock classes stay until a reboot.
         """,
         .restoreOrRemoveOrders: """
         Restore the vault's orders file from a backup, or remove it and trust the keys again with coffer \
         remote-wipe trust-key.
         """,
         .wipeAgain:
-            "To see what is still there, erase it yourself with coffer wipe --yes --user NAME, or --tokens.",
+            "To see what remains, repeat the wipe with coffer wipe --yes and --user NAME or --tokens.",
         .restoreOrWipeTokens: """
         Restore the vault's tokens file from a backup. Without a backup, erase only the tokens with coffer \
-        wipe --yes --tokens --home and its directory, and import an export; the files stay, but the vault's \
+        wipe --yes --tokens --home DIRECTORY, then import an export; the files stay, but the vault's \
         databases are lost with their keys.
         """,
         .restoreOrReplaceToken: """
@@ -48,23 +49,23 @@ extension CofferError.Remedy {
         .replaceDamagedTokens: """
         Store the damaged value again, then remove the damaged copy with coffer token purge-corrupt.
         """,
-        .purgeCorruptTokens: "Remove what is there with coffer token purge-corrupt.",
+        .purgeCorruptTokens: "Remove the damaged tokens with coffer token purge-corrupt.",
         .useAnotherCopy: "Use another copy of the file.",
-        .allowExpensiveDerivation: "If you know who wrote it, allow that with --allow-expensive.",
+        .allowExpensiveDerivation: "If you trust the file's author, specify --allow-expensive.",
         .convertPlainDatabase: "Use coffer database convert with --from plain.",
-        .specifySalt: "The options for these are --salt-hex and --clear-header.",
+        .specifySalt: "The options for the salt and the header are --salt-hex and --clear-header.",
     ]
 
     private static let fileSentences: [CofferError.Remedy: String] = [
         .listFiles: "Run coffer file list to see the names and ids of all files.",
-        .removeUnfinishedFiles: "Run coffer file list to remove them now.",
+        .removeUnfinishedFiles: "To remove them now, run coffer file list.",
         .restoreOrRemoveFile: """
         Restore the container from a backup of the vault directory, or remove the file with coffer file \
         remove ID.
         """,
         .restoreOrReindexFile: """
-        Restore the right container from a backup of the vault directory, or add this one to the index \
-        with coffer file reindex.
+        Restore the right container from a backup of the vault directory, or add this container to the \
+        index with coffer file reindex.
         """,
         .removeOrReindexFile: """
         Remove the container with coffer file remove ID, or, if it is yours, add it to the index with \

@@ -29,8 +29,8 @@ enum SecretJSON {
                 guard !breaksLine(bytes) else {
                     throw CofferError(
                         .refused,
-                        "The stored \(member.name) contains a newline or NUL. Store it again with coffer "
-                            + "token put; printf %s writes no newline.")
+                        "The stored \(member.name) contains a newline or a NUL byte. Store the token "
+                            + "again with coffer token put; printf %s adds no newline.")
                 }
                 try escape(bytes, into: &document)
             }

@@ -15,8 +15,8 @@ enum SharedNames {
             let bytes = FileNameBytes.of(name)
             guard let count = counts[bytes], count > 1, reported.insert(bytes).inserted else { continue }
             Output.message(
-                "coffer: \(count) files are now called \(name.string.printable): specify each of them by its "
-                    + "id.")
+                "coffer: \(count) files are now named \(name.string.printable). Specify each of them by "
+                    + "its id.")
         }
     }
 }

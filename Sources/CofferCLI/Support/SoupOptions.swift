@@ -37,7 +37,9 @@ struct SoupOptions: ParsableArguments {
             if protection == nil {
                 guard try await stores.names(scope).contains(where: { $0.hasSameBytes(as: name) }) else {
                     throw CofferError(
-                        .absent, "The vault has no soup store \(name). See coffer soup list --stores.")
+                        .absent,
+                        "The vault has no soup store \(name). To list the stores, run coffer soup "
+                            + "list --stores.")
                 }
             }
             let result: Result<Value, CofferError>

@@ -19,8 +19,9 @@ enum TimeArgument {
     /// Parses a time. Returns `nil` for anything else, more than a century, or a date before 1970 or after
     /// 2261.
     ///
-    /// - Parameter text: A number of seconds; a duration as ``seconds(ofDuration:)`` takes it; a day (`2027-01-31`),
-    ///   which means its beginning in UTC; or a day and a time with a zone (`2027-01-31T12:00:00Z`).
+    /// - Parameter text: A number of seconds; a duration as ``seconds(ofDuration:)`` takes it; a day
+    ///   (`2027-01-31`), which means its beginning in UTC; or a day and a time with a zone
+    ///   (`2027-01-31T12:00:00Z`).
     /// - Returns: The time.
     static func read(_ text: String) -> TimeArgument? {
         let bytes = Array(text.utf8)[...]
@@ -46,6 +47,23 @@ enum TimeArgument {
                 "\(option) takes \(forms); at most a century from now, or a date from 1970 to 2261.")
         }
         return time
+    }
+
+    /// Refuses a number that could mean either seconds or a year.
+    ///
+    /// - Parameters:
+    ///   - text: The time.
+    ///   - option: The option's name, for the error message.
+    /// - Throws: `invalidInput` if the text is a plain number from 1900 to 2999.
+    static func refuseYear(_ text: String, of option: String) throws(CofferError) {
+        let bytes = Array(text.utf8)[...]
+        guard bytes.count == 4, digits(bytes).count == 4, (1900...2999).contains(Int(text) ?? 0) else {
+            return
+        }
+        throw CofferError(
+            .invalidInput,
+            "\(option) \(text) could mean seconds or a year. Write \(text)s for seconds or \(text)-01-01 "
+                + "for a date.")
     }
 
     /// Returns the seconds of a duration, or `nil` for anything else and for more than a century.

@@ -15,11 +15,12 @@ extension TokenStore {
         guard !kinds.isEmpty else {
             return CofferError(
                 .absent,
-                "There is no \(id.kind.name) token for \(id.service)/\(id.account). See coffer token list.")
+                "There is no \(id.kind.name) token for \(id.service)/\(id.account). To list all tokens, "
+                    + "run coffer token list.")
         }
         return CofferError(
             .absent,
-            "This service and account have no token of the kind \(id.kind.name). There is another: specify "
-                + "\(kinds.joined(separator: " or ")).")
+            "This service and account have no token of the kind \(id.kind.name), but one of another "
+                + "kind. Specify \(kinds.joined(separator: " or ")).")
     }
 }

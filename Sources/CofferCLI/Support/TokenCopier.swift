@@ -42,7 +42,8 @@ struct TokenCopier {
         } catch {
             switch error.code {
             case .absent: throw await tokens.absence(of: old)
-            case .conflict: throw CofferError(.conflict, error.message + " See coffer token list.")
+            case .conflict:
+                throw CofferError(.conflict, error.message + " To list all tokens, run coffer token list.")
             default: throw error
             }
         }
@@ -57,14 +58,16 @@ struct TokenCopier {
                 found.token, for: new, class: info.protection, expires: info.expires, scopes: info.scopes,
                 attributes: info.attributes, isEphemeral: info.isEphemeral, precondition: .absent)
             if info.isStoredWhileLocked {
-                Output.message("coffer: This token arrived while locked; the new one is not marked as such.")
+                Output.message(
+                    "coffer: The token arrived while the vault was locked, but the new token is not "
+                        + "marked as such.")
             }
             return result.version ?? 0
         } catch {
             guard error.code == .conflict else { throw error }
             throw CofferError(
                 .alreadyExists,
-                "A token with the new name already exists; nothing was changed. Remove that token first.")
+                "A token with the new name already exists. Remove that token first, then try again.")
         }
     }
 }

@@ -21,24 +21,27 @@ enum TokenInput {
             let bytes = try SecretInput.all(from: input, limit: Token.maxByteCount)
             guard bytes.count > 0 else {
                 throw CofferError(
-                    .invalidInput, "Standard input is empty; nothing was stored. Write the token there.")
+                    .invalidInput,
+                    "No token was stored, because standard input is empty. Write the token to "
+                        + "standard input.")
             }
             if endsWithNewline(bytes) {
                 Output.message(
-                    "coffer: The token ends with a newline, which is part of it. printf writes none.")
+                    "coffer: The stored token ends with a newline. To store a token without one, use "
+                        + "printf instead of echo.")
             }
             return try Token(SecretBytes(bytes))
         }
         let terminal = try Descriptor.open("/dev/tty", .readWrite)
         let line = try SecretInput.line(from: terminal, prompt: "Token: ")
         guard line.count > 0 else {
-            throw CofferError(.invalidInput, "The token is empty; nothing was stored.")
+            throw CofferError(.invalidInput, "No token was stored, because the token is empty.")
         }
         guard line.count <= maxTypedLength else {
             throw CofferError(
                 .invalidInput,
-                "A terminal passes on at most \(maxTypedLength) bytes of a line; nothing was stored. Write "
-                    + "the token to standard input through a pipe or from a file.")
+                "No token was stored, because a terminal passes on at most \(maxTypedLength) bytes of a "
+                    + "line. Write the token to standard input through a pipe or from a file.")
         }
         return try Token(SecretBytes(line))
     }

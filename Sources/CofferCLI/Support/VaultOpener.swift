@@ -95,16 +95,17 @@ enum VaultOpener {
     }
 
     private static let requiresPasscode =
-        "Caching the keys for this time requires the passcode. Specify it on a terminal or with "
-        + "--passcode-fd."
+        "Caching the keys for the specified time requires the passcode. Enter the passcode on a terminal "
+        + "or specify it with --passcode-fd."
     private static let noTerminal = CofferError(
-        .locked, "The vault is locked, and there is no terminal to ask for its passcode.",
+        .locked, "The vault is locked, and there is no terminal on which to ask for its passcode.",
         remedy: .unlockVault)
 
     /// Whether a vault was left with the keys that outlast a lock because there was no terminal.
     private static let lackedTerminal = Atomic(false)
 
-    /// Returns the error with the reason why the passcode was not asked for, if it needed one for that reason.
+    /// Returns the error with the reason why the passcode was not asked for, if it needed one for that
+    /// reason.
     static func explained(_ error: CofferError) -> CofferError {
         let isForTerminal = error.remedy == .unlockVault && lackedTerminal.load(ordering: .relaxed)
         return isForTerminal ? noTerminal : error
@@ -164,8 +165,8 @@ enum VaultOpener {
 
     private static let isLocked = "The vault is locked. "
     private static let inKey =
-        "This key is derived from the passcode, which the vault does not store. Specify it with "
-        + "--passcode-fd. If the key has another passcode or none, specify that one with --key-passcode-fd."
+        "This key is derived from the passcode, which the vault does not store. Specify the passcode "
+        + "with --passcode-fd. If the key has a different passcode or none, use --key-passcode-fd."
     private static let ofVault = "Specify its passcode with --passcode-fd."
 
     /// Unlocks the vault for a helper that another program runs, whose user sees only the error message. If
@@ -234,12 +235,12 @@ enum VaultOpener {
     /// entering one.
     static func erasureNotice(erases: Bool, delays: Bool) -> String {
         guard !erases else {
-            return "The tenth wrong passcode in a row erases the vault with everything in it. Keep a copy of "
-                + "what must not be lost."
+            return "The tenth wrong passcode in a row erases the vault with everything in it. Keep a copy "
+                + "of everything that must not be lost."
         }
         let limit = delays ? "only delays of up to an hour slow" : "no delay slows"
         return "Wrong passcodes never erase the vault, and \(limit) down guessing. Choose a passcode that "
-            + "resists it."
+            + "is hard to guess."
     }
 
     /// Reads a new passcode from the given descriptor, or asks the user to type it twice on the terminal. If
@@ -251,8 +252,8 @@ enum VaultOpener {
         guard try Descriptor.standardInput().isTerminal else {
             throw CofferError(
                 .invalidInput,
-                "A new passcode is required, and there is no terminal to ask for it. Specify it with "
-                    + "\(option).")
+                "A new passcode is required, but there is no terminal on which to ask for it. Specify "
+                    + "the passcode with \(option).")
         }
         return try TypedTwice.read(
             "New passcode: ", confirmation: "Confirm passcode: ", noun: "passcodes", check: policy.check)
@@ -298,7 +299,7 @@ enum VaultOpener {
 
     private static func warnBeforeLastAttempt(_ vault: Vault) async {
         guard let attemptsLeft = try? await vault.attemptsLeft(), attemptsLeft <= 1 else { return }
-        Output.message("coffer: One attempt left: the next wrong passcode erases this vault.")
+        Output.message("coffer: One attempt left: the next wrong passcode erases the vault.")
     }
 }
 

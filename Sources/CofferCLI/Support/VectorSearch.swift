@@ -16,8 +16,8 @@ struct VectorSearch {
 
     /// Searches the given paths for vector files and manifests.
     ///
-    /// - Throws: `absent` for a path that does not exist; `corrupt` for a damaged manifest. The search keeps an
-    ///   unreadable path, whose report then contains the error.
+    /// - Throws: `absent` for a path that does not exist; `corrupt` for a damaged manifest. The search keeps
+    ///   an unreadable path, whose report then contains the error.
     static func run(_ paths: [FilePath], manifests: [FilePath]) throws(CofferError) -> VectorSearch {
         var search = VectorSearch()
         var known = manifests
@@ -42,7 +42,7 @@ struct VectorSearch {
     static func contents(of path: FilePath) throws(CofferError) -> [UInt8] {
         let file = try Descriptor.open(path, [.read, .nonBlocking])
         guard try file.status().kind == .regular else {
-            throw CofferError(.invalidInput, "\(path) is not a file.")
+            throw CofferError(.invalidInput, "\(path) must be a regular file.")
         }
         return try file.readAll(limit: largestFile)
     }

@@ -128,7 +128,7 @@ struct WipeProof {
                 continue
             }
             throw CofferError(
-                .internalFailure, "The search finds no secrets in \(location). Nothing was wiped.")
+                .internalFailure, "Nothing was wiped, because the search found no secrets in \(location).")
         }
     }
 

@@ -82,7 +82,7 @@ extension EncryptedDatabase {
     ) throws(CofferError) {
         let databasePath = try absolutePath(path)
         guard let name = databasePath.lastComponent else {
-            throw CofferError(.invalidInput, "\(path) does not name a file.")
+            throw CofferError(.invalidInput, "The path \(path) does not contain a file name.")
         }
         let folder = try Descriptor.open(databasePath.removingLastComponent(), [.read, .directory])
         let unfinished = try suffixed(name)
@@ -94,7 +94,8 @@ extension EncryptedDatabase {
             guard status.kind == .regular else {
                 throw CofferError(
                     .alreadyExists,
-                    "\(unfinished) has the name that the new database needs: move it, then try again.")
+                    "\(unfinished) already exists, but the new database needs that name. Move or rename "
+                        + "the existing file, then try again.")
             }
             try folder.remove(unfinished)
         }
@@ -109,7 +110,10 @@ extension EncryptedDatabase {
     /// Returns the name of the file that replaces `name` once it is complete.
     private static func suffixed(_ name: FilePath.Component) throws(CofferError) -> FilePath {
         guard let path = FileNameBytes.path(FileNameBytes.of(name) + Array(unfinishedSuffix.utf8)) else {
-            throw CofferError(.invalidInput, "The database's name cannot take a suffix: rename the database.")
+            throw CofferError(
+                .invalidInput,
+                "The suffix \(unfinishedSuffix) cannot be appended to the database's name. Rename "
+                    + "the database.")
         }
         return path
     }
@@ -118,14 +122,17 @@ extension EncryptedDatabase {
         _ copy: borrowing DatabaseCopy, to path: FilePath, _ key: borrowing DatabaseKey
     ) throws(CofferError) {
         guard !key.format.codec.isReadOnly else {
-            throw CofferError(.refused, "The format \(key.format.rawValue) is read-only: choose another.")
+            throw CofferError(
+                .refused,
+                "The database cannot be written in the read-only format \(key.format.rawValue). Choose "
+                    + "another format.")
         }
         let least = key.format.codec.reserve
         guard key.format == .gcm1 || copy.reserve <= least else {
             throw CofferError(
                 .refused,
-                "The database reserves \(copy.reserve) bytes of each page, but its new format reserves only "
-                    + "\(least): choose gcm1.")
+                "The database reserves \(copy.reserve) bytes of each page, but the new format reserves "
+                    + "only \(least). Choose the format gcm1.")
         }
         try copy.write(to: path, key.handle(reserve: max(copy.reserve, least)))
     }

@@ -135,7 +135,8 @@ public struct DatabaseKey: ~Copyable, Sendable {
         guard passphrase.count > 0 else { throw CofferError(.invalidInput, "The passphrase is empty.") }
         guard cost == nil || format == .gcm1 else {
             throw CofferError(
-                .invalidInput, "The format \(format.rawValue) has a fixed cost: do not specify one.")
+                .invalidInput,
+                "The derivation cost of the format \(format.rawValue) is fixed. Do not specify a cost.")
         }
         if format != .gcm1, let spelled = spelledKey(passphrase.guarded.span) {
             let bytes = spelled.span

@@ -116,11 +116,12 @@ public enum EncryptedDatabase {
         guard !path.isEmpty else { throw CofferError(.invalidInput, "The database's path is empty.") }
         guard path != ":memory:" else {
             throw CofferError(
-                .invalidInput, "An in-memory database is not encrypted: use GRDB's own DatabaseQueue().")
+                .invalidInput, "An in-memory database cannot be encrypted. Use GRDB's own DatabaseQueue().")
         }
         guard !path.isAbsolute else { return path }
         guard let folder = Environment.workingDirectory else {
-            throw CofferError(.inputOutput, "The working directory is unknown: specify an absolute path.")
+            throw CofferError(
+                .inputOutput, "The working directory could not be determined. Specify an absolute path.")
         }
         return folder.pushing(path)
     }

@@ -27,8 +27,8 @@ package enum LinkedSQLite {
         return [
             SecurityCheck(
                 "sqlite", .ok,
-                "SQLite \(text(of: number)): before 3.50.2 a crash can lose what was committed to "
-                    + "a WAL after ROLLBACK TO. Coffer's databases are protected; plain ones are not.")
+                "SQLite \(text(of: number)): before 3.50.2, a crash can lose data committed to a WAL "
+                    + "after ROLLBACK TO. Coffer's databases are protected, but plain databases are not.")
         ]
     }
 }

@@ -75,8 +75,8 @@ public struct SQLCipherSettings: Sendable, Hashable {
         guard length >= 16, length <= longest, length % 16 == 0 else {
             throw CofferError(
                 .invalidInput,
-                "With pages of \(size) bytes, a plaintext header must be 16 to \(longest) bytes long, a "
-                    + "multiple of 16.")
+                "With a page size of \(size) bytes, the plaintext header's length must be a multiple of "
+                    + "16 from 16 to \(longest) bytes.")
         }
     }
 }

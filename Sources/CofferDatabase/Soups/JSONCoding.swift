@@ -23,7 +23,9 @@ extension JSONValue {
         do {
             data = try encoder.encode(value)
         } catch {
-            throw CofferError(.invalidInput, "\(type(of: value)) has no JSON form\(Self.place(of: error)).")
+            throw CofferError(
+                .invalidInput,
+                "The type \(type(of: value)) cannot be represented in JSON\(Self.place(of: error)).")
         }
         self = try JSONValue(parsing: [UInt8](data))
     }

@@ -31,7 +31,8 @@ struct ResumableOperation: Sendable {
         guard let kind = Kind(rawValue: row[0]) else {
             throw CofferError(
                 .unsupportedVersion,
-                "A soup is being changed by an operation that this release does not know: use a newer one.")
+                "A soup is being changed by an operation that this release does not support. Use a newer "
+                    + "release.")
         }
         return ResumableOperation(
             soup: soup, kind: kind, storage: row[1], specs: try specs(in: row[2]), progress: row[3])
@@ -72,7 +73,7 @@ struct ResumableOperation: Sendable {
     func step(_ db: Database) throws -> Step {
         guard let layout = try SoupCatalog.find(id: soup, db) else {
             throw CofferError(
-                .corrupt, "A soup that is being changed does not exist: restore a copy of the database.")
+                .corrupt, "A soup that is being changed does not exist. Restore a copy of the database.")
         }
         switch kind {
         case .reindex: return try stepOfReindexing(layout, db)
@@ -210,7 +211,7 @@ extension ResumableOperation {
                 let kind = IndexSpec.Kind(rawValue: name)
             else {
                 throw CofferError(
-                    .corrupt, "The record of a change to a soup is damaged: restore a copy of the database.")
+                    .corrupt, "The record of a change to a soup is damaged. Restore a copy of the database.")
             }
             return IndexSpec(path, kind)
         }

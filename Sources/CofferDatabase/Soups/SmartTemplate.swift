@@ -51,7 +51,7 @@ struct SmartTemplate: Sendable {
     }
 
     static func refusal(_ reason: String) -> CofferError {
-        CofferError(.invalidInput, "The smart query is refused: \(reason).")
+        CofferError(.invalidInput, "The smart query was refused: \(reason).")
     }
 
     /// Returns the SQL with the soups' tables and columns in place of the references in braces.
@@ -188,7 +188,7 @@ private struct SmartScanner {
         }
         let colon = whole.firstIndex(of: UInt8(ascii: ":"))
         let name = String(Substring(whole[..<(colon ?? whole.endIndex)]))
-        guard !name.isEmpty else { throw SmartTemplate.refusal("braces do not name a soup") }
+        guard !name.isEmpty else { throw SmartTemplate.refusal("braces do not contain a soup's name") }
         guard let colon else { return .soup(name, path: nil) }
         let path = String(Substring(whole[colon...].dropFirst()))
         return .soup(name, path: path)

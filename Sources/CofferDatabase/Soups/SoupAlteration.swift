@@ -54,7 +54,7 @@ extension SoupStore {
             let layout = try SoupCatalog.require(name, db)
             guard try ResumableOperation.find(soup: layout.id, db) == nil else {
                 throw CofferError(
-                    .busy, "The soup \(CofferError.quoted(name)) is already being altered: try again later.")
+                    .busy, "The soup \(CofferError.quoted(name)) is already being altered. Try again later.")
             }
             guard let operation = try make(layout, db) else { return false }
             try operation.begin(layout, db)

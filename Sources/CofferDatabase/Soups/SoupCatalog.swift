@@ -21,8 +21,8 @@ enum SoupCatalog {
         guard found == format else {
             throw CofferError(
                 .unsupportedVersion,
-                "The soups have format \(found ?? 0), but this release reads only format \(format): use the "
-                    + "release that created them.")
+                "The soups have format \(found ?? 0), but this release reads only format \(format). Use "
+                    + "the release that created the soups.")
         }
         try db.execute(
             sql: """
@@ -79,7 +79,7 @@ enum SoupCatalog {
             guard let kind = IndexSpec.Kind(rawValue: row[1]) else {
                 throw CofferError(
                     .unsupportedVersion,
-                    "A soup has a kind of index that this release does not know: use a newer release.")
+                    "A soup has an index of a kind that this release does not support. Use a newer release.")
             }
             return try SoupIndex(IndexSpec(row[0], kind), number: row[2])
         }

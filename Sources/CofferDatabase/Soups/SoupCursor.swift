@@ -62,7 +62,7 @@ public actor SoupCursor {
     public func moveToPage(_ index: Int) async throws(CofferError) {
         guard try await move(to: index) else {
             throw CofferError(
-                .invalidInput, "There is no page \(index): there are \(totalPages) pages, counted from 0.")
+                .invalidInput, "Page \(index) does not exist. There are \(totalPages) pages, counted from 0.")
         }
     }
 
@@ -77,11 +77,11 @@ public actor SoupCursor {
     /// Moves to the page at `index`, if it exists; otherwise, changes at most `totalEntries`. Returns whether
     /// the cursor moved.
     private func move(to index: Int) async throws(CofferError) -> Bool {
-        guard !isClosed else { throw CofferError(.refused, "The cursor is closed: run the query again.") }
+        guard !isClosed else { throw CofferError(.refused, "The cursor is closed. Run the query again.") }
         guard index >= 0 else { return false }
         let query = query
         let page = try await store.read { try query.page(index, $0) }
-        guard !isClosed else { throw CofferError(.refused, "The cursor is closed: run the query again.") }
+        guard !isClosed else { throw CofferError(.refused, "The cursor is closed. Run the query again.") }
         totalEntries = page.totalEntries
         guard index < max(totalPages, 1) else { return false }
         currentPage = try Self.values(page)

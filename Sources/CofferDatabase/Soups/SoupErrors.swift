@@ -18,24 +18,26 @@ extension CofferError {
         let text = error.message ?? error.resultCode.description
         switch error.resultCode.primaryResultCode {
         case _ where RevokedConnection.isRefusal(error):
-            self.init(.locked, "The vault was locked: unlock it, then open the store again.")
+            self.init(.locked, "The vault was locked. Unlock the vault, then open the store again.")
         case .SQLITE_ERROR: self.init(.invalidInput, "SQLite rejected the statement: \(text).")
         case .SQLITE_BUSY, .SQLITE_LOCKED:
-            self.init(.busy, "Another connection has locked the database: try again later.")
-        case .SQLITE_FULL: self.init(.noSpace, "The disk is full: free some space, then try again.")
-        case .SQLITE_READONLY: self.init(.readOnly, "The database cannot be written to.")
+            self.init(.busy, "Another connection has locked the database. Try again later.")
+        case .SQLITE_FULL: self.init(.noSpace, "The disk is full. Free some space, then try again.")
+        case .SQLITE_READONLY:
+            self.init(.readOnly, "The database could not be written to, because it is read-only.")
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT:
-            self.init(.corrupt, "The database is damaged (\(text)): restore a copy.")
+            self.init(.corrupt, "The database is damaged (\(text)). Restore a copy of the database.")
         case .SQLITE_PERM, .SQLITE_AUTH, .SQLITE_CANTOPEN:
-            self.init(.permissionDenied, "The database cannot be opened.")
+            self.init(.permissionDenied, "The database could not be opened.")
         case .SQLITE_NOMEM: self.init(.outOfMemory, "There is not enough memory for SQLite.")
         case .SQLITE_INTERRUPT, .SQLITE_ABORT: self.init(.cancelled, "The statement was interrupted.")
         case .SQLITE_TOOBIG: self.init(.invalidInput, "A document or a statement is too large.")
         case .SQLITE_MISMATCH, .SQLITE_RANGE:
             self.init(.invalidInput, "SQLite rejected an argument: \(text).")
-        case .SQLITE_MISUSE: self.init(.locked, "The database is closed: open it again.")
+        case .SQLITE_MISUSE: self.init(.locked, "The database is closed. Open the database again.")
         case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_DATA:
-            self.init(.corrupt, "A page of the database, or of its WAL, is damaged: restore a copy.")
+            self.init(
+                .corrupt, "A page in the database or in its WAL is damaged. Restore a copy of the database.")
         case .SQLITE_IOERR: self.init(.inputOutput, "Reading or writing the database failed: \(text).")
         default: self.init(.internalFailure, "SQLite failed: \(text).")
         }

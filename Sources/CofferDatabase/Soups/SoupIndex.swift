@@ -68,7 +68,7 @@ struct SoupIndex: Sendable {
         }
         throw CofferError(
             .invalidInput,
-            "The index on \(CofferError.quoted(spec.path)) holds numbers; the key is not a number.")
+            "The index on \(CofferError.quoted(spec.path)) contains numbers, but the key is not a number.")
     }
 
     /// The SQL placeholder for a key, which casts text that was bound as bytes back to text.

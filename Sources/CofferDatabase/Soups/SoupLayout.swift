@@ -88,7 +88,7 @@ extension SoupLayout {
             let isOwn = SoupField.columns.contains(spec.path) || spec.path == SoupField.fullText
             guard !isOwn else {
                 throw CofferError(
-                    .invalidInput, "The path \(spec.path) is reserved: it cannot be indexed separately.")
+                    .invalidInput, "The path \(spec.path) is reserved and cannot be indexed separately.")
             }
             guard seen.insert(Array(spec.path.utf8)).inserted else {
                 throw CofferError(

@@ -134,7 +134,7 @@ private struct Operand {
         case .null: return .null
         case .integer(let number): return number.databaseValue
         case .number(let number) where number.isFinite: return number.databaseValue
-        default: throw CofferError(.invalidInput, "Ids and dates are numbers; the key is not a number.")
+        default: throw CofferError(.invalidInput, "Ids and dates are numbers, but the key is not a number.")
         }
     }
 }

@@ -104,7 +104,7 @@ public final class SoupStore: Sendable {
 
     private func writer() throws(CofferError) -> any DatabaseWriter {
         guard let writer = database.withLock({ $0 }) else {
-            throw CofferError(.locked, "The store was closed: get it again.")
+            throw CofferError(.locked, "The store was closed. Get the store again.")
         }
         return writer
     }
@@ -127,7 +127,8 @@ public final class SoupStore: Sendable {
     private static func transaction<Value>(
         _ kind: Database.TransactionKind, _ db: Database, _ body: (Database) throws -> Value
     ) throws -> Value {
-        var result: Result<Value, CofferError> = .failure(CofferError(.internalFailure, "Nothing was done."))
+        var result: Result<Value, CofferError> = .failure(
+            CofferError(.internalFailure, "The operation did not run."))
         try db.inTransaction(kind) {
             result = .success(try body(db))
             return .commit
@@ -161,7 +162,8 @@ extension SoupStore {
             guard found.hasIndexes(indexSpecs) else {
                 throw CofferError(
                     .alreadyExists,
-                    "The soup \(CofferError.quoted(name)) already exists with other indexes: alter it.")
+                    "The soup \(CofferError.quoted(name)) already exists with other indexes. To change "
+                        + "its indexes, alter the soup.")
             }
         }
     }

@@ -71,7 +71,7 @@ public actor SoupStores {
             guard closedEarly.remove(name) == nil else {
                 await store.end()
                 throw CofferError(
-                    .locked, "The stores were closed while this one was being opened: get it again.")
+                    .locked, "All stores were closed while the store was being opened. Get the store again.")
             }
             stores[name] = store
             return .success(store)

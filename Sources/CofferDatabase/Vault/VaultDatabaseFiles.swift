@@ -78,7 +78,8 @@ final class VaultDatabaseFiles: Sendable {
         guard found.salt == nil || isThere else {
             throw CofferError(
                 .corrupt,
-                "The database \(id.account) existed but is now empty: restore a copy, or remove it.")
+                "The database \(id.account) existed but is now empty. Restore a copy, or remove the "
+                    + "database.")
         }
         let secret = try found.token.exposing { (bytes) throws(CofferError) in
             try SecretBytes.copying(bytes)
@@ -88,7 +89,9 @@ final class VaultDatabaseFiles: Sendable {
         // The vault may have been locked after the key was read and before it was registered.
         guard session.hasKey(of: found.protection) else {
             handle.revoke()
-            throw CofferError(.locked, "The vault was locked while the database was being opened: unlock it.")
+            throw CofferError(
+                .locked,
+                "The vault was locked while the database was being opened. Unlock the vault, then try again.")
         }
         return Access(handle: handle, protection: found.protection, path: path, id: id, key: found)
     }
@@ -193,7 +196,7 @@ final class VaultDatabaseFiles: Sendable {
         guard try await !contains(scope, name) else {
             throw CofferError(
                 .corrupt,
-                "The key to the database \(id.account) is missing: restore the vault or remove the database.")
+                "The key to the database \(id.account) is missing. Restore the vault or remove the database.")
         }
         try await makeDirectory()
         do throws(CofferError) {
@@ -206,7 +209,7 @@ final class VaultDatabaseFiles: Sendable {
         // Read the key again: a locked vault accepts a token but does not return it.
         guard let key = try await stored(id) else {
             throw CofferError(
-                .conflict, "The database \(id.account) was destroyed while it was being opened: try again.")
+                .conflict, "The database \(id.account) was destroyed while it was being opened. Try again.")
         }
         return key
     }

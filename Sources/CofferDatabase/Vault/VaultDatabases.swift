@@ -117,7 +117,8 @@ public actor VaultDatabases {
         _ writer: any DatabaseWriter
     ) throws(CofferError) -> Writer {
         guard let writer = writer as? Writer else {
-            throw CofferError(.conflict, "The database is open as \(type(of: writer)): close it first.")
+            throw CofferError(
+                .conflict, "The database is already open as a \(type(of: writer)). Close it first.")
         }
         return writer
     }
@@ -154,7 +155,9 @@ public actor VaultDatabases {
             guard !access.handle.isRevoked else {
                 await invalidate(created)
                 throw CofferError(
-                    .locked, "The vault was locked while the database was being opened: unlock it.")
+                    .locked,
+                    "The vault was locked while the database was being opened. Unlock the vault, "
+                        + "then try again.")
             }
             open[name] = created
             return .success(created)

@@ -62,7 +62,8 @@ final class DerivedKeys: Sendable {
     }
 
     private static let noHeader = CofferError(
-        .internalFailure, "The first page does not begin with the header of this format.")
+        .internalFailure, "The database's first page does not begin with the header of the database's format."
+    )
 
     /// Derives the key for ``JournalSeal``.
     func journalKey() throws(CofferError) -> GuardedBytes {

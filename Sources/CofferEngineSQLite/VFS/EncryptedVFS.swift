@@ -37,7 +37,7 @@ import Glibc
         else {
             throw CofferError(
                 .unsupported,
-                "This build of SQLite does not open databases by URI: use a build with SQLITE_USE_URI=1.")
+                "This build of SQLite does not open databases by URI. Use a build with SQLITE_USE_URI=1.")
         }
     }
 

@@ -14,13 +14,15 @@ enum FileBeside {
         let bytes = FileNameBytes.of(path)
         if isName(bytes) {
             return CofferError(
-                .invalidInput, "\(path) is reserved for a file beside another database: choose another name.")
+                .invalidInput,
+                "\(path) is reserved for a file beside another database. Choose another name for the "
+                    + "database.")
         }
         guard let suffix = [journal, log].first(where: { isStranger(bytes + $0, $0) }) else { return nil }
         return CofferError(
             .alreadyExists,
-            "SQLite would remove \(path)\(String(decoding: suffix, as: UTF8.self)), which is not part of the "
-                + "new database: move it, or choose another name for the database.")
+            "SQLite would remove \(path)\(String(decoding: suffix, as: UTF8.self)), which is not part of "
+                + "the new database. Move that file, or choose another name for the database.")
     }
 
     /// Reports whether a new database may be created at a path.

@@ -24,8 +24,8 @@ import CofferBase
     /// Rejects a pragma that sets a key. SQLite reports the answer to a failing pragma as the error message.
     func refuseKey() -> Int32 {
         let result = answer(
-            "PRAGMA \(name) does nothing here: specify the key when you open the database. To change it, "
-                + "convert the database or call EncryptedDatabase.rekey")
+            "PRAGMA \(name) does nothing in an encrypted database. Specify the key when you open the "
+                + "database. To change the key, convert the database or call EncryptedDatabase.rekey")
         return result == SQLITE_OK ? SQLITE_ERROR : result
     }
 

@@ -2,7 +2,7 @@ import CofferBase
 import CofferDBus
 import CofferEngine
 
-/// What a bus signal means for a vault.
+/// The meaning of a bus signal for a vault.
 enum LockSignal: Equatable {
     case lock(LockReason)
     /// Evict every key, as a logout does.

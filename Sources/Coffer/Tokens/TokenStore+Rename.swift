@@ -4,7 +4,7 @@ import CofferVault
 import FoundationEssentials
 
 extension TokenStore {
-    /// Gives a token another name, without replacing any token. No other change to the vault's tokens can
+    /// Renames a token without replacing any other, in one step: no other change to the vault's tokens can
     /// come in between.
     ///
     /// The value, class, expiry date, scopes, attributes and marks stay the same, and an ephemeral token

@@ -74,7 +74,7 @@ struct FileView: AsyncParsableCommand {
         guard code == 0 else { throw ExitCode(code) }
     }
 
-    /// What happened to changes in the copy.
+    /// The outcome for changes in the copy.
     private enum Outcome: String { case none, saved, dropped }
 
     private func checkOptions() throws(CofferError) {

@@ -201,7 +201,7 @@ enum VaultOpener {
         return try await typedPasscode("Current passcode: ", of: vault)
     }
 
-    /// What an owner must know before the first wrong passcode.
+    /// Returns the warning that an owner must see before the first wrong passcode.
     static func erasureNotice(erases: Bool, delays: Bool) -> String {
         guard !erases else {
             return "The tenth wrong passcode in a row erases the vault with everything in it. Keep a copy of "

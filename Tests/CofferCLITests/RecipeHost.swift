@@ -65,7 +65,7 @@ final class RecipeHost {
         (try? CommandRun.run(program, ["--version"]))?.code == 0
     }
 
-    /// What a user's own settings would change.
+    /// The variables through which a user's own settings would change a recipe.
     private static let prelude = """
         unset COFFER_HOME XDG_DATA_HOME XDG_CONFIG_HOME GIT_CONFIG_GLOBAL DOCKER_CONFIG AWS_PROFILE \
             AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY

@@ -36,7 +36,7 @@ extension FuzzTarget {
         },
     ]
 
-    /// What is read is written as text that is read as the same value.
+    /// A value that was read is written as text, and that text is read as the same value.
     private static func readJSON(_ bytes: [UInt8]) throws {
         let value = try JSONValue(parsing: bytes)
         let again = try? JSONValue(parsing: value.jsonText())

@@ -87,7 +87,7 @@ final class TestHome: Sendable {
 
     private func url(_ path: FilePath) -> URL { URL(filePath: path.string) }
 
-    // MARK: The vault on disk, whoever has it open
+    // MARK: The vault on disk, open or not
 
     /// The home, opened once more.
     func directory() throws -> VaultDirectory { try VaultDirectory.openDirectory(location) }

@@ -32,7 +32,7 @@ extension CofferCommand {
     /// Reports whether the arguments run a command that removes keys. Such a command must start even under
     /// the tightest resource limits.
     static func isUrgent(_ arguments: [String]) -> Bool {
-        let first = GlobalOptions.hoistGlobalOptions(arguments).first
+        let first = GlobalOptions.hoistGlobalOptions(arguments, root: CofferCommand.self).first
         return first == LockCommand._commandName || first == WipeCommand._commandName
     }
 
@@ -55,7 +55,8 @@ extension CofferCommand {
 
     /// Parses and runs the command, then exits with the code for the command's result.
     static func start(_ arguments: some Sequence<String>) async -> Never {
-        let arguments = replacingVersionOption(GlobalOptions.hoistGlobalOptions(Array(arguments)))
+        let hoisted = GlobalOptions.hoistGlobalOptions(Array(arguments), root: CofferCommand.self)
+        let arguments = replacingVersionOption(hoisted)
         do {
             try checkNames(arguments)
             var command = try parseAsRoot(arguments)

@@ -16,8 +16,8 @@ struct StatusCommand: AsyncParsableCommand {
             a backup. coffer doctor reports more. secondsLeft: the time until the keys that coffer unlock \
             cached expire, if no command uses the keys in the meantime. eraseAfter: the number of wrong \
             passcodes in a row that erases the vault, of which attemptsLeft are left; with --json, both are \
-            null if wrong ones never erase. requireDiskEncryption: files can be added only while the disk that \
-            holds the vault is known to be encrypted.
+            null if wrong ones never erase. requireDiskEncryption: files can be added only while the disk \
+            that holds the vault is known to be encrypted.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -77,11 +77,15 @@ extension GlobalOptions {
 
     /// Returns the arguments with global options moved from before the command's name, or from before its
     /// group's, to after it.
-    static func hoistGlobalOptions(_ arguments: [String]) -> [String] {
+    ///
+    /// - Parameter root: The command that contains all others.
+    static func hoistGlobalOptions(
+        _ arguments: [String], root: any ParsableCommand.Type
+    ) -> [String] {
         var rest = arguments[...]
         var groups: [String] = []
         var moved: [String] = []
-        var group: any ParsableCommand.Type = CofferCommand.self
+        var group = root
         while let first = rest.first {
             if flags.contains(first) || valued.contains(where: { first.utf8.hasPrefix($0 + "=") }) {
                 moved.append(rest.removeFirst())

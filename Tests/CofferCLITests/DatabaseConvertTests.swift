@@ -190,7 +190,7 @@ struct DatabaseConvertTests {
                 "\(run.errorText)")
         }
         let empty = try query(path, "SELECT 1", secret: [])
-        #expect(empty.code == 64 && empty.errorText.contains("Descriptor 3 is empty"), "\(empty.errorText)")
+        #expect(empty.code == 64 && empty.errorText.contains("descriptor 3 is empty"), "\(empty.errorText)")
         #expect(try scratch.names() == ["a.db"])
     }
 }

@@ -60,7 +60,7 @@ struct FileAddTests {
         let arguments = ["file", "add", first, "/proc/self/status", last]
         let run = try home.run(arguments + ["--json"])
         let error = try #require(run.json["error"] as? [String: Any], "\(run.text)")
-        #expect(run.code == 10 && run.errorText.contains("Stored before that: 1 file."))
+        #expect(run.code == 10 && run.errorText.contains("Stored before the failure: 1 file."))
         let id = try #require((error["entries"] as? [String])?.first)
         #expect(try home("file", "cat", id).output == [1] && names(home) == ["a"])
         let text = try home.run(arguments)

@@ -236,7 +236,7 @@ struct FileCommandTests {
         _ = try home.file("old.removing-", [4])
         let run = try home("file", "add", other, "--remove-original")
         #expect(run.code == 0 && !FileManager.default.fileExists(atPath: other))
-        #expect(run.errorText.contains("old.removing-0123456789abcdef, unencrypted"), "\(run.errorText)")
+        #expect(run.errorText.contains("old.removing-0123456789abcdef. If "), "\(run.errorText)")
         #expect(run.errorText.split(separator: "\n").count == 1, "\(run.errorText)")
         #expect(try CommandRun.coffer("file", "add", "--help").text.contains(".removing-"))
     }

@@ -30,11 +30,11 @@ struct FileRenameTests {
         let first = try home("file", "add", path)
         #expect(first.code == 0 && first.errors.isEmpty, "\(first.errorText)")
         let second = try home("file", "add", path)
-        #expect(second.code == 0 && second.errorText.contains("2 files are now called a:"))
+        #expect(second.code == 0 && second.errorText.contains("2 files are now named a."))
         let named = try home("file", "add", "-", "--name", "b", input: [1])
         #expect(named.code == 0 && named.errors.isEmpty, "\(named.errorText)")
         let renamed = try home("file", "rename", "b", "a", "--json")
-        #expect(renamed.code == 0 && renamed.errorText.contains("3 files are now called a:"))
+        #expect(renamed.code == 0 && renamed.errorText.contains("3 files are now named a."))
         // Once for each name, however many files of one command have it.
         let both = try home("file", "add", path, path)
         #expect(both.errorText.split(separator: "\n").count == 1 && both.errorText.contains("5 files"))

@@ -99,7 +99,7 @@ struct HostileHomeTests {
             mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" || exit 99
             "$0" status --json --home "$1" || exit 98
             for c in "token put s b" "token remove s a" "wipe --yes" "file add /etc/hostname"; do
-                "$0" $c --home "$1" --json </dev/null >/dev/null 2>&1; echo $?
+                echo value | "$0" $c --home "$1" --json >/dev/null 2>&1; echo $?
             done
             """
         let run = try Namespace.run(script, [home.path])

@@ -91,7 +91,7 @@ struct HostileInputTests {
             #expect(try verify([goodPath]).code == 0)
             #expect(try verify([goodPath], ["--manifest", pipe]).code == 64)
             #expect(try verify([goodPath], ["--junit", pipe]).code == 1)
-            #expect(try verify([folder.appending(path: "absent").path(percentEncoded: false)]).code == 1)
+            #expect(try verify([folder.appending(path: "absent").path(percentEncoded: false)]).code == 3)
         }
     }
 

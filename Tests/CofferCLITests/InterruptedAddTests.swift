@@ -55,7 +55,9 @@ struct InterruptedAddTests {
     func several() throws {
         let home = try CommandHome(passcode: nil)
         let run = try interrupt(home, by: "INT", before: [try home.file("small", [1, 2, 3])])
-        #expect(run.code == 130 && run.errorText.contains("Stored before that: 1 file."), "\(run.errorText)")
+        #expect(
+            run.code == 130 && run.errorText.contains("Stored before the failure: 1 file."),
+            "\(run.errorText)")
         #expect(run.text.split(separator: "\n").count == 1)
         #expect(try unfinished(home).isEmpty && home.status()["files"] as? Int == 1)
         #expect(try home("file", "cat", "small").output == [1, 2, 3])

@@ -52,7 +52,8 @@ struct SoupCommandTests {
         let rows = try home("soup", "query", "--spec", "-", input: Array(smart.utf8))
         #expect(rows.code == 0 && rows.text == "[\"Grace\"]\n", "\(rows.errorText)")
         let partly = try home("soup", "rm", "people", "1", "99")
-        #expect(partly.code == 3 && partly.text == "1\n" && partly.errorText.contains("1 of these 2 ids"))
+        #expect(
+            partly.code == 3 && partly.text == "1\n" && partly.errorText.contains("1 of the 2 specified ids"))
         let absent = try home("soup", "remove", "people", "77", "--json")
         #expect(absent.code == 3 && absent.errorCode == "absent", "\(absent.text)")
         #expect(absent.errorText.contains("The soup people has no document with this id."))

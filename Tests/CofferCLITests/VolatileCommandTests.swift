@@ -75,7 +75,8 @@ struct VolatileCommandTests {
 
     /// The name under which a keyring stores a token, as read from a file in the inbox.
     private func keyedName(_ home: CommandHome, _ names: String...) throws -> String {
-        #expect(try home.run(["token", "put"] + names, passcode: "", input: [1]).code == 0)
+        let put = ["token", "put", "--class", "whenUnlockedThisDeviceOnly"]
+        #expect(try home.run(put + names, passcode: "", input: [1]).code == 0)
         let inbox = URL(filePath: home.path + "/vault/inbox")
         let file = try #require(try FileManager.default.contentsOfDirectory(atPath: inbox.path).first)
         let bytes = [UInt8](try Data(contentsOf: inbox.appending(path: file)))

@@ -112,8 +112,8 @@ class Home:
             if code != OK or "r" not in events:
                 raise Failed("exit %d of the right passcode, %d evaluated: %s" % (code, len(self.wrong), errors))
         else:
-            said = re.search(r"(\d+|one) attempts? left", errors)
-            left = said and (1 if said.group(1) == "one" else int(said.group(1)))
+            said = re.search(r"(\d+|One) attempts? (?:are|is) left", errors)
+            left = said and (1 if said.group(1) == "One" else int(said.group(1)))
             if code != WRONG or left != LIMIT - len(self.wrong):
                 raise Failed("exit %d of a wrong passcode, %d evaluated: %s" % (code, len(self.wrong), errors))
 

@@ -78,7 +78,10 @@ extension GlobalOptions {
     /// Returns the arguments with global options moved from before the command's name, or from before its
     /// group's, to after it.
     ///
-    /// - Parameter root: The command that contains all others.
+    /// - Parameters:
+    ///   - arguments: The arguments without the program's name.
+    ///   - root: The command that contains all others.
+    /// - Returns: The same arguments in the order that the parser expects.
     static func hoistGlobalOptions(
         _ arguments: [String], root: any ParsableCommand.Type
     ) -> [String] {

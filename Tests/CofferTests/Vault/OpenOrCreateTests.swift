@@ -70,7 +70,7 @@ struct OpenOrCreateTests {
         let first = try onTerminal(["2468", "2469", "abc", "2468", "2468"], home)
         #expect(first.code == 0 && first.shown.contains("vault "), "\(first.shown)")
         #expect(first.shown.contains("The two passcodes do not match. Try again."))
-        #expect(first.shown.contains("requires 4 to 8 digits. Try again."))
+        #expect(first.shown.contains("requires a passcode of 4 to 8 digits. Try again."))
         let next = try onTerminal(["2468"], home)
         #expect(next.code == 0 && next.shown.contains("vault "), "\(next.shown)")
         let other = try TestHome()

@@ -179,8 +179,13 @@ struct VolatileDatabaseTests {
         second.kill()
         let last = try await Vault(at: location)
         #expect(try Self.names(location).count == 2)
-        for vault in [session, other, last] { vault.close() }
+        let third = try #require(Helper([DatabaseAgent.path, "volatile"] + arguments))
+        third.kill()
+        #expect(try Self.names(location).count == 4)
+        // As `coffer lock` does, without opening the vault: it removes those of this process, too.
+        try await Vault.lock(at: location)
         #expect(try Self.names(location).isEmpty)
+        for vault in [session, other, last] { vault.close() }
     }
 
     @Test("Each vault object has its own, under any name, and a lock of one ends no other's")

@@ -168,9 +168,9 @@ struct VolatileDatabaseTests {
         let databases = VaultDatabases(other)
         let queue = try await databases.queue("queue", isVolatile: true)
         #expect(try await isEmpty(queue))
-        #expect(Set(left).isSubset(of: try Self.names(location)))
+        #expect(try Set(left).isSubset(of: Self.names(location)))
         agent.kill()
-        #expect(Set(left).isSubset(of: try Self.names(location)))
+        #expect(try Set(left).isSubset(of: Self.names(location)))
         // A program that has the vault open removes them with its next session-only database.
         _ = try await databases.queue("another", isVolatile: true)
         #expect(try Set(Self.names(location)).isDisjoint(with: left))

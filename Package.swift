@@ -190,7 +190,8 @@ let package = Package(
         .executableTarget(
             name: "DatabaseAgent",
             dependencies: [
-                "CofferBase", "CofferCrypto", "CofferDatabase", "CofferEngine", "CofferEngineSQLite",
+                "Coffer", "CofferBase", "CofferCrypto", "CofferDatabase", "CofferEngine",
+                "CofferEngineSQLite",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

@@ -17,7 +17,7 @@ struct SoupAgent {
 
     /// Makes a soup with entries.
     func make() throws {
-        try blocking { () async throws(CofferError) in
+        try Self.blocking { () async throws(CofferError) in
             let store = try await SoupStore.open(on: queue)
             try await store.registerSoup(Self.soup, indexSpecs: Self.few)
             let entries: [JSONValue] = (0..<Self.count).map {
@@ -33,7 +33,7 @@ struct SoupAgent {
 
     /// Gives the soup the indexes that it does not have.
     func alter() throws {
-        try blocking { () async throws(CofferError) in
+        try Self.blocking { () async throws(CofferError) in
             let store = try await SoupStore.open(on: queue)
             let isSmall = try await store.indexSpecs(of: Self.soup).count == Self.few.count
             try await store.alterSoup(Self.soup, indexSpecs: isSmall ? Self.many : Self.few)
@@ -43,7 +43,7 @@ struct SoupAgent {
 
     /// Opens the store, which goes on with what was interrupted, and says what is there.
     func check() throws {
-        try blocking { () async throws(CofferError) in
+        try Self.blocking { () async throws(CofferError) in
             let store = try await SoupStore.open(on: queue)
             let indexes = try await store.indexSpecs(of: Self.soup)
             DatabaseAgent.say("indexes \(indexes.count == Self.few.count ? "few" : "many")")
@@ -64,7 +64,7 @@ struct SoupAgent {
     }
 
     /// Waits for `body`: this program's main thread does nothing else.
-    private func blocking(_ body: @escaping @Sendable () async throws(CofferError) -> Void) throws {
+    static func blocking(_ body: @escaping @Sendable () async throws(CofferError) -> Void) throws {
         let outcome = Mutex<Result<Void, CofferError>?>(nil)
         let done = DispatchSemaphore(value: 0)
         Task.detached {

@@ -34,6 +34,7 @@ do {
     case "temporary": try TemporaryAgent.run(agent, isEncrypted: true)
     case "temporary-plain": try TemporaryAgent.run(agent, isEncrypted: false)
     case "hot": try agent.leaveHot(rows: number)
+    case "volatile": try VolatileAgent.run(at: agent.path)
     default: throw CofferError(.invalidInput, "no such mode")
     }
 } catch {

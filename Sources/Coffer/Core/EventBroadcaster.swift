@@ -15,6 +15,8 @@ final class EventBroadcaster: Sendable {
     private struct LossObserver {
         let isNeeded: @Sendable () -> Bool
         let call: @Sendable (Set<ProtectionClass>) -> Void
+        /// Whether any lock counts as the loss of every key.
+        let isForAnyLock: Bool
         let number: Int
     }
 
@@ -27,9 +29,11 @@ final class EventBroadcaster: Sendable {
     }
 
     /// As long as `object` is alive, calls `body` after each eviction with the classes that lost their keys,
-    /// on the thread that evicted them. Does not retain `object`.
+    /// on the thread that evicted them. If `isForAnyLock` is `true`, a lock counts as the eviction of every
+    /// key, as it does for everything that lasts only for a session. Does not retain `object`.
     func onKeyEviction(
-        while object: any AnyObject & Sendable, _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
+        while object: any AnyObject & Sendable, isForAnyLock: Bool = false,
+        _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
     ) {
         // Check outside of the lock, because the check can release the object's last reference.
         let ended = Set(state.withLock { $0.lossObservers }.filter { !$0.isNeeded() }.map(\.number))
@@ -37,14 +41,18 @@ final class EventBroadcaster: Sendable {
         state.withLock { state in
             state.lossObservers.removeAll { ended.contains($0.number) }
             state.next += 1
-            state.lossObservers.append(LossObserver(isNeeded: isNeeded, call: body, number: state.next))
+            state.lossObservers.append(
+                LossObserver(
+                    isNeeded: isNeeded, call: body, isForAnyLock: isForAnyLock, number: state.next))
         }
     }
 
-    /// Notifies the observers that the keys of these classes were evicted.
-    func keysEvicted(of classes: Set<ProtectionClass>) {
+    /// Notifies the observers that the keys of these classes were evicted, all by a lock if `isLock` is
+    /// `true`.
+    func keysEvicted(of classes: Set<ProtectionClass>, isLock: Bool = false) {
         for observer in state.withLock({ $0.lossObservers }) where observer.isNeeded() {
-            observer.call(classes)
+            let isEverything = isLock && observer.isForAnyLock
+            observer.call(isEverything ? Set(ProtectionClass.allCases) : classes)
         }
     }
 
@@ -67,7 +75,8 @@ final class EventBroadcaster: Sendable {
         for observer in observers { observer(event) }
         switch event.kind {
         case .unlocked, .revoked, .revocationProcessed: break
-        case .locked: keysEvicted(of: Set(ProtectionClass.allCases.filter(\.isEvictedOnLock)))
+        case .locked:
+            keysEvicted(of: Set(ProtectionClass.allCases.filter(\.isEvictedOnLock)), isLock: true)
         case .closed, .wiped: keysEvicted(of: Set(ProtectionClass.allCases))
         }
         for stream in streams.values { stream.yield(event) }

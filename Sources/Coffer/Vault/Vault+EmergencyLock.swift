@@ -96,13 +96,15 @@ struct EmergencyLock {
         }
     }
 
-    /// Finishes an interrupted wipe and removes view copies whose process has ended, as opening the vault
-    /// does.
+    /// Finishes an interrupted wipe and removes view copies and session-only databases whose process has
+    /// ended, as opening the vault does.
     private mutating func cleanUp(_ location: VaultLocation, _ hints: VaultHints) {
         do throws(CofferError) {
             if hints.isUnfinished { try VaultEraser.finishInterrupted(at: location, clock: .system) }
             guard !hints.isWiped else { return }
-            _ = try ViewCopyDirectory.removeStale(vault: VaultDirectory.openDirectory(location).openVault())
+            let vault = try VaultDirectory.openDirectory(location).openVault()
+            VolatileDatabaseDirectory.removeEnded(in: vault)
+            _ = try ViewCopyDirectory.removeStale(vault: vault)
         } catch {
             // `wiped` reports that the interrupted wipe was finished.
             if error.code != .wiped { failures.append(error) }

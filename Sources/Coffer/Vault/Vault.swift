@@ -48,12 +48,20 @@ public final class Vault: Sendable {
     package func hasKey(of protection: ProtectionClass) -> Bool { core.keys.all[protection] != nil }
 
     /// Registers a closure that is called with the classes whose keys were evicted, as long as `object` is
-    /// alive. The closure runs on the thread that evicted the keys, before any event reports the eviction.
-    /// The vault does not retain `object`.
+    /// alive. If `isForAnyLock` is `true`, a lock counts as the eviction of every key. The closure runs on
+    /// the thread that evicted the keys, before any event reports the eviction. The vault does not retain
+    /// `object`.
     package func onKeyEviction(
-        while object: any AnyObject & Sendable, _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
+        while object: any AnyObject & Sendable, isForAnyLock: Bool = false,
+        _ body: @escaping @Sendable (Set<ProtectionClass>) -> Void
     ) {
-        core.events.onKeyEviction(while: object, body)
+        core.events.onKeyEviction(while: object, isForAnyLock: isForAnyLock, body)
+    }
+
+    /// Throws `locked` or `wiped` if no new item of a class can be protected now, or `refused` if the class
+    /// needs a passcode and none is set.
+    package func requireKey(forStoring protection: ProtectionClass) throws(CofferError) {
+        _ = try core.keyForStoring(protection)
     }
 
     /// Keeps ephemeral tokens and the keys of new session-only files in the kernel keyring from now on, where
@@ -110,7 +118,7 @@ public final class Vault: Sendable {
     }
 
     /// Opens a vault in the locked state. Opening a vault also finishes an interrupted wipe, carries out
-    /// pending commands, and removes view copies that a crash left behind.
+    /// pending commands, and removes view copies and session-only databases that a crash left behind.
     ///
     /// - Parameters:
     ///   - location: The vault's directory.
@@ -141,7 +149,10 @@ public final class Vault: Sendable {
             throw error
         }
         try core.processPendingCommands()
-        _ = try? ViewCopyDirectory.removeStale(vault: core.home.openVault())
+        if let vault = try? core.home.openVault() {
+            _ = try? ViewCopyDirectory.removeStale(vault: vault)
+            VolatileDatabaseDirectory.removeEnded(in: vault)
+        }
         return core
     }
 

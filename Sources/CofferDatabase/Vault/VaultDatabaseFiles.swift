@@ -20,8 +20,11 @@ final class VaultDatabaseFiles: Sendable {
         let handle: DatabaseKeyHandle
         let protection: ProtectionClass
         let path: FilePath
-        fileprivate let id: TokenID
-        fileprivate let key: Key
+        /// The stored key; `nil` for a session-only database.
+        fileprivate let stored: StoredKey?
+
+        /// Whether the database is session-only.
+        var isVolatile: Bool { stored == nil }
     }
 
     /// The token attribute that stores the first page's plaintext bytes with the key, as soon as a first page
@@ -29,8 +32,13 @@ final class VaultDatabaseFiles: Sendable {
     private static let identityAttribute = "identity"
 
     let session: Vault
+    /// The session-only databases, whose keys the vault does not store.
+    let volatile: VolatileDatabases
 
-    init(_ session: Vault) { self.session = session }
+    init(_ session: Vault) {
+        self.session = session
+        volatile = VolatileDatabases(session)
+    }
 
     /// Has the vault revoke a database's key when the vault evicts the database's class key, even if the
     /// program still holds the database.
@@ -46,7 +54,8 @@ final class VaultDatabaseFiles: Sendable {
         _ writer: any DatabaseWriter, of access: Access, unless owner: (any AnyObject & Sendable)?
     ) {
         let (handle, protection, isOwned) = (access.handle, access.protection, owner != nil)
-        session.onKeyEviction(while: writer) { [weak writer, weak handle, weak owner] lost in
+        session.onKeyEviction(while: writer, isForAnyLock: access.isVolatile) {
+            [weak writer, weak handle, weak owner] lost in
             guard lost.contains(protection), !isOwned || owner == nil, let writer, let handle else { return }
             Task {
                 _ = try? await BlockingExecutor.run { _ throws(CofferError) in
@@ -56,22 +65,30 @@ final class VaultDatabaseFiles: Sendable {
         }
     }
 
-    /// Returns a configuration that keeps the vault alive, so that the vault's locks still revoke the
-    /// database's key.
+    /// Returns a configuration that keeps the vault and its session-only databases alive, so that the vault's
+    /// locks still revoke the database's key.
     func keepingSession(_ configuration: Configuration) -> Configuration {
         var configuration = configuration
-        configuration.prepareDatabase { [session] _ in withExtendedLifetime(session) {} }
+        configuration.prepareDatabase { [session, volatile] _ in
+            withExtendedLifetime((session, volatile)) {}
+        }
         return configuration
     }
 
     /// Returns a database's key. Creates the key when neither the key nor the database exists.
     ///
     /// - Throws: `locked`, `wiped`; `refused` if the class needs a passcode and none is set; `corrupt` if a
-    ///   database of this name was created but its key is missing, or its file is missing or empty.
+    ///   database of this name was created but its key is missing, or its file is missing or empty;
+    ///   `conflict` if there is a session-only database of this name.
     func access(_ scope: Scope, _ name: String, class protection: ProtectionClass) async throws(CofferError)
         -> Access
     {
         let id = try DatabaseKeyNaming.id(scope, name)
+        guard volatile.find(DatabaseKeyNaming.file(scope, name)) == nil else {
+            throw CofferError(
+                .conflict,
+                "The database \(id.account) is session-only. Use another name, or remove the database.")
+        }
         let found = try await key(id, scope, name, class: protection)
         let path = directory.appending(DatabaseKeyNaming.file(scope, name))
         let isThere = try await Self.hasPages(path)
@@ -93,13 +110,37 @@ final class VaultDatabaseFiles: Sendable {
                 .locked,
                 "The vault was locked while the database was being opened. Unlock the vault, then try again.")
         }
-        return Access(handle: handle, protection: found.protection, path: path, id: id, key: found)
+        return Access(
+            handle: handle, protection: found.protection, path: path, stored: StoredKey(id: id, key: found))
+    }
+
+    /// Returns the key of a session-only database. Creates the database if the session has none of this name.
+    ///
+    /// - Throws: The errors of ``VolatileDatabases/database(_:class:)``; `conflict` if a stored database of
+    ///   this name exists.
+    func volatileAccess(
+        _ scope: Scope, _ name: String, class protection: ProtectionClass
+    ) async throws(CofferError) -> Access {
+        guard try await !contains(scope, name) else {
+            throw CofferError(
+                .conflict,
+                "The database \(scope)/\(name) is stored in the vault, so it cannot be session-only. Use "
+                    + "another name, or remove the database.")
+        }
+        let volatile = volatile
+        let file = DatabaseKeyNaming.file(scope, name)
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            let database = try volatile.database(file, class: protection)
+            let handle = try database.handle()
+            return Access(
+                handle: handle, protection: database.protection, path: database.path, stored: nil)
+        }
     }
 
     /// Once the database has a page, records with the key that the database exists. If that fails, the next
     /// opening records it.
     func noteCreation(of access: Access, by writer: any DatabaseWriter) async {
-        guard access.key.salt == nil, !access.handle.isRevoked,
+        guard let stored = access.stored, stored.key.salt == nil, !access.handle.isRevoked,
             (try? await Self.hasPages(access.path)) == true
         else { return }
         // Reads the first page, in case another connection has written it. Other ways to read would end the
@@ -109,11 +150,11 @@ final class VaultDatabaseFiles: Sendable {
                 try Int.fetchOne($0, sql: "PRAGMA schema_version")
             }) != nil
         }
-        guard isRead == true, let identity = access.handle.identity, let version = access.key.version else {
+        guard isRead == true, let identity = access.handle.identity, let version = stored.key.version else {
             return
         }
         try? await session.tokens.putReserved(
-            access.key.token, for: access.id, class: access.protection,
+            stored.key.token, for: stored.id, class: access.protection,
             attributes: [Self.identityAttribute: HexText.encode(identity)], precondition: .version(version))
     }
 
@@ -128,7 +169,7 @@ final class VaultDatabaseFiles: Sendable {
         }
     }
 
-    /// Returns the scopes and names of the existing databases. You can call this method while the vault is
+    /// Returns the scopes and names of the stored databases. You can call this method while the vault is
     /// locked.
     func names() async throws(CofferError) -> [(scope: Scope, name: String)] {
         let directory = directory
@@ -138,7 +179,17 @@ final class VaultDatabaseFiles: Sendable {
         }
     }
 
-    /// Reports whether a database exists.
+    /// Returns the scopes and names of this session's session-only databases.
+    var volatileNames: [(scope: Scope, name: String)] {
+        volatile.files.compactMap { DatabaseKeyNaming.parts(of: $0) }
+    }
+
+    /// Returns the class of a session-only database; `nil` if the session has none of this name.
+    func volatileProtection(_ scope: Scope, _ name: String) -> ProtectionClass? {
+        volatile.find(DatabaseKeyNaming.file(scope, name))?.protection
+    }
+
+    /// Reports whether a stored database exists.
     func contains(_ scope: Scope, _ name: String) async throws(CofferError) -> Bool {
         let directory = directory
         return try await BlockingExecutor.run { _ throws(CofferError) in
@@ -160,6 +211,13 @@ final class VaultDatabaseFiles: Sendable {
         }
     }
 
+    /// Ends a session-only database: drops its key and removes its files. Returns whether it existed.
+    func destroyVolatile(_ scope: Scope, _ name: String) async throws(CofferError) -> Bool {
+        let volatile = volatile
+        let file = DatabaseKeyNaming.file(scope, name)
+        return try await BlockingExecutor.run { _ throws(CofferError) in volatile.remove(file) }
+    }
+
     private var directory: FilePath { session.vaultDirectory.pushing(DatabaseKeyNaming.directory) }
 
     private static func opened(_ path: FilePath) throws(CofferError) -> Descriptor? {
@@ -169,6 +227,11 @@ final class VaultDatabaseFiles: Sendable {
             guard error.code == .absent else { throw error }
             return nil
         }
+    }
+
+    fileprivate struct StoredKey: Sendable {
+        let id: TokenID
+        let key: Key
     }
 
     fileprivate struct Key: Sendable {

@@ -32,6 +32,13 @@ public import GRDB
 /// To close a database yourself, call ``close(_:)``. If you call GRDB's own `close()` instead, reading
 /// through the closed queue or pool ends the process; getting the database from this actor again reopens it.
 ///
+/// A session-only database (`isVolatile`) has a key that exists only in this process's guarded memory, and
+/// files in a private directory within the vault. Any lock drops the key and removes the files before it
+/// returns, whatever the database's class; so do closing and wiping the vault. If the process ends without a
+/// lock, the files that are left are unreadable, and the next opening of the vault removes them. A
+/// session-only database belongs to the actor that created it: no other actor and no other process opens it
+/// or meets its name.
+///
 /// Wiping the vault destroys every database, and removing the passcode destroys every database with the class
 /// `ProtectionClass.whenPasscodeSetThisDeviceOnly`. Wiping only the tokens leaves the databases intact,
 /// unless the token file is damaged.
@@ -45,6 +52,18 @@ public actor VaultDatabases {
         var handle: DatabaseKeyHandle { access.handle }
         /// Whether neither a lock nor the program, through GRDB, has closed the database.
         var isUsable: Bool { !handle.isRevoked && handle.isInUse }
+
+        /// Returns the queue or pool to a caller that asks for a stored or for a session-only database.
+        func writer(isVolatile: Bool) throws(CofferError) -> any DatabaseWriter {
+            guard access.isVolatile == isVolatile else {
+                throw CofferError(
+                    .conflict,
+                    access.isVolatile
+                        ? "The open database of this name is session-only. Use another name."
+                        : "The open database of this name is stored in the vault. Use another name.")
+            }
+            return writer
+        }
     }
 
     private let files: VaultDatabaseFiles
@@ -74,19 +93,22 @@ public actor VaultDatabases {
     ///   - name: The database's name: 1 to 64 ASCII letters, digits, dashes, dots and underscores, not
     ///     beginning with a dot.
     ///   - protection: The class for a new database; an existing one keeps its class.
+    ///   - isVolatile: Whether the database is session-only: its key is never stored, and any lock removes
+    ///     the database.
     ///   - configuration: The GRDB configuration.
     /// - Returns: A GRDB pool.
     /// - Throws: A `CofferError`: `locked`; `wiped`; `refused` if the class needs a passcode and none is set;
-    ///   `conflict` if the database is open as a queue; `corrupt` if a database of this name was created but
-    ///   its key is missing, or its file is missing or empty; also the errors of
+    ///   `conflict` if the database is open as a queue, if a stored database of this name exists and
+    ///   `isVolatile` is `true`, or if a session-only one exists and it is `false`; `corrupt` if a database
+    ///   of this name was created but its key is missing, or its file is missing or empty; also the errors of
     ///   ``EncryptedDatabase/pool(at:key:configuration:)-(FilePath,_,_)``. An error that your own code throws
     ///   while it prepares a connection is rethrown unchanged.
     public func pool(
         _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
-        configuration: Configuration = Configuration()
+        isVolatile: Bool = false, configuration: Configuration = Configuration()
     ) async throws -> DatabasePool {
         let kept = files.keepingSession(configuration)
-        let writer = try await writer(name, protection) { (access) in
+        let writer = try await writer(name, protection, isVolatile) { (access) in
             try EncryptedDatabase.pool(at: access.path, handle: access.handle, configuration: kept)
         }
         return try Self.expect(writer)
@@ -96,18 +118,20 @@ public actor VaultDatabases {
     /// calls return the same queue.
     ///
     /// - Parameters:
-    ///   - name: The database's name, in the form that ``pool(_:class:configuration:)`` requires.
+    ///   - name: The database's name, in the form that ``pool(_:class:isVolatile:configuration:)`` requires.
     ///   - protection: The class for a new database; an existing one keeps its class.
+    ///   - isVolatile: Whether the database is session-only: its key is never stored, and any lock removes
+    ///     the database.
     ///   - configuration: The GRDB configuration.
     /// - Returns: A GRDB queue.
-    /// - Throws: The errors of ``pool(_:class:configuration:)``, except that `conflict` is thrown if the
-    ///   database is open as a pool.
+    /// - Throws: The errors of ``pool(_:class:isVolatile:configuration:)``, except that `conflict` is thrown
+    ///   if the database is open as a pool.
     public func queue(
         _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
-        configuration: Configuration = Configuration()
+        isVolatile: Bool = false, configuration: Configuration = Configuration()
     ) async throws -> DatabaseQueue {
         let kept = files.keepingSession(configuration)
-        let writer = try await writer(name, protection) { (access) in
+        let writer = try await writer(name, protection, isVolatile) { (access) in
             try EncryptedDatabase.queue(at: access.path, handle: access.handle, configuration: kept)
         }
         return try Self.expect(writer)
@@ -124,27 +148,30 @@ public actor VaultDatabases {
     }
 
     private func writer(
-        _ name: String, _ protection: ProtectionClass,
+        _ name: String, _ protection: ProtectionClass, _ isVolatile: Bool,
         _ make: @escaping @Sendable (VaultDatabaseFiles.Access) throws -> any DatabaseWriter
     ) async throws -> any DatabaseWriter {
         let name = try SoupStoreName(name, .user).name
         while let open = open[name] {
-            guard !open.isUsable else { return open.writer }
+            guard !open.isUsable else { return try open.writer(isVolatile: isVolatile) }
             await close(name)
         }
         // Callers that ask in the meantime get the same database.
-        let opening = pendingOpens[name] ?? Task { await opened(name, protection, make) }
+        let opening = pendingOpens[name] ?? Task { await opened(name, protection, isVolatile, make) }
         pendingOpens[name] = opening
-        return try await opening.value.get().writer
+        return try await opening.value.get().writer(isVolatile: isVolatile)
     }
 
     private func opened(
-        _ name: String, _ protection: ProtectionClass,
+        _ name: String, _ protection: ProtectionClass, _ isVolatile: Bool,
         _ make: @escaping @Sendable (VaultDatabaseFiles.Access) throws -> any DatabaseWriter
     ) async -> Result<Open, any Error> {
         defer { pendingOpens[name] = nil }
         do {
-            let access = try await files.access(Self.scope, name, class: protection)
+            let access =
+                isVolatile
+                ? try await files.volatileAccess(Self.scope, name, class: protection)
+                : try await files.access(Self.scope, name, class: protection)
             let result = try await BlockingExecutor.run { _ throws(CofferError) in
                 Result { try make(access) }
             }
@@ -169,18 +196,24 @@ public actor VaultDatabases {
     /// Returns the status of a database; `nil` when it does not exist.
     public func info(of name: String) async throws(CofferError) -> VaultDatabaseInfo? {
         let name = try SoupStoreName(name, .user).name
+        if let protection = files.volatileProtection(Self.scope, name) {
+            return VaultDatabaseInfo(
+                name: name, protection: protection, isVolatile: true,
+                isAvailable: files.session.hasKey(of: protection), isOpen: open[name]?.isUsable ?? false)
+        }
         guard try await files.contains(Self.scope, name) else { return nil }
         let protection = try await files.session.tokens.protection(of: DatabaseKeyNaming.id(Self.scope, name))
         return VaultDatabaseInfo(
-            name: name, protection: protection,
+            name: name, protection: protection, isVolatile: false,
             isAvailable: protection.map { files.session.hasKey(of: $0) } ?? false,
             isOpen: open[name]?.isUsable ?? false)
     }
 
-    /// Returns the sorted names of the existing databases. You can call this method while the vault is
-    /// locked.
+    /// Returns the sorted names of the existing databases, including this actor's session-only ones. You can
+    /// call this method while the vault is locked.
     public func names() async throws(CofferError) -> [String] {
-        try await files.names().filter { $0.scope == Self.scope }.map(\.name).sorted()
+        let found = try await files.names() + files.volatileNames
+        return Set(found.filter { $0.scope == Self.scope }.map(\.name)).sorted()
     }
 
     /// Destroys a database and its key. Returns whether the database or its key existed. You can call this
@@ -189,6 +222,7 @@ public actor VaultDatabases {
     public func remove(_ name: String = "default") async throws(CofferError) -> Bool {
         let name = try SoupStoreName(name, .user).name
         await close(name)
+        if try await files.destroyVolatile(Self.scope, name) { return true }
         return try await files.destroy(Self.scope, name)
     }
 

@@ -16,26 +16,35 @@ public struct VaultSoupDatabases: SoupDatabases {
 
     private let files: VaultDatabaseFiles
     private let protection: ProtectionClass
+    private let isVolatile: Bool
 
     /// Creates a value that manages a vault's databases.
     ///
     /// - Parameters:
     ///   - vault: The vault, which must be unlocked when a database is opened.
     ///   - protection: The class that determines when the databases can be opened.
+    ///   - isVolatile: Whether the databases are session-only: their keys are never stored, and any lock
+    ///     removes the databases. This value then opens, lists and destroys only its own.
     public init(
-        _ vault: Vault, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
+        _ vault: Vault, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        isVolatile: Bool = false
     ) {
         files = VaultDatabaseFiles(vault)
         self.protection = protection
+        self.isVolatile = isVolatile
     }
 
     /// Opens a database. Creates the database and its key when neither exists.
     ///
     /// - Throws: `locked`; `wiped`; `refused` if the class needs a passcode and none is set; `corrupt` if a
-    ///   database of this name was created but its key is missing, or its file is missing or empty; also the
-    ///   errors of ``EncryptedDatabase/pool(at:key:configuration:)-(FilePath,_,_)``.
+    ///   database of this name was created but its key is missing, or its file is missing or empty;
+    ///   `conflict` if the databases are session-only and a stored one of this name exists; also the errors
+    ///   of ``EncryptedDatabase/pool(at:key:configuration:)-(FilePath,_,_)``.
     public func open(_ name: SoupStoreName) async throws(CofferError) -> any DatabaseWriter {
-        let access = try await files.access(name.scope.rawValue, name.name, class: protection)
+        let access =
+            isVolatile
+            ? try await files.volatileAccess(name.scope.rawValue, name.name, class: protection)
+            : try await files.access(name.scope.rawValue, name.name, class: protection)
         var configuration = files.keepingSession(Configuration())
         configuration.busyMode = .timeout(Self.busyDeadline)
         let pool = try await BlockingExecutor.run { [configuration] _ throws(CofferError) in
@@ -53,7 +62,8 @@ public struct VaultSoupDatabases: SoupDatabases {
 
     /// Returns the names of the existing databases. You can call this method while the vault is locked.
     public func names() async throws(CofferError) -> [SoupStoreName] {
-        try await files.names().compactMap { found in
+        let names = isVolatile ? files.volatileNames : try await files.names()
+        return names.compactMap { found in
             SoupStoreName.Scope(rawValue: found.scope).flatMap { try? SoupStoreName(found.name, $0) }
         }
     }
@@ -61,7 +71,8 @@ public struct VaultSoupDatabases: SoupDatabases {
     /// Destroys a database's key and then removes its files. Returns whether the key or a file existed. You
     /// can call this method while the vault is locked.
     public func destroy(_ name: SoupStoreName) async throws(CofferError) -> Bool {
-        try await files.destroy(name.scope.rawValue, name.name)
+        guard !isVolatile else { return try await files.destroyVolatile(name.scope.rawValue, name.name) }
+        return try await files.destroy(name.scope.rawValue, name.name)
     }
 }
 
@@ -72,15 +83,19 @@ extension SoupStores {
     /// - Parameters:
     ///   - vault: The vault that contains the stores.
     ///   - protection: The class that determines when the stores can be opened.
+    ///   - isVolatile: Whether the stores are session-only: their keys are never stored, and any lock removes
+    ///     the stores. This actor then opens, lists and removes only its own.
     ///   - policy: The policy that determines how a logout, or the revocation of a grant, affects the stores.
     ///     Report these events with ``apply(_:)``. When a user's grant is revoked, the stores in the
     ///     user's namespace are removed automatically.
     ///   - clock: The clock that supplies dates.
     public init(
         _ vault: Vault, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
-        policy: SoupStorePolicy = SoupStorePolicy(), clock: VaultClock = .system
+        isVolatile: Bool = false, policy: SoupStorePolicy = SoupStorePolicy(), clock: VaultClock = .system
     ) {
-        self.init(VaultSoupDatabases(vault, class: protection), policy: policy, clock: clock)
+        self.init(
+            VaultSoupDatabases(vault, class: protection, isVolatile: isVolatile), policy: policy,
+            clock: clock)
         vault.register(self)
         let events = vault.events
         Task.detached { [weak stores = self] in
@@ -88,7 +103,7 @@ extension SoupStores {
                 guard let stores else { return }
                 switch event.kind {
                 case .unlocked, .revoked, .revocationProcessed: continue
-                case .locked: if protection.isEvictedOnLock { await stores.close() }
+                case .locked: if isVolatile || protection.isEvictedOnLock { await stores.close() }
                 case .closed, .wiped: await stores.close()
                 }
             }

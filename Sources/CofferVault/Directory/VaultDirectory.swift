@@ -22,7 +22,7 @@ package import SystemPackage
 ///         tokens       the sealed token file
 ///         inbox/       pending tokens, stored at the next unlock
 ///         files/       sealed file containers
-///         soups/       encrypted databases
+///         soups/       encrypted databases, session-only ones in directories of their own
 ///         leases/      empty files that are locked while their tokens are refreshed
 ///       users/         one vault directory for each namespace
 package final class VaultDirectory: Sendable {

@@ -3,6 +3,7 @@ import CofferBase
 import CofferEngine
 import CofferTesting
 import Foundation
+import Synchronization
 import SystemPackage
 import Testing
 import TestSupport
@@ -56,5 +57,25 @@ struct VaultEventTests {
         var last: VaultEvent?
         for _ in 0..<64 { last = await events.next() }
         #expect(last == VaultEvent(.locked, .sleep))
+    }
+
+    @Test("A lock takes every class from what lasts for a session, and only its own from the rest")
+    func evictions() {
+        final class Witness: Sendable {
+            let losses = Mutex<[Set<ProtectionClass>]>([])
+        }
+        let broadcaster = EventBroadcaster()
+        let (kept, volatile) = (Witness(), Witness())
+        broadcaster.onKeyEviction(while: kept) { [kept] lost in kept.losses.withLock { $0.append(lost) } }
+        broadcaster.onKeyEviction(while: volatile, isForAnyLock: true) { [volatile] lost in
+            volatile.losses.withLock { $0.append(lost) }
+        }
+        broadcaster.keysEvicted(of: [.whenUnlocked])
+        broadcaster.post(VaultEvent(.locked, .requested))
+        broadcaster.post(VaultEvent(.closed, .requested))
+        let all = Set(ProtectionClass.allCases)
+        let evicted = all.filter(\.isEvictedOnLock)
+        #expect(kept.losses.withLock { $0 } == [[.whenUnlocked], evicted, all])
+        #expect(volatile.losses.withLock { $0 } == [[.whenUnlocked], all, all])
     }
 }

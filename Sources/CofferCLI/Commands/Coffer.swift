@@ -59,7 +59,8 @@ extension CofferCommand {
         let arguments = replacingVersionOption(hoisted)
         do {
             try checkNames(arguments)
-            var command = try parseAsRoot(arguments)
+            // Completions of names in the vault are asynchronous.
+            var command = try await asyncParseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {

@@ -9,7 +9,7 @@ struct FileNames: AsyncParsableCommand {
         commandName: "names", abstract: "Print the words that shell completion offers for stored files.",
         discussion: """
             Never asks for a passcode, so the command fails while the vault is locked. Ends with 9 if it takes \
-            two seconds.
+            five seconds.
             """,
         shouldDisplay: false)
 

@@ -21,7 +21,7 @@ enum NameCompletion {
     static let soup = CompletionKind.custom(NameCompletion.soups)
 
     /// The time after which the process ends, because the user's shell waits for it.
-    private static let deadline: UInt32 = 2
+    private static let deadline: UInt32 = 5
 
     /// Starts the deadline of a command that completes a word.
     static func startDeadline() { ProcessDeadline.start(seconds: deadline) }

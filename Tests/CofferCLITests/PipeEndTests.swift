@@ -3,8 +3,8 @@ import Testing
 
 @Suite("Pipes that end early")
 struct PipeEndTests {
-    /// Runs a pipeline in which `$0` is the command and `$FILE` a file; gives its output and, in the last line,
-    /// the exit codes of its parts.
+    /// Runs a pipeline in which `$0` is the command and `$FILE` a file; gives its output and, in the last
+    /// line, the exit codes of its parts.
     private func run(_ home: CommandHome, _ pipeline: String, file: String = "") throws -> CommandRun {
         try CommandRun.run(
             "bash",

@@ -8,8 +8,8 @@ struct FileNames: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "names", abstract: "Print the words that shell completion offers for stored files.",
         discussion: """
-            Never asks for a passcode, so the command fails while the vault is locked. Ends with 9 if it takes \
-            five seconds.
+            Never asks for a passcode, so the command fails while the vault is locked. Ends with 9 if it \
+            takes five seconds.
             """,
         shouldDisplay: false)
 

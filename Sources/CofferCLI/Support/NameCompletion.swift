@@ -90,7 +90,7 @@ enum NameCompletion {
         return try? GlobalOptions.parse(found)
     }
 
-    /// Returns the value of an option among the words of a command line. bash takes `=` for a word of its own.
+    /// Returns the value of an option among the words of a command line. For bash, `=` is a word of its own.
     private static func value(of option: String, _ words: [String]) -> String? {
         for (place, word) in words.enumerated() {
             if word.utf8.hasPrefix(option + "=") {

@@ -109,7 +109,7 @@ extension [String] {
     /// expand the words that they receive, and names may come from someone else.
     fileprivate var plainWords: [String] {
         // A set of strings would hold one of two names that are equal in Unicode alone.
-        Set(map { Array($0.utf8) }).filter { !$0.isEmpty && !$0.hasPrefix("-") }
+        Set(map { Array($0.utf8) }).filter { !$0.isEmpty && $0.first != UInt8(ascii: "-") }
             .map { String(decoding: $0, as: UTF8.self) }.filter(FileReference.isPlainWord).sorted()
     }
 }

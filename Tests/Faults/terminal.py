@@ -2,11 +2,11 @@
 
     terminal.py [--no-echo] ANSWER ... -- COMMAND ...
 
-Prints one JSON document: the exit code (negative: the signal that ended it), all that appeared on the terminal,
-and whether the terminal's echo was off at each prompt and on at the end. An answer ^C is the interrupt key, and ^D
-the end of input. Before an answer that begins with ^Z, the command is stopped, the echo switched on as by a shell,
-and the command continued. An answer that ends with ^HUP hangs up the terminal in place of the line's end. With
---no-echo, the terminal has no echo from the start.
+Prints one JSON document: the exit code (negative: the signal that ended it), all that appeared on the
+terminal, and whether the terminal's echo was off at each prompt and on at the end. An answer ^C is the
+interrupt key, and ^D the end of input. Before an answer that begins with ^Z, the command is stopped, the echo
+switched on as by a shell, and the command continued. An answer that ends with ^HUP hangs up the terminal in
+place of the line's end. With --no-echo, the terminal has no echo from the start.
 """
 
 import fcntl

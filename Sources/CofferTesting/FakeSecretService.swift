@@ -78,7 +78,7 @@ public final class FakeSecretService: Sendable {
     /// The maximum time for the programs to start and to execute a command.
     private static let timeout = Duration.seconds(60)
 
-    /// The address of the bus. Pass the address to a ``VaultLocation``, or to a program in the environment
+    /// The address of the bus. Pass the address to a `VaultLocation`, or to a program in the environment
     /// variable `DBUS_SESSION_BUS_ADDRESS`.
     public let address: String
     private let python: String

@@ -71,7 +71,7 @@ public struct TemporaryVault: Sendable {
     ///
     /// - Parameter interaction: Whether the keyring may prompt the user.
     /// - Returns: The newly opened vault.
-    /// - Throws: The errors that ``Vault/init(at:clock:interaction:)`` throws.
+    /// - Throws: The errors that `Vault.init(at:clock:interaction:)` throws.
     public func openAnother(
         interaction: PromptPolicy = .never
     ) async throws(CofferError) -> Vault {

@@ -53,6 +53,33 @@ struct DatabaseSettingsTests {
         #expect(try database(["query", target, "--codec", "gcm1", "SELECT a FROM t"]).text == "7\n")
     }
 
+    @Test("A database that fits two settings of a profile is opened by the first, whose pages are authentic")
+    func severalFit() throws {
+        let scratch = try ScratchDirectory.make()
+        let key = String(repeating: "07", count: 32)
+        func database(_ arguments: [String], _ key: String) throws -> CommandRun {
+            try CommandRun.run(
+                CommandRun.cofferPath, ["database"] + arguments + ["--key-hex-fd", "3"],
+                descriptors: [3: Array(key.utf8)])
+        }
+        // A raw key needs no rounds, so that they tell no settings apart.
+        let path = scratch.path(of: "raw.db")
+        #expect(try database(["query", path, "--codec", "sqlcipher4", "--create", Self.fill], key).code == 0)
+        let before = try Data(contentsOf: URL(filePath: path))
+        let query = ["query", path, "--profile", "smartstore", "SELECT a FROM t"]
+        let found = try database(query, key)
+        #expect(found.code == 0 && found.text == "7\n", "\(found.errorText)")
+        let wrong = try database(query, String(repeating: "08", count: 32))
+        #expect(wrong.code == 7 && wrong.text.isEmpty, "\(wrong.errorText)")
+        #expect(try Data(contentsOf: URL(filePath: path)) == before)
+        // An empty file has no page that could tell.
+        let empty = scratch.path(of: "empty.db")
+        try Data().write(to: URL(filePath: empty))
+        let nothing = try database(["query", empty, "--profile", "smartstore", "SELECT 1"], key)
+        #expect(nothing.code == 3 && nothing.errorText.contains("is empty"), "\(nothing.errorText)")
+        #expect(try Data(contentsOf: URL(filePath: empty)).isEmpty)
+    }
+
     private static let hasSQLCipher3: Bool = {
         let run = try? CommandRun.run("sqlcipher", [":memory:", "PRAGMA cipher_version"])
         return run?.code == 0 && run?.text.hasPrefix("3.") == true

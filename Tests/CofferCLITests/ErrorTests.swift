@@ -123,6 +123,7 @@ struct ErrorTests {
         for command in ["init", "token refresh", "file view", "wipe", "key documented", "git\\-credential"] {
             #expect(run.text.contains("\n.SS coffer \(command)\n"), "\(command)")
         }
+        #expect(run.text.contains("\n.SH EXIT STATUS\n0 ok, "))
         let own = [".TH", ".SH", ".SS", ".TP", ".PP", ".B ", ".I "]
         for line in run.text.split(separator: "\n") where line.hasPrefix(".") || line.hasPrefix("'") {
             #expect(own.contains { line.hasPrefix($0) }, "\(line)")

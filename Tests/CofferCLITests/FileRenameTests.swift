@@ -15,6 +15,10 @@ struct FileRenameTests {
         let run = try home("file", "rename", String(id.prefix(8)), "-", "--json")
         #expect(run.json["id"] as? String == id && run.json["name"] as? String == "-", "\(run.errorText)")
         #expect(try home("file", "cat", "./-").output == [1, 2, 3])
+        for name in [String(repeating: "x", count: 255), "a\nb", "-rf"] {
+            #expect(try home("file", "rename", id, "--", name).code == 0, "\(name)")
+            #expect(try home("file", "cat", "./" + name).output == [1, 2, 3], "\(name)")
+        }
         for name in ["", "a/b", "..", String(repeating: "x", count: 256)] {
             let run = try home("file", "rename", id, name, "--json")
             #expect(run.code == 64 && run.errorCode == "invalidInput", "\(name)")

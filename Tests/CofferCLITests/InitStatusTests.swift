@@ -53,6 +53,10 @@ struct InitStatusTests {
                 }
             }
         }
+        let help = try CommandRun.coffer("init", "--help").text.split(whereSeparator: \.isWhitespace)
+            .joined(separator: " ")
+        #expect(
+            help.contains("cannot be recovered") && help.contains("see coffer export and coffer file export"))
         let set = try CommandRun.coffer(
             "passcode", "set", "--home", folder.path(of: "b"), "--new-passcode-fd", "3",
             descriptors: [3: Array("2468\n".utf8)])

@@ -6,6 +6,24 @@ import TestSupport
 @Suite("Manners of the command")
 struct MannersTests {
     @Test(
+        "The help begins with everyday commands and ends with the exit codes", arguments: ["--help", "help"])
+    func help(_ argument: String) throws {
+        let lines = try CommandRun.coffer(argument).text.split(separator: "\n")
+        func place(_ start: String) throws -> Int {
+            try #require(lines.firstIndex { $0.hasPrefix(start) }, "\(start)")
+        }
+        let rare = try place("  keyring ")
+        for name in ["init", "status", "unlock", "lock", "token", "run", "file"] {
+            #expect(try place("  \(name) ") < rare, "\(name)")
+        }
+        let codes = try place("EXIT CODES:")
+        #expect(try codes > place("  version ") && codes > place("  See 'coffer help"))
+        #expect(lines[codes...].contains { $0.contains("5 wrong passcode") })
+        #expect(lines.last?.hasSuffix("75 busy.") == true)
+        #expect(try !CommandRun.coffer("token", "--help").text.contains("EXIT CODES"))
+    }
+
+    @Test(
         "An unknown command gets a suggestion",
         arguments: [
             (["tokn"], "coffer token"), (["stauts"], "coffer status"),

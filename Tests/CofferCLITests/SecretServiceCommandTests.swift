@@ -113,6 +113,25 @@
             #expect(try service.items().isEmpty)
         }
 
+        @Test(
+            "Completion gives up on a stopped service before the service's own deadline",
+            arguments: [
+                "file names", "---completion token get -- positional@0 3 0 coffer token get x",
+                "---completion soup show -- positional@0 3 0 coffer soup show x",
+            ])
+        func completion(_ question: String) throws {
+            let service = try #require(try PrivateKeyring())
+            #expect(try initialise(service.address, "secret-service").code == 0)
+            service.stop()
+            defer { service.resume() }
+            let run = try CommandRun.run(
+                CommandRun.cofferPath, question.split(separator: " ").map(String.init),
+                environment: [
+                    "DBUS_SESSION_BUS_ADDRESS": service.address, "XDG_RUNTIME_DIR": "", "COFFER_HOME": home,
+                ], seconds: 60)
+            #expect(run.code == 9 && run.output.isEmpty && run.errors.isEmpty, "\(run.errorText)")
+        }
+
         /// Killed at one moment after the other: everything is in one place, and moving goes on.
         @Test("A move that is killed loses nothing")
         func killedMoves() throws {

@@ -19,13 +19,15 @@ struct TerminalRun {
         try run(answers, [CommandRun.cofferPath] + arguments)
     }
 
-    /// Runs a program, looked up in PATH, and answers its prompts in order.
+    /// Runs a program, looked up in PATH, and answers its prompts in order; `hasEcho` is whether the terminal
+    /// has an echo from the start.
     static func run(
-        _ answers: [String], _ command: [String], environment: [String: String] = [:]
+        _ answers: [String], _ command: [String], environment: [String: String] = [:], hasEcho: Bool = true
     ) throws -> TerminalRun {
         let script = PackageRoot.path + "Tests/Faults/terminal.py"
+        let options = hasEcho ? [] : ["--no-echo"]
         let run = try CommandRun.run(
-            "python3", [script] + answers + ["--"] + command, environment: environment)
+            "python3", [script] + options + answers + ["--"] + command, environment: environment)
         try #require(run.code == 0, "\(run.errorText)")
         return TerminalRun(
             code: try #require(run.json["code"] as? Int), shown: run.json["shown"] as? String ?? "",

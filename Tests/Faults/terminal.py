@@ -1,10 +1,12 @@
 """Runs a command on a terminal of its own and answers its prompts.
 
-    terminal.py ANSWER ... -- COMMAND ...
+    terminal.py [--no-echo] ANSWER ... -- COMMAND ...
 
-Prints one JSON document: the exit code (negative: the signal that ended it), all that appeared on the terminal,
-and whether the terminal's echo was off at each prompt and on at the end. An answer ^C is the interrupt key. Before
-an answer that begins with ^Z, the command is stopped, the echo switched on as by a shell, and the command continued.
+Prints one JSON document: the exit code (negative: the signal that ended it), all that appeared on the
+terminal, and whether the terminal's echo was off at each prompt and on at the end. An answer ^C is the
+interrupt key, and ^D the end of input. Before an answer that begins with ^Z, the command is stopped, the echo
+switched on as by a shell, and the command continued. An answer that ends with ^HUP hangs up the terminal in
+place of the line's end. With --no-echo, the terminal has no echo from the start.
 """
 
 import fcntl
@@ -18,16 +20,26 @@ import termios
 import time
 
 
+KEYS = {"^C": b"\x03", "^D": b"\x04"}
+
+
 def echoes(terminal):
-    return bool(termios.tcgetattr(terminal)[3] & termios.ECHO)
+    try:
+        return bool(termios.tcgetattr(terminal)[3] & termios.ECHO)
+    except termios.error:  # The terminal was hung up.
+        return False
+
+
+def switch_echo(terminal, is_on):
+    settings = termios.tcgetattr(terminal)
+    settings[3] = settings[3] | termios.ECHO if is_on else settings[3] & ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSANOW, settings)
 
 
 def is_quiet_again(process, terminal):
     os.kill(process, signal.SIGSTOP)
     os.waitpid(process, os.WUNTRACED)
-    settings = termios.tcgetattr(terminal)
-    settings[3] |= termios.ECHO
-    termios.tcsetattr(terminal, termios.TCSANOW, settings)
+    switch_echo(terminal, True)
     os.kill(process, signal.SIGCONT)
     deadline = time.monotonic() + 20
     while echoes(terminal) and time.monotonic() < deadline:
@@ -39,6 +51,9 @@ def main():
     split = sys.argv.index("--")
     answers, command = sys.argv[1:split], sys.argv[split + 1:]
     controller, terminal = pty.openpty()
+    if answers[:1] == ["--no-echo"]:
+        del answers[0]
+        switch_echo(terminal, False)
     process = os.fork()
     if process == 0:
         os.setsid()
@@ -50,7 +65,7 @@ def main():
     shown, answered, quiet, status = b"", 0, True, None
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        if select.select([controller], [], [], 0.02)[0]:
+        if select.select([] if controller is None else [controller], [], [], 0.02)[0]:
             shown += os.read(controller, 4096)
             if shown.endswith(b": ") and answered < len(answers):
                 quiet = quiet and not echoes(terminal)
@@ -58,7 +73,12 @@ def main():
                 if answer.startswith("^Z"):
                     quiet = is_quiet_again(process, terminal) and quiet
                     answer = answer[2:]
-                os.write(controller, b"\x03" if answer == "^C" else answer.encode() + b"\n")
+                if answer.endswith("^HUP"):
+                    os.write(controller, answer.removesuffix("^HUP").encode())
+                    os.close(controller)
+                    controller = None
+                else:
+                    os.write(controller, KEYS.get(answer, answer.encode() + b"\n"))
                 answered += 1
             continue
         if status is None:

@@ -9,18 +9,27 @@ struct CofferCommand: AsyncParsableCommand {
         discussion: """
             Commands read secrets from standard input or a descriptor, and write them to standard output \
             only if you ask for them by name. Messages go to standard error.
-
-            Exit codes: 0 ok, 1 other failure, 3 absent, 4 locked, 5 wrong passcode, 6 wiped, 7 corrupt or \
-            not authentic, 8 keyring unavailable, 9 timed out, 10 conflict, 11 refused by policy, 12 not \
-            initialised, 13 already exists, 64 usage, 75 busy.
             """,
         version: "coffer \(PackageVersion.current)", subcommands: subcommands)
 
-    /// All top-level commands.
+    /// The end of the program's help. Whoever looks for a command should not have to read it first.
+    static let exitCodes = """
+        EXIT CODES:
+          0 ok, 1 other failure, 3 absent, 4 locked, 5 wrong passcode, 6 wiped, 7
+          corrupt or not authentic, 8 keyring unavailable, 9 timed out, 10 conflict, 11
+          refused by policy, 12 not initialised, 13 already exists, 64 usage, 75 busy.
+        """
+
+    /// Reports whether the text is the help of the program itself, not of one of its commands.
+    static func isOwnHelp(_ text: String) -> Bool {
+        text.utf8.hasPrefix("OVERVIEW: ") && text.hasSameBytes(as: helpMessage(includeHidden: false))
+    }
+
+    /// All top-level commands, everyday ones first.
     private static let subcommands: [any ParsableCommand.Type] = [
         InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, WatchCommand.self,
-        PasscodeCommand.self, TokenCommand.self, RunCommand.self, KeyringCommand.self, FileCommand.self,
-        SettingsCommand.self, UsersCommand.self, WipeCommand.self, RemoteWipeCommand.self,
+        PasscodeCommand.self, TokenCommand.self, RunCommand.self, FileCommand.self, SettingsCommand.self,
+        UsersCommand.self, KeyringCommand.self, WipeCommand.self, RemoteWipeCommand.self,
         ExportCommand.self, ImportCommand.self, DatabaseCommand.self, SoupCommand.self, KeyCommand.self,
         CryptCommand.self, VectorsCommand.self, DoctorCommand.self,
         DemoCommand.self, GitCredential.self,
@@ -59,7 +68,8 @@ extension CofferCommand {
         let arguments = replacingVersionOption(hoisted)
         do {
             try checkNames(arguments)
-            var command = try parseAsRoot(arguments)
+            // Completions of names in the vault are asynchronous.
+            var command = try await asyncParseAsRoot(arguments)
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
             } else {

@@ -59,7 +59,8 @@ struct DatabaseRemove: AsyncParsableCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    @Option(help: ArgumentHelp("The database's name.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("The database's name.", valueName: "name"), completion: NameCompletion.database)
     var vault: String
 
     @Flag(help: "Confirm that the database may be destroyed. It cannot be recovered.")

@@ -39,7 +39,9 @@ struct DatabaseQuery: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The format: gcm1, sqlcipher4 or sqlcipher3.", valueName: "codec"))
     var codec: DatabaseFormat?
 
-    @Option(help: ArgumentHelp("Open the vault's own database with this name.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("Open the vault's own database with this name.", valueName: "name"),
+        completion: NameCompletion.database)
     var vault: String?
 
     @Option(

@@ -58,6 +58,7 @@ enum Failure {
         let text = CofferCommand.fullMessage(for: error)
         if code.isSuccess {
             try? Output.line(text)
+            if CofferCommand.isOwnHelp(text) { try? Output.line("\n" + CofferCommand.exitCodes) }
         } else {
             // The parser repeats arguments as they are.
             report(

@@ -53,7 +53,7 @@ struct SoupShow: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SoupOptions
 
-    @Argument(help: "The soup.")
+    @Argument(help: "The soup.", completion: NameCompletion.soup)
     var soup: String
 
     func run() async throws {
@@ -105,7 +105,7 @@ struct SoupQueryCommand: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SoupOptions
 
-    @Argument(help: "The soup; omit it for a smart query.")
+    @Argument(help: "The soup; omit it for a smart query.", completion: NameCompletion.soup)
     var soup: String?
 
     @Option(
@@ -152,7 +152,7 @@ struct SoupUpsert: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SoupOptions
 
-    @Argument(help: "The soup.")
+    @Argument(help: "The soup.", completion: NameCompletion.soup)
     var soup: String
 
     @Option(
@@ -211,7 +211,7 @@ struct SoupRemove: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SoupOptions
 
-    @Argument(help: "The soup.")
+    @Argument(help: "The soup.", completion: NameCompletion.soup)
     var soup: String
 
     @Argument(help: "The _soupEntryId of each document to remove.")

@@ -117,10 +117,10 @@ struct TokenPut: AsyncParsableCommand {
 
 /// The arguments that specify a token.
 struct TokenName: ParsableArguments {
-    @Argument(help: "The service, such as a host name.")
+    @Argument(help: "The service, such as a host name.", completion: NameCompletion.service)
     var service: String
 
-    @Argument(help: "The account at the service.")
+    @Argument(help: "The account at the service.", completion: NameCompletion.account)
     var account: String
 
     @Option(help: "What the token is for: access, refresh, id or other.")

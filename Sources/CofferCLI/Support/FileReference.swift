@@ -58,11 +58,15 @@ struct FileReference {
             listing.files.map { (FileNameBytes.of($0.name), 1) }, uniquingKeysWith: { $0 + $1 })
         return listing.files.map { file in
             let bytes = FileNameBytes.of(file.name)
-            guard counts[bytes] == 1, bytes.allSatisfy({ isWordByte($0) }),
-                let name = String(validating: bytes, as: UTF8.self), name.hasSameBytes(as: name.printable)
+            guard counts[bytes] == 1, let name = String(validating: bytes, as: UTF8.self), isPlainWord(name)
             else { return file.id.description }
             return bytes.starts(with: "-".utf8) || isPrefix(bytes) ? "./" + name : name
         }
+    }
+
+    /// Returns whether shells interpret the text as one plain word, in which they expand nothing.
+    static func isPlainWord(_ text: String) -> Bool {
+        text.utf8.allSatisfy { isWordByte($0) } && text.hasSameBytes(as: text.printable)
     }
 
     private static func isWordByte(_ byte: UInt8) -> Bool {

@@ -6,7 +6,9 @@ import CofferEngine
 
 /// The options that select a soup store, for every command that uses one.
 struct SoupOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The name of the store in the vault.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("The name of the store in the vault.", valueName: "name"),
+        completion: NameCompletion.store)
     var store = "default"
 
     @Flag(name: .customLong("global"), help: "Use a store for all users, not one for the logged-in user.")

@@ -5,7 +5,7 @@ import CofferEngine
 
 /// The options for a token's new name.
 struct NewTokenName: ParsableArguments {
-    @Argument(help: "The new service.")
+    @Argument(help: "The new service.", completion: NameCompletion.service)
     var newService: String
 
     @Argument(help: "The new account.")

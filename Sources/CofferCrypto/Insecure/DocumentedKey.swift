@@ -40,7 +40,7 @@ extension Insecure.DocumentedKey {
     /// Returns the documented key as readable bytes, for use in another program that implements the scheme.
     ///
     /// - Parameters:
-    ///   - uuid: The UUID as text, as in ``key(uuid:label:passcode:)``.
+    ///   - uuid: The UUID as text, as in `key(uuid:label:passcode:)`.
     ///   - label: The text that is appended to the UUID; empty in the documented case.
     ///   - passcode: The passcode, whose hash is appended; `nil` if there is none.
     /// - Returns: The key's 32 bytes.

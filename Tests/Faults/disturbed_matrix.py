@@ -66,6 +66,9 @@ EXITS = {
     "orderCounterOutOfRange": 11, "orderNotYetValid": 11, "orderExpired": 11, "tokenRevoked": 11, "notInitialised": 12,
     "alreadyExists": 13, "invalidInput": 64, "busy": 75, "noSpace": 1, "readOnly": 1, "permissionDenied": 1,
     "cancelled": 1, "inputOutput": 1, "outOfMemory": 1, "unsupported": 1,
+    # OAuth, which no command of this matrix uses.
+    "signInNeeded": 14, "sessionLost": 14, "serverUnreachable": 15, "serverRefused": 11, "serverMalformed": 7,
+    "redirectRefused": 7, "issuerMismatch": 7, "stateMismatch": 7, "certificateRefused": 7, "hostRefused": 7,
 }
 COMMANDS = {
     "lock": ["lock"],

@@ -1,3 +1,5 @@
+import CofferBase
+
 /// A server at which people can sign in, with the label by which they know it.
 public struct LoginServer: Sendable, Hashable {
     /// The label for people.

@@ -139,16 +139,20 @@ extension JSONMembers {
     fileprivate mutating func listOrText(_ name: String) throws(CofferError) -> [String]? {
         guard let value = take(name) else { return nil }
         if let text = value.string {
-            return text.parts(between: ",", keepsEmpty: true).map { part in
-                String(
-                    decoding: part.utf8.drop { $0 == 0x20 }.reversed().drop { $0 == 0x20 }.reversed(),
-                    as: UTF8.self)
-            }
+            return text.parts(between: ",", keepsEmpty: true).map(Self.withoutSpaces)
+        }
         }
         let texts = value.array?.compactMap(\.string)
         guard let texts, texts.count == value.array?.count else {
             throw invalid("the member \(name) must be a string or an array of strings")
         }
         return texts
+    }
+
+    /// Returns the text without the spaces around it.
+    private static func withoutSpaces(_ text: String) -> String {
+        var bytes = Array(text.utf8.drop { $0 == 0x20 })
+        while bytes.last == 0x20 { bytes.removeLast() }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

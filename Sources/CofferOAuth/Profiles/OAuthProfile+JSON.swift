@@ -9,7 +9,7 @@ private enum Member {
     static let scopes = "scopes", hosts = "resourceHosts", storage = "storage", life = "assumedLife"
     static let policy = "policy", policyTime = "policySeconds"
     static let redirect = "redirect", address = "address", port = "port", path = "path"
-    static let keyProof = "keyProof", trust = "trust", authorityFile = "authorityFile"
+    static let keyProof = "keyProof", trust = "trust", authorities = "authorities"
     static let keyDigests = "publicKeyDigests", proxy = "proxy", kind = "kind", host = "host"
     static let quirks = "quirks", revoked = "revokedCodes", renewal = "renewalCodes"
     static let bareForbidden = "renewsOnBareForbidden", signInPage = "signInPage"
@@ -236,7 +236,7 @@ extension JSONMembers {
 extension ServerTrust {
     fileprivate var value: JSONValue {
         var members: [String: JSONValue] = [Member.keyDigests: .list(publicKeyDigests.map(HexText.encode))]
-        members[Member.authorityFile] = authorityFile.map { .string($0) }
+        members[Member.authorities] = authorities.map { .string($0) }
         return .object(members)
     }
 
@@ -249,7 +249,7 @@ extension ServerTrust {
             }
             digests.append(digest)
         }
-        self.init(authorityFile: try members.text(Member.authorityFile), publicKeyDigests: digests)
+        self.init(authorities: try members.text(Member.authorities), publicKeyDigests: digests)
         try members.finish()
     }
 }

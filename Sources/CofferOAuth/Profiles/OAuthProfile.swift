@@ -159,6 +159,22 @@ extension OAuthProfile {
         }
     }
 
+    /// Takes over the endpoints that a server announces. Endpoints that the profile has and the server does
+    /// not announce stay.
+    ///
+    /// ``ProfileStore/update(_:acceptsEndpoints:)`` refuses the profile afterwards if endpoints that were
+    /// accepted have changed.
+    ///
+    /// - Parameter metadata: The server's document.
+    /// - Throws: `issuerMismatch` if the document belongs to another issuer.
+    public mutating func adopt(_ metadata: ServerMetadata) throws(CofferError) {
+        guard metadata.issuer == issuer else {
+            throw CofferError(
+                .issuerMismatch, "The discovery document belongs to another issuer than the profile.")
+        }
+        endpoints = metadata.endpoints.completed(from: endpoints ?? PinnedEndpoints())
+    }
+
     /// Returns whether an access token of the profile may be sent to a URL.
     ///
     /// - Parameter url: The URL.

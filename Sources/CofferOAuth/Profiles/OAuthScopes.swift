@@ -1,4 +1,4 @@
-public import CofferBase
+import CofferBase
 
 /// The scopes of OAuth tokens, and those that include others on the servers of the documents.
 public enum OAuthScopes {

@@ -1,4 +1,4 @@
-public import CofferBase
+import CofferBase
 
 /// The way in which a client authenticates itself to the authorization server.
 public enum ClientAuthentication: Sendable, Hashable {
@@ -135,29 +135,33 @@ public enum ProxyRule: Sendable, Hashable {
 
 /// The certificates with which a profile's server is verified.
 public struct ServerTrust: Sendable, Hashable {
-    /// The absolute path of a PEM file with the certificate authorities, which replace those of the system;
-    /// `nil` for the system's.
-    public var authorityFile: String?
-    /// Public keys of which the server's certificate chain must contain one: the SHA-256 digests of their
+    /// Certificate authorities in PEM, which replace those of the system; `nil` for the system's.
+    public var authorities: String?
+    /// Public keys of which the server's key must be one: the SHA-256 digests of their
     /// `SubjectPublicKeyInfo`, 32 bytes each. An empty array permits any key.
     public var publicKeyDigests: [[UInt8]]
 
     /// Creates a trust.
     ///
     /// - Parameters:
-    ///   - authorityFile: The absolute path of a PEM file; `nil` for the system's authorities.
+    ///   - authorities: Certificate authorities in PEM; `nil` for the system's.
     ///   - publicKeyDigests: The SHA-256 digests of permitted public keys.
-    public init(authorityFile: String? = nil, publicKeyDigests: [[UInt8]] = []) {
-        self.authorityFile = authorityFile
+    public init(authorities: String? = nil, publicKeyDigests: [[UInt8]] = []) {
+        self.authorities = authorities
         self.publicKeyDigests = publicKeyDigests
     }
 
-    /// Throws `invalidInput` if the path is relative or a digest has another size.
+    private static let maxByteCount = 1 << 17
+
+    /// Throws `invalidInput` if the authorities are not PEM or a digest has another size.
     func check() throws(CofferError) {
-        let isPath = authorityFile.map { $0.utf8.first == UInt8(ascii: "/") && !$0.utf8.contains(0) } ?? true
-        guard isPath, (authorityFile?.utf8.count ?? 0) <= 4096 else {
+        let isText = authorities.map { text in
+            (1...Self.maxByteCount).contains(text.utf8.count)
+                && text.utf8.allSatisfy { $0 < 0x7F && ($0 >= 0x20 || $0 == 0x0A || $0 == 0x0D) }
+        }
+        guard isText ?? true else {
             throw CofferError(
-                .invalidInput, "The path of the certificate authorities' file must be absolute.")
+                .invalidInput, "The certificate authorities must be PEM text of at most 128 KiB.")
         }
         guard publicKeyDigests.count <= 16, publicKeyDigests.allSatisfy({ $0.count == 32 }) else {
             throw CofferError(

@@ -141,7 +141,6 @@ extension JSONMembers {
         if let text = value.string {
             return text.parts(between: ",", keepsEmpty: true).map(Self.withoutSpaces)
         }
-        }
         let texts = value.array?.compactMap(\.string)
         guard let texts, texts.count == value.array?.count else {
             throw invalid("the member \(name) must be a string or an array of strings")

@@ -28,7 +28,9 @@ extension ProfileStore {
                 throw CofferError(
                     .absent, "The profile \(profile.name) has no client certificate or no key for it.")
             }
-            let copy = try key.exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
+            let copy = try key.exposing { (bytes) throws(CofferError) -> SecretBytes in
+                try SecretBytes.copying(bytes)
+            }
             security.clientCertificate = TransportSecurity.ClientCertificate(
                 chain: chain.copyBytes(), key: copy)
         }

@@ -69,12 +69,12 @@ struct ManagedConfigurationTests {
         try parse(#"{"RequireCertAuth":true}"#).check(withCertificate)
     }
 
-    private func read(_ root: borrowing ScratchDirectory, owner: UInt32? = nil) throws
-        -> ManagedConfiguration?
-    {
-        try ManagedConfiguration.read(
-            below: root.descriptor, directories: ["etc", "coffer"], file: "oauth.json",
-            owner: owner ?? root.descriptor.status().owner)
+    private func read(
+        _ root: borrowing ScratchDirectory, owner: UInt32? = nil
+    ) throws -> ManagedConfiguration? {
+        let own = try root.descriptor.status().owner
+        return try ManagedConfiguration.read(
+            below: root.descriptor, directories: ["etc", "coffer"], file: "oauth.json", owner: owner ?? own)
     }
 
     /// A directory with a configuration that everybody may trust.

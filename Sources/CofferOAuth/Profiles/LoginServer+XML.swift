@@ -32,7 +32,7 @@ extension LoginServer {
         guard element.name.hasSameBytes(as: "server"), element.children.isEmpty else {
             throw StrictXML.invalid("only empty server elements may be in servers", element.line)
         }
-        var (label, url): (String?, String?)
+        var (label, url): (String?, String?) = (nil, nil)
         for attribute in element.attributes {
             if attribute.name.hasSameBytes(as: "name") {
                 label = attribute.value

@@ -16,6 +16,7 @@ extension CofferError {
             case setPasscode, setPasscodeAndUnlock, useLongerPasscode, useWhenUnlockedClass
             case useThisDeviceOnlyClass, encryptDisk, lockManually, watchSession, removeKernelKeys
             case limitDocumentedSchemes
+            case signIn, acceptEndpoints, addProfile, allowHost, removeProfile
         }
 
         private let kind: Kind
@@ -125,5 +126,19 @@ extension CofferError {
         public static let removeKernelKeys = Remedy(kind: .removeKernelKeys)
         /// Use the documented schemes only for data that already uses them.
         public static let limitDocumentedSchemes = Remedy(kind: .limitDocumentedSchemes)
+
+        // MARK: Servers
+
+        /// Sign in.
+        public static let signIn = Remedy(kind: .signIn)
+        /// Compare the server's new endpoints with what its operator announces, then update the profile and
+        /// accept them.
+        public static let acceptEndpoints = Remedy(kind: .acceptEndpoints)
+        /// Add the profile, or list the profiles to find its name.
+        public static let addProfile = Remedy(kind: .addProfile)
+        /// If the host belongs to the service, add it to the profile's resource hosts.
+        public static let allowHost = Remedy(kind: .allowHost)
+        /// Remove the damaged profile and add it again.
+        public static let removeProfile = Remedy(kind: .removeProfile)
     }
 }

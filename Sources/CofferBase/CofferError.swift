@@ -30,6 +30,11 @@ public struct CofferError: Error, Sendable {
     /// The locations of all matching entries; set with ``Code/ambiguous``.
     public let entries: [String]
 
+    /// The error code that a server sent, such as `invalid_client`, as the server wrote it: at most 64
+    /// printable ASCII characters. The code is set with ``Code/serverRefused`` and with ``Code/tokenRevoked``
+    /// if the server sent one.
+    public let serverCode: String?
+
     /// Creates an error.
     ///
     /// - Parameters:
@@ -41,10 +46,12 @@ public struct CofferError: Error, Sendable {
     ///   - currentVersion: The version that is currently stored.
     ///   - retryAfter: The time to wait before trying again.
     ///   - entries: The locations of all matching entries.
+    ///   - serverCode: The error code that a server sent. Only its first 64 printable ASCII characters are
+    ///     kept.
     public init(
         _ code: Code, _ message: String, remedy: Remedy? = nil, systemError: Int32? = nil,
         attemptsLeft: Int? = nil, currentVersion: UInt64? = nil, retryAfter: Duration? = nil,
-        entries: [String] = []
+        entries: [String] = [], serverCode: String? = nil
     ) {
         self.code = code
         self.message = message
@@ -54,6 +61,9 @@ public struct CofferError: Error, Sendable {
         self.currentVersion = currentVersion
         self.retryAfter = retryAfter
         self.entries = entries
+        self.serverCode = serverCode.map { code in
+            String(decoding: code.utf8.filter { (0x20...0x7E).contains($0) }.prefix(64), as: UTF8.self)
+        }
     }
 }
 
@@ -71,6 +81,8 @@ extension CofferError {
             case orderMalformed, orderTooLong, orderUnsupportedVersion, orderUnknownKey, orderBadSignature
             case orderForeign, orderCounterOutOfRange, orderReplayed, orderNotYetValid, orderExpired
             case tokenRevoked
+            case signInNeeded, sessionLost, serverUnreachable, serverRefused, serverMalformed
+            case redirectRefused, issuerMismatch, stateMismatch, certificateRefused, hostRefused
         }
 
         private let kind: Kind
@@ -173,6 +185,29 @@ extension CofferError {
         /// The issuer revoked the token: a server answered `invalid_grant`. Throw this error from the closure
         /// that refreshes the token.
         public static let tokenRevoked = Code(kind: .tokenRevoked)
+        /// No session exists at the server, or its end has come: the user must sign in.
+        public static let signInNeeded = Code(kind: .signInNeeded)
+        /// The server no longer accepts the refresh token, probably because an answer with its successor was
+        /// lost. Compare ``tokenRevoked``. The user must sign in; nothing else is lost.
+        public static let sessionLost = Code(kind: .sessionLost)
+        /// No complete answer came from the server.
+        public static let serverUnreachable = Code(kind: .serverUnreachable)
+        /// The server refused the request. ``CofferError/serverCode`` is the server's own code, if it sent
+        /// one.
+        public static let serverRefused = Code(kind: .serverRefused)
+        /// The server's answer or document is invalid.
+        public static let serverMalformed = Code(kind: .serverMalformed)
+        /// The server answered with a redirect that is not followed, or a redirect back from the browser is
+        /// invalid.
+        public static let redirectRefused = Code(kind: .redirectRefused)
+        /// An answer names another issuer than the expected one.
+        public static let issuerMismatch = Code(kind: .issuerMismatch)
+        /// The answer to a sign-in does not belong to that sign-in.
+        public static let stateMismatch = Code(kind: .stateMismatch)
+        /// The server's certificate is not valid for the server or not the expected one.
+        public static let certificateRefused = Code(kind: .certificateRefused)
+        /// The URL is outside the hosts that may receive a token or that the administrator allows.
+        public static let hostRefused = Code(kind: .hostRefused)
         /// An underlying library failed unexpectedly.
         public static let internalFailure = Code(kind: .internalFailure)
     }

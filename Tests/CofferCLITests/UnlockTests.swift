@@ -177,7 +177,9 @@ struct UnlockTests {
     @Test("A token under a reserved service is refused, locked or not", arguments: ["", "2468"])
     func reserved(_ passcode: String) throws {
         let home = try CommandHome()
-        for service in ["coffer.soups", "coffer.documented", "coffer."] {
+        for service in [
+            "coffer.soups", "coffer.documented", "coffer.", "oauth-profile:work", "oauth-client:work",
+        ] {
             let put = ["token", "put", service, "database/notes", "--kind", "other", "--json"]
             let run = try home.run(put, passcode: passcode, input: [1])
             #expect(run.code == 11 && run.errorCode == "refused", "\(service)")

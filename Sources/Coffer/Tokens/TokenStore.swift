@@ -48,8 +48,8 @@ public final class TokenStore: Sendable {
     ///   pending until an unlock.
     /// - Throws: `conflict`, with the current version, if `precondition` is not met; `invalidInput` for more
     ///   than 1024 scopes, more than 1024 attributes, more than 64 KiB of scopes and attributes together, or
-    ///   an expiry date centuries away; `refused` for a service that begins with `coffer.`, which is reserved
-    ///   for the library; `locked`, `wiped`, `busy`, `noSpace`.
+    ///   an expiry date centuries away; `refused` for a service that begins with `coffer.`, `oauth-profile:`
+    ///   or `oauth-client:`, which are reserved for the library; `locked`, `wiped`, `busy`, `noSpace`.
     @discardableResult
     public func put(
         _ token: Token, for id: TokenID, class protection: ProtectionClass? = nil, expires: Date? = nil,

@@ -13,14 +13,19 @@ extension CofferError.Code {
         case .orderMalformed, .orderTooLong, .orderUnsupportedVersion, .orderUnknownKey, .orderBadSignature,
             .orderForeign:
             7
+        case .serverMalformed, .redirectRefused, .issuerMismatch, .stateMismatch, .certificateRefused,
+            .hostRefused:
+            7
         case .keyringUnavailable, .noSessionBus, .noSecretService, .noDefaultCollection, .interrupted: 8
         case .timedOut: 9
         case .conflict, .ambiguous, .orderReplayed: 10
         case .refused, .attemptDelayed, .orderCounterOutOfRange, .orderNotYetValid, .orderExpired,
-            .tokenRevoked:
+            .tokenRevoked, .serverRefused:
             11
         case .notInitialised: 12
         case .alreadyExists: 13
+        case .signInNeeded, .sessionLost: 14
+        case .serverUnreachable: 15
         case .invalidInput: 64
         case .busy: 75
         default: 1
@@ -75,15 +80,17 @@ enum Failure {
 
     /// Returns the error as a JSON document.
     static func document(_ error: CofferError) -> JSONDocument {
-        document(error.code.name, error.message, error.remedy, error.entries)
+        document(error.code.name, error.message, error.remedy, error.entries, error.serverCode)
     }
 
     private static func document(
-        _ code: String, _ message: String, _ remedy: CofferError.Remedy? = nil, _ entries: [String] = []
+        _ code: String, _ message: String, _ remedy: CofferError.Remedy? = nil, _ entries: [String] = [],
+        _ serverCode: String? = nil
     ) -> JSONDocument {
         let advice = remedy == nil ? [] : JSONDocument.members(of: remedy)
         let list: [(String, JSONDocument)] =
             entries.isEmpty ? [] : [("entries", .list(entries.map { .text($0) }))]
-        return .object([("code", .text(code)), ("message", .text(message))] + advice + list)
+        let server: [(String, JSONDocument)] = serverCode.map { [("serverCode", .text($0))] } ?? []
+        return .object([("code", .text(code)), ("message", .text(message))] + advice + list + server)
     }
 }

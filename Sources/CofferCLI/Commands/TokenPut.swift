@@ -25,7 +25,8 @@ struct TokenPut: AsyncParsableCommand {
             prints. For a queued token, --if-version is refused, and only the class of a stored token can \
             be kept.
 
-            Service names that begin with "coffer." are reserved for this program and refused.
+            Service names that begin with "coffer.", "oauth-profile:" or "oauth-client:" are reserved for \
+            this program and refused.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -8,6 +8,7 @@ extension CofferError.Remedy {
     /// without a sentence.
     private static let sentences = vaultSentences.merging(fileSentences) { $1 }
         .merging(protectionSentences) { $1 }
+        .merging(serverSentences) { $1 }
 
     private static let vaultSentences: [CofferError.Remedy: String] = [
         .createVault: "Create a vault with coffer init.",
@@ -100,6 +101,22 @@ extension CofferError.Remedy {
         .limitDocumentedSchemes: """
         Use the schemes (coffer key documented, coffer crypt) only for data that is already encrypted with \
         them.
+        """,
+    ]
+
+    private static let serverSentences: [CofferError.Remedy: String] = [
+        .signIn: "Sign in again with coffer oauth login.",
+        .acceptEndpoints: """
+        If the server's operator announces the new endpoints, accept them with coffer oauth profile update \
+        NAME --accept.
+        """,
+        .addProfile:
+            "Run coffer oauth profile list to see all profiles, or add one with coffer oauth profile add.",
+        .allowHost: """
+        If the host belongs to the service, add it to the profile's hosts with coffer oauth profile update.
+        """,
+        .removeProfile: """
+        Remove the profile with coffer oauth profile remove NAME, then add it again.
         """,
     ]
 }

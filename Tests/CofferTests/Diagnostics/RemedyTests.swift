@@ -17,4 +17,15 @@ struct RemedyTests {
         #expect(error.description == "absent: It is gone.")
         #expect(CofferError(.absent, "It is gone.").remedy == nil)
     }
+
+    @Test(
+        "A server's code is kept as it was written, without what could confuse a terminal, and cut",
+        arguments: [
+            ("invalid_client", "invalid_client"), ("a\u{1B}[31m\nb\u{7F}", "a[31mb"), ("é\u{202E}x", "x"),
+            (String(repeating: "x", count: 200), String(repeating: "x", count: 64)), ("", ""),
+        ])
+    func serverCode(_ sent: String, _ kept: String) {
+        #expect(CofferError(.serverRefused, "The server refused.", serverCode: sent).serverCode == kept)
+        #expect(CofferError(.serverRefused, "The server refused.").serverCode == nil)
+    }
 }

@@ -22,6 +22,7 @@ let package = Package(
     products: [
         .library(name: "Coffer", targets: ["Coffer"]),
         .library(name: "CofferDatabase", targets: ["CofferDatabase"]),
+        .library(name: "CofferOAuth", targets: ["CofferOAuth"]),
         .library(name: "CofferCrypto", targets: ["CofferCrypto"]),
         .library(name: "CofferTesting", targets: ["CofferTesting"]),
         .executable(name: "coffer", targets: ["CofferCLI"]),
@@ -30,7 +31,8 @@ let package = Package(
     traits: [
         .trait(
             name: "SecretService", description: "Speak to the desktop's keyring (links GLib)."),
-        .default(enabledTraits: ["SecretService"]),
+        .trait(name: "OAuth", description: "Speak to servers over HTTPS (links libcurl and libssl)."),
+        .default(enabledTraits: ["SecretService", "OAuth"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -44,6 +46,9 @@ let package = Package(
         // GLib without pkg-config, whose flags SwiftPM warns of in every dependent package: see its shim.h.
         .systemLibrary(name: "CGIO"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        // libcurl, and of libssl what libcurl lets a program set.
+        .systemLibrary(
+            name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev", "libssl-dev"])]),
         .systemLibrary(name: "CLinux"),
         // SHA-256 by the processor's instructions: C, because Swift has no function attribute for them.
         .target(name: "CSHA2", publicHeadersPath: "."),
@@ -51,6 +56,8 @@ let package = Package(
         .target(name: "CArguments", publicHeadersPath: "."),
         // SQLite's page cache, wrapped: C, because it is installed before main and on the path of every page.
         .target(name: "CPageCache", dependencies: ["CSQLite"], publicHeadersPath: "."),
+        // The heap of libcurl: C, because libcurl is initialised with C functions.
+        .target(name: "CLockedHeap", publicHeadersPath: "."),
 
         // Shared by every layer: the error type, text as bytes, hexadecimal text, and JSON.
         .target(name: "CofferBase", swiftSettings: shared),
@@ -64,14 +71,21 @@ let package = Package(
             ],
             swiftSettings: shared),
 
-        // Its annexes: the message bus, the only target that the trait changes, and SQLite, which only
-        // CofferDatabase needs.
+        // Its annexes: the message bus and HTTPS, the only targets that the traits change, and SQLite, which
+        // only CofferDatabase needs.
         .target(
             name: "CofferDBus",
             dependencies: [
                 "CofferBase", "CofferEngine",
                 .target(name: "CGIO", condition: .when(traits: ["SecretService"])),
                 .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
+        .target(
+            name: "CofferEngineHTTP",
+            dependencies: [
+                "CofferBase", "CofferEngine", "CLockedHeap",
+                .target(name: "CCurl", condition: .when(traits: ["OAuth"])),
             ],
             swiftSettings: shared),
         .target(
@@ -111,6 +125,14 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),
+        // The only library with network code.
+        .target(
+            name: "CofferOAuth",
+            dependencies: [
+                "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CofferEngineHTTP",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
         // The runner of test vectors, for the command and the tests.
         .target(
             name: "CofferVectors",
@@ -119,10 +141,13 @@ let package = Package(
         .target(
             name: "CofferTesting",
             dependencies: [
-                "Coffer", "CofferBase", "CofferCrypto", "CofferDBus", "CofferEngine",
+                "Coffer", "CofferBase", "CofferCrypto", "CofferDBus", "CofferEngine", "CofferOAuth",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
-            resources: [.embedInCode("Resources/fake_secret_service.py")], swiftSettings: shared),
+            resources: [
+                .embedInCode("Resources/fake_secret_service.py"),
+                .embedInCode("Resources/scripted_server.py"),
+            ], swiftSettings: shared),
 
         // Floor 4: what people run.
         .executableTarget(
@@ -235,6 +260,14 @@ let package = Package(
                 "CofferDatabase", "Coffer", "CofferBase", "CofferCrypto", "CofferEngine",
                 "CofferEngineSQLite", "CofferTesting", "DatabaseAgent", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
+        .testTarget(
+            name: "CofferOAuthTests",
+            dependencies: [
+                "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CofferEngineHTTP", "CofferOAuth",
+                "CofferTesting", "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),

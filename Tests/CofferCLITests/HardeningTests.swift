@@ -16,6 +16,18 @@ struct HardeningTests {
         #expect(stack.map { $0.contains("RW ") && !$0.contains("RWE") } == true)
     }
 
+    @Test(
+        "Programs without OAuth link neither libcurl nor libssl",
+        arguments: [CommandRun.cofferPath, CommandRun.programs + "TestAgent"])
+    func noNetworkLibrary(_ program: String) throws {
+        let run = try CommandRun.run("readelf", ["-d", program])
+        try #require(run.code == 0, "\(run.errorText)")
+        let needed = run.text.split(separator: "\n").filter { $0.contains("(NEEDED)") }
+        // What is searched for can be found.
+        #expect(needed.contains { $0.contains("libcrypto.so") }, "\(needed)")
+        #expect(!needed.contains { $0.contains("libcurl") || $0.contains("libssl") }, "\(needed)")
+    }
+
     @Test("The loader finds nothing left to bind while the command runs")
     func effect() throws {
         let run = try CommandRun.run(

@@ -31,9 +31,13 @@ struct FolderRulesTests {
     private static let cofferDatabase: [String: Set<String>] = [
         "Retention": ["Soups"], "Vault": ["Encrypted", "Soups"],
     ]
+    private static let cofferOAuth: [String: Set<String>] = [
+        "Transport": ["Profiles"]
+    ]
     private static let allowed = [
         "Coffer": coffer, "CofferVault": cofferVault, "CofferCrypto": cofferCrypto,
-        "CofferDatabase": cofferDatabase, "CofferCLI": ["Commands": ["Support"]],
+        "CofferDatabase": cofferDatabase, "CofferOAuth": cofferOAuth,
+        "CofferCLI": ["Commands": ["Support"]],
     ]
 
     @Test(

@@ -15,12 +15,20 @@ struct VersionCommand: ParsableCommand {
             """)
 
     /// The names of the package's products in this release.
-    static let products = ["Coffer", "CofferDatabase", "CofferCrypto", "CofferTesting", "coffer", "bench"]
+    static let products = [
+        "Coffer", "CofferDatabase", "CofferOAuth", "CofferCrypto", "CofferTesting", "coffer", "bench",
+    ]
 
     @OptionGroup var global: NoVaultOptions
 
     /// The package traits that are enabled in this build.
-    private static var traits: [String] { BusLibrary.version == nil ? [] : ["SecretService"] }
+    private static var traits: [String] {
+        var names = BusLibrary.version == nil ? [] : ["SecretService"]
+        #if OAuth
+            names.append("OAuth")
+        #endif
+        return names
+    }
 
     /// The names and versions of the C libraries. The version is `nil` for a library that this build does not
     /// link.

@@ -63,8 +63,11 @@ package struct GuardedBuffer: ~Copyable {
     /// Appends the UTF-8 bytes of `text`, which is not secret.
     package mutating func append(_ text: String) throws(CofferError) { try append(Array(text.utf8).span) }
 
-    /// Returns the collected bytes and consumes the buffer.
-    package consuming func finish() throws(CofferError) -> GuardedBytes {
+    /// Returns a copy of the collected bytes.
+    package func contents() throws(CofferError) -> GuardedBytes {
         try GuardedBytes.copying(buffer.span.extracting(0..<count))
     }
+
+    /// Returns the collected bytes and consumes the buffer.
+    package consuming func finish() throws(CofferError) -> GuardedBytes { try contents() }
 }

@@ -1,0 +1,66 @@
+#if OAuth
+    import CCurl
+    import CofferBase
+
+    /// The errors of libcurl in this package's terms.
+    enum CurlFailure {
+        /// Returns the error for a result other than `CURLE_OK`.
+        ///
+        /// - Parameters:
+        ///   - code: The result of a transfer.
+        ///   - number: The `errno` of the connection that failed; 0 for none.
+        /// - Returns: The error.
+        static func error(_ code: CURLcode, errno number: Int) -> CofferError {
+            let system = number == 0 ? nil : Int32(truncatingIfNeeded: number)
+            switch code {
+            case CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
+                CURLE_PROXY:
+                return CofferError(
+                    .serverUnreachable, "The server could not be reached: \(text(code)).", systemError: system
+                )
+            case CURLE_SSL_CONNECT_ERROR, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR,
+                CURLE_PARTIAL_FILE, CURLE_SEND_FAIL_REWIND, CURLE_UNRECOVERABLE_POLL:
+                return CofferError(
+                    .serverUnreachable, "The connection to the server failed: \(text(code)).",
+                    systemError: system)
+            case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS,
+                CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CLIENTCERT:
+                return CofferError(
+                    .certificateRefused, "The secure connection was refused: \(text(code)).")
+            default: return otherError(code)
+            }
+        }
+
+        private static func otherError(_ code: CURLcode) -> CofferError {
+            switch code {
+            case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING,
+                CURLE_FILESIZE_EXCEEDED, CURLE_WRITE_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
+                return CofferError(.serverMalformed, "The server's response is malformed: \(text(code)).")
+            case CURLE_OPERATION_TIMEDOUT:
+                return CofferError(.timedOut, "The server did not respond in time.")
+            case CURLE_ABORTED_BY_CALLBACK: return cancelled
+            case CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CIPHER, CURLE_SSL_CRL_BADFILE:
+                return CofferError(
+                    .invalidInput, "A certificate or key for the secure connection is invalid: \(text(code))."
+                )
+            case CURLE_URL_MALFORMAT: return CofferError(.invalidInput, "The URL is invalid.")
+            case CURLE_OUT_OF_MEMORY:
+                return CofferError(.outOfMemory, "There is not enough memory for the connection.")
+            default:
+                return CofferError(
+                    .internalFailure, "The exchange with the server failed: \(text(code)).")
+            }
+        }
+
+        /// The error for an exchange that the caller cancelled.
+        static var cancelled: CofferError {
+            CofferError(.cancelled, "The exchange with the server was cancelled.")
+        }
+
+        /// Returns libcurl's description of a result, which contains nothing that a server sent.
+        private static func text(_ code: CURLcode) -> String {
+            guard let text = unsafe curl_easy_strerror(code) else { return "error \(code.rawValue)" }
+            return unsafe String(cString: text)
+        }
+    }
+#endif

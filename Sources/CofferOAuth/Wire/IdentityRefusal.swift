@@ -40,12 +40,11 @@ public enum IdentityRefusal: String, Sendable, Hashable, CaseIterable {
     /// Whether the user's access was taken away, which counts as a revocation.
     public var isRevocation: Bool { self == .inactive }
 
-    /// Creates a refusal.
+    /// Creates a refusal. The result is `nil` if the answer is incomplete, its body is none of the codes byte
+    /// for byte, or its status is not the code's: a gateway's 404 never looks like ``inactive``.
     ///
     /// - Parameter answer: The answer. Its body is the code, alone or as the text `error` of a JSON object,
     ///   with spaces and newlines around it.
-    /// - Returns: `nil` if the answer is incomplete, its body is none of the codes byte for byte, or its
-    ///   status is not the code's. In particular, a gateway's 404 never looks like ``inactive``.
     public init?(_ answer: HTTPResponse) {
         guard answer.isComplete, let code = Self.code(answer),
             let refusal = Self.allCases.first(where: { $0.rawValue.hasSameBytes(as: code) }),

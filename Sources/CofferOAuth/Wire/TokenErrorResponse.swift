@@ -8,11 +8,8 @@ public struct TokenErrorResponse: Sendable, Hashable {
     /// The first 64 printable ASCII characters of the server's description; `nil` if there are none.
     public let errorDescription: String?
 
-    /// Creates the error that an object contains.
-    ///
-    /// - Parameter json: The object.
-    /// - Returns: `nil` if the object has no `error` of the characters that RFC 6749 allows, so that it is
-    ///   not a verdict.
+    /// Creates the error that an object contains. The result is `nil` if the object has no `error` of the
+    /// characters that RFC 6749 allows, so that it is not a verdict.
     init?(_ json: GuardedJSON) {
         guard let error = try? json.root.text("error", limit: 64), Self.isCode(error) else { return nil }
         self.error = error
@@ -20,11 +17,10 @@ public struct TokenErrorResponse: Sendable, Hashable {
         errorDescription = description.flatMap { $0.utf8.isEmpty ? nil : $0 }
     }
 
-    /// Reads the error in a body.
+    /// Reads the error in a body. The result is `nil` if the body is not a JSON object with a valid `error`,
+    /// such as an empty body or a page of HTML: it is not a verdict on the request.
     ///
     /// - Parameter body: The body of an answer.
-    /// - Returns: `nil` if the body is not a JSON object with a valid `error`, such as an empty body or a page
-    ///   of HTML: it is not a verdict on the request.
     public init?(body: Span<UInt8>) {
         guard let json = try? GuardedJSON(copying: body), let error = TokenErrorResponse(json) else {
             return nil

@@ -94,7 +94,8 @@ public enum TokenFormat {
             status += "\"expirationTimestamp\":\"\(expiry)\","
         }
         let head =
-            "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\(status)\"token\":\""
+            "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\","
+            + status + "\"token\":\""
         return try joined(head, token, "\"}}\n", isJSON: true)
     }
 

@@ -23,9 +23,10 @@ public final class FileDownload: DownloadSink {
         }
         name = FilePath(root: nil, [last])
         let parent = path.removingLastComponent()
-        directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
+        let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
         temporary = try Descriptor.temporaryName()
         file = try directory.open(temporary, [.readWrite, .exclusive])
+        self.directory = directory
     }
 
     /// Appends bytes to the file.

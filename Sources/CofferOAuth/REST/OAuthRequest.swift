@@ -3,8 +3,8 @@ public import CofferCrypto
 
 /// A request to a resource server, without its access token, which is added when the request is sent.
 ///
-/// Every request carries `Cache-Control: no-cache, no-store`. The body can be sent again, because a request is
-/// repeated once after its token was renewed.
+/// Every request carries `Cache-Control: no-cache, no-store`. The body can be sent again, because a request
+/// is repeated once after its token was renewed.
 public struct OAuthRequest: Sendable {
     /// The method.
     public let method: HTTPRequest.Method

@@ -43,8 +43,8 @@ extension HTTPResponse {
         }
     }
 
-    /// Throws unless the answer is complete and a success: `serverUnreachable` if the same request can succeed
-    /// later, `redirectRefused` for a redirect, otherwise `serverRefused` with the server's code.
+    /// Throws unless the answer is complete and a success: `serverUnreachable` if the same request can
+    /// succeed later, `redirectRefused` for a redirect, otherwise `serverRefused` with the server's code.
     func requireSuccess() throws(CofferError) {
         if isSuccess && isComplete { return }
         if isTemporary || !isComplete {

@@ -117,7 +117,7 @@ public struct IdentityResponse: Sendable, Hashable {
         }
         guard let text = urls.first(where: { $0.key.hasSameBytes(as: name) })?.value else { return nil }
         var bytes = Array(text.utf8)
-        if bytes.hasPrefix("http://") { bytes.replaceSubrange(0..<4, with: "https".utf8) }
+        if bytes.starts(with: "http://".utf8) { bytes.replaceSubrange(0..<4, with: "https".utf8) }
         let mark = Array("{version}".utf8)
         if let start = bytes.indices.first(where: { bytes[$0...].starts(with: mark) }) {
             bytes.replaceSubrange(start..<start + mark.count, with: version.utf8)

@@ -63,7 +63,8 @@ struct IdentityTests {
             "language":"en_US","locale":"en_US","utcOffset":-28800000,
             "last_modified_date":"2010-06-28T20:54:09.000+0000",
             "mobile_policy":{"pin_length":4,"screen_lock":"10"},
-            "custom_attributes":{"SHOW_PRINT":"\\"FALSE\\""},"custom_permissions":{"p":"true"},"is_app_installed":true}
+            "custom_attributes":{"SHOW_PRINT":"\\"FALSE\\""},
+            "custom_permissions":{"p":"true"},"is_app_installed":true}
             """)
         #expect(full.id == "https://login.salesforce.com/id/00Dx/005x" && full.isAssertedUser == true)
         #expect(full.userID == "005x" && full.organisationID == "00Dx" && full.username == "ada@example.org")

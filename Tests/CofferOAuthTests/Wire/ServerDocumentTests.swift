@@ -13,7 +13,8 @@ struct ServerDocumentTests {
         arguments: [
             "{}", "{\(device)}", "{\(device),\"expires_in\":0}", "{\(device),\"expires_in\":\"600\"}",
             "{\(device),\"expires_in\":600,\"interval\":\"5\"}",
-            "{\"device_code\":\"d\",\"user_code\":\"A\",\"verification_uri\":\"http://e.example\",\"expires_in\":9}",
+            "{\"device_code\":\"d\",\"user_code\":\"A\",\"verification_uri\":\"http://e.example\","
+                + "\"expires_in\":9}",
             "{\"device_code\":\"d\\n\",\"user_code\":\"A\",\"verification_uri\":\"https://e.example\","
                 + "\"expires_in\":9}",
             "{\"device_code\":\"d\",\"user_code\":\"\\u001b[2J\",\"verification_uri\":\"https://e.example\","

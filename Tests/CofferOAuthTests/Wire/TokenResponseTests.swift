@@ -104,7 +104,8 @@ struct TokenResponseTests {
         for body in others { #expect(error(body) == nil, "\(body)") }
         let long = String(repeating: "\\u001b[31m\u{202E}x", count: 50)
         let refusal = error(
-            "{\"error\":\"invalid_grant\",\"error_description\":\"\(long)\",\"error_uri\":\"https://e.example\"}"
+            "{\"error\":\"invalid_grant\",\"error_description\":\"\(long)\","
+                + "\"error_uri\":\"https://e.example\"}"
         )
         #expect(refusal?.error == "invalid_grant")
         #expect(refusal?.errorDescription?.utf8.count == 64)

@@ -66,9 +66,9 @@ struct ServerDocumentTests {
                 failure { _ = try PushedAuthorizationResponse(answer(201, body)) } == .serverMalformed,
                 "\(body)")
         }
-        let answer = try PushedAuthorizationResponse(
+        let response = try PushedAuthorizationResponse(
             answer(201, "{\"request_uri\":\"urn:ietf:params:oauth:request_uri:x\",\"expires_in\":9999}"))
-        #expect(answer.requestURI == "urn:ietf:params:oauth:request_uri:x" && answer.lifetime == 600)
+        #expect(response.requestURI == "urn:ietf:params:oauth:request_uri:x" && response.lifetime == 600)
     }
 
     @Test("Introspection: an inactive token has no properties")

@@ -13,7 +13,7 @@ struct FuzzTarget: Sendable {
 
     /// Every target.
     static let all: [FuzzTarget] =
-        records + indexes + containers + texts + messages + orders + databases
+        records + indexes + containers + texts + messages + orders + databases + redirects
 
     /// Feeds `bytes` to the parser. A refusal is a result; everything else that is thrown is a finding.
     func run(_ bytes: [UInt8], _ world: FuzzWorld) throws {

@@ -2,8 +2,8 @@ public import CofferBase
 public import CofferCrypto
 import CofferEngine
 
-/// The server's answer to an ``AuthorizationRequest``, as the browser delivered it. Its `state` and its issuer
-/// have been checked.
+/// The server's answer to an ``AuthorizationRequest``, as the browser delivered it. Its `state` and its
+/// issuer have been checked.
 public final class AuthorizationRedirect: Sendable {
     /// The maximum length of an authorization code in bytes.
     static let maxCodeByteCount = 4096

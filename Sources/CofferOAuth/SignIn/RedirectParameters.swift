@@ -93,8 +93,8 @@ package struct RedirectParameters: ~Copyable {
         return value.guarded.span.copied()
     }
 
-    /// Returns the first 64 printable ASCII characters of a parameter that is not secret, or `nil` if there is
-    /// none with this name.
+    /// Returns the first 64 printable ASCII characters of a parameter that is not secret, or `nil` if there
+    /// is none with this name.
     ///
     /// - Parameter name: The parameter's name.
     /// - Returns: The characters, which may be shown to the user.

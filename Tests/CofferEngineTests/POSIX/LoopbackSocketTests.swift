@@ -60,7 +60,7 @@ struct LoopbackSocketTests {
             port = socket.port
             let client = try connect(to: socket)
             let server = try accepted(by: socket)
-            #expect(server.write([1].span) == 1)
+            #expect(server.write(([1] as [UInt8]).span) == 1)
             #expect(try read(client, count: 1) == [1])
         }
     }
@@ -79,11 +79,11 @@ struct LoopbackSocketTests {
         var empty: [UInt8] = [0]
         var span = empty.mutableSpan
         #expect(server.read(into: &span) == .nothing)
-        #expect(client.write([1, 2, 3].span) == 3)
+        #expect(client.write(([1, 2, 3] as [UInt8]).span) == 3)
         #expect(try read(server, count: 8) == [1, 2, 3])
         client.finishWriting()
         #expect(try read(server, count: 8) == nil)
-        #expect(server.write([4].span) == 1)
+        #expect(server.write(([4] as [UInt8]).span) == 1)
         #expect(try read(client, count: 8) == [4])
     }
 
@@ -101,7 +101,7 @@ struct LoopbackSocketTests {
         let socket = try LoopbackSocket.listening(on: .ipv4)
         let clients = try (0..<3).map { _ in try connect(to: socket) }
         let servers = try clients.map { _ in try accepted(by: socket) }
-        #expect(clients[1].write([1].span) == 1)
+        #expect(clients[1].write(([1] as [UInt8]).span) == 1)
         let ready = try socket.wait(for: servers.map { ($0, false) }, milliseconds: 60_000)
         #expect(ready.connections.count { $0 } == 1)
         let writable = try socket.wait(for: servers.map { ($0, true) }, milliseconds: 60_000)
@@ -156,6 +156,8 @@ struct DetachedProcessTests {
 
     @Test("A program has a session of its own")
     func session() throws {
-        #expect(try start("sh", "-c", "read -r a b c d e session g </proc/$$/stat; [ $session = $$ ]") == .ended(0))
+        #expect(
+            try start("sh", "-c", "read -r a b c d e session g </proc/$$/stat; [ $session = $$ ]")
+                == .ended(0))
     }
 }

@@ -168,7 +168,8 @@ struct LoopbackListenerTests {
         await #expect(throws: CofferError.self) { _ = try await next.redirect(for: run.request) }
     }
 
-    @Test("Paths that browsers change are refused", arguments: ["", "a", "/a/../b", "/a b", "/ü", "/a?b", "//"])
+    @Test(
+        "Paths that browsers change are refused", arguments: ["", "a", "/a/../b", "/a b", "/ü", "/a?b", "//"])
     func paths(_ path: String) throws {
         #expect(failure { _ = try LoopbackListener.start(path: path) } == .invalidInput)
     }

@@ -41,7 +41,8 @@ struct SignInRun {
     private let task: Task<Result<AuthorizationRedirect, CofferError>, Never>
 
     init(
-        grace: Duration = .milliseconds(1), connection: Duration = .seconds(60), limit: Duration = deadline,
+        grace: Duration = .milliseconds(1), connection: Duration = .seconds(60),
+        limit: Duration = SignInRun.deadline,
         requiresIssuer: Bool = false
     ) throws {
         var limits = RedirectServer.Limits()
@@ -51,7 +52,7 @@ struct SignInRun {
             path: "/callback", port: 0, address: .ipv4, limits: limits)
         let request = try SignInSamples.request(
             redirectURI: listener.redirectURI, requiresIssuer: requiresIssuer)
-        task = Task {
+        task = Task { () async -> Result<AuthorizationRedirect, CofferError> in
             do throws(CofferError) {
                 return .success(try await listener.redirect(for: request, within: limit))
             } catch {

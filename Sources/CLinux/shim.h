@@ -151,6 +151,11 @@ static inline int clinux_exit_code(int status) {
 // pipe2 requires _GNU_SOURCE.
 static inline int clinux_pipe(int *ends) { return (int)syscall(SYS_pipe2, ends, O_CLOEXEC); }
 
+// accept4 requires _GNU_SOURCE; its flags have the values of O_NONBLOCK and O_CLOEXEC.
+static inline int clinux_accept(int descriptor) {
+    return (int)syscall(SYS_accept4, descriptor, (void *)0, (void *)0, O_NONBLOCK | O_CLOEXEC);
+}
+
 // si_pid is a macro that accesses a union member.
 static inline void clinux_clear_process(siginfo_t *information) { information->si_pid = 0; }
 static inline int clinux_process(const siginfo_t *information) { return information->si_pid; }

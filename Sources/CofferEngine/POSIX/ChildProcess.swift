@@ -69,14 +69,17 @@ package enum ChildProcess {
     /// Starts the program with this process's environment. The closure `prepare` sets up the program's
     /// descriptors.
     static func start(
-        _ arguments: [[UInt8]], _ prepare: (UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Void
+        _ arguments: [[UInt8]], inOwnSession: Bool = false,
+        _ prepare: (UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Void
     ) throws(CofferError) -> pid_t {
-        unsafe try start(arguments, environment: environ, prepare)
+        unsafe try start(arguments, environment: environ, inOwnSession: inOwnSession, prepare)
     }
 
-    /// Starts the program with the given environment, which is a null-terminated vector.
+    /// Starts the program with the given environment, which is a null-terminated vector. In a session of its
+    /// own, the program receives no signals from the terminal.
     static func start(
         _ arguments: [[UInt8]], environment: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
+        inOwnSession: Bool = false,
         _ prepare: (UnsafeMutablePointer<posix_spawn_file_actions_t>) -> Void
     ) throws(CofferError) -> pid_t {
         let vector = unsafe try copied(arguments)
@@ -89,7 +92,7 @@ package enum ChildProcess {
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
         unsafe prepare(&actions)
         var process: pid_t = 0
-        let status = unsafe withSignalsUnblocked { attributes in
+        let status = unsafe withSignalsUnblocked(inOwnSession: inOwnSession) { attributes in
             unsafe posix_spawnp(&process, name, &actions, attributes, vector, environment)
         }
         guard status == 0 else { throw notStarted(arguments, status) }
@@ -187,7 +190,7 @@ package enum ChildProcess {
     /// signal mask of the thread that creates it, and the threads of a dispatch queue block every signal. The
     /// child would otherwise ignore an interrupt from the terminal.
     private static func withSignalsUnblocked(
-        _ body: (UnsafePointer<posix_spawnattr_t>) -> Int32
+        inOwnSession: Bool, _ body: (UnsafePointer<posix_spawnattr_t>) -> Int32
     ) -> Int32 {
         var attributes = posix_spawnattr_t()
         var none = sigset_t()
@@ -195,7 +198,9 @@ package enum ChildProcess {
         defer { unsafe posix_spawnattr_destroy(&attributes) }
         unsafe sigemptyset(&none)
         unsafe posix_spawnattr_setsigmask(&attributes, &none)
-        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        // 0x80 is POSIX_SPAWN_SETSID, which requires _GNU_SOURCE.
+        unsafe posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETSIGMASK) | (inOwnSession ? 0x80 : 0))
         return unsafe body(&attributes)
     }
 }

@@ -1,8 +1,8 @@
 package import CofferBase
 import CofferEngine
 
-/// Base64 with the alphabet for URLs and without padding, as JOSE and OAuth use it (RFC 7515 section 2). Every
-/// value has exactly one text.
+/// Base64 with the alphabet for URLs and without padding, as JOSE and OAuth use it (RFC 7515 section 2).
+/// Every value has exactly one text.
 package enum Base64URL {
     /// Returns the text of bytes that are not secret.
     package static func encode(_ bytes: [UInt8]) throws(CofferError) -> String {

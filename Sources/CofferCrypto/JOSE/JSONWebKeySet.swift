@@ -4,8 +4,8 @@ public import CofferBase
 public struct JSONWebKeySet: Sendable {
     /// The usable keys.
     public let keys: [JSONWebKey]
-    /// The number of keys in the set that are of another kind, of a size that is not permitted, damaged or not
-    /// for signatures.
+    /// The number of keys in the set that are of another kind or of a size that is not permitted, damaged,
+    /// not for signatures, or listed twice.
     public let ignoredCount: Int
 
     /// The size of the largest set in bytes.
@@ -36,7 +36,8 @@ public struct JSONWebKeySet: Sendable {
     /// Returns the key that a token names.
     ///
     /// - Parameters:
-    ///   - keyID: The name in the token; `nil` if it has none, which only a set with one suitable key permits.
+    ///   - keyID: The name in the token; `nil` if it has none, which only a set with one
+    ///     suitable key permits.
     ///   - algorithm: The token's algorithm.
     /// - Returns: The key.
     /// - Throws: `notAuthentic` if no key or more than one is suitable.

@@ -67,7 +67,8 @@ extension JSONWebToken {
     }
 
     private func checkAudience(_ rules: ClaimRules) throws(CofferError) {
-        let audience: [JSONValue] = claims["aud"]?.array ?? claims["aud"].map { [$0] } ?? []
+        guard let claim = claims["aud"] else { throw Self.refused("aud") }
+        let audience: [JSONValue] = claim.array ?? [claim]
         let names = audience.compactMap(\.string)
         let permitted = [rules.audience] + rules.otherAudiences
         guard names.count == audience.count, names.contains(where: { $0.hasSameBytes(as: rules.audience) }),
@@ -84,8 +85,8 @@ extension JSONWebToken {
     private static func seconds(_ value: JSONValue?) -> Int64? {
         let seconds: Int64?
         switch value {
-        case .integer(let number): seconds = number
-        case .number(let number): seconds = Int64(exactly: number.rounded(.down))
+        case .integer(let number)?: seconds = number
+        case .number(let number)?: seconds = Int64(exactly: number.rounded(.down))
         default: seconds = nil
         }
         guard let seconds, 0...largestTime ~= seconds else { return nil }

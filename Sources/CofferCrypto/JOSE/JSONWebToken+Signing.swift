@@ -22,6 +22,6 @@ extension JSONWebToken {
         let body = try Base64URL.encode(Array(try claims.jsonText().utf8))
         let message = Array("\(head).\(body)".utf8)
         let signature = try Base64URL.encode(try key.sign(message.span))
-        return try SecretBytes.copying((message + [UInt8(ascii: ".")] + signature.utf8).span)
+        return try SecretBytes.copying(Array("\(head).\(body).\(signature)".utf8).span)
     }
 }

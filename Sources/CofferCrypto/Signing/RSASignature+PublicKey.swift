@@ -11,8 +11,8 @@ extension RSASignature {
         /// Creates a public key of its numbers.
         ///
         /// - Parameters:
-        ///   - modulus: An odd number of 2048 to 8192 bits, with the highest byte first and without zero bytes
-        ///     in front.
+        ///   - modulus: An odd number of 2048 to 8192 bits, with the highest byte first and without zero
+        ///     bytes in front.
         ///   - exponent: An odd number from 65537 to 2^64 - 1, in the same form.
         /// - Throws: `invalidInput` if a number is not permitted.
         public init(modulus: [UInt8], exponent: [UInt8]) throws(CofferError) {

@@ -1,7 +1,7 @@
 public import CofferBase
 import CofferEngine
 
-/// RSA signatures with SHA-256 (RFC 8017), for protocols that prescribe them. JOSE calls them RS256 and PS256.
+/// RSA signatures with SHA-256 (RFC 8017), for protocols that prescribe them: RS256 and PS256 of JOSE.
 ///
 /// Keys have 2048 to 8192 bits and an odd public exponent from 65537 to 2^64 - 1. A private key is the DER
 /// encoding of its numbers (`RSAPrivateKey` in RFC 8017).
@@ -45,7 +45,7 @@ public enum RSASignature {
     private static var notAKey: CofferError {
         CofferError(
             .invalidInput,
-            "The bytes are not an RSA private key of 2048 to 8192 bits with two primes and an exponent from 65537."
+            "The key is not an RSA key of 2048 to 8192 bits with two primes and an exponent from 65537."
         )
     }
 

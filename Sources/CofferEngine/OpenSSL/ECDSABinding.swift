@@ -97,8 +97,8 @@ package enum ECDSABinding {
     /// Returns whether the bytes are an uncompressed point of the curve.
     package static func isPublicKey(_ bytes: Span<UInt8>) -> Bool { key(bytes) != nil }
 
-    /// Returns whether `signature` is valid for `message`. Returns `false` if the signature has the wrong size
-    /// or the public key is not an uncompressed point of the curve.
+    /// Returns whether `signature` is valid for `message`. Returns `false` if the signature has the wrong
+    /// size or the public key is not an uncompressed point of the curve.
     package static func isValid(
         signature: Span<UInt8>, for message: Span<UInt8>, publicKey: Span<UInt8>
     ) throws(CofferError) -> Bool {

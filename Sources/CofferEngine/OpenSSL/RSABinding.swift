@@ -22,7 +22,8 @@ package enum RSABinding {
     package struct Numbers: Sendable {
         package let modulus: Range<Int>
         package let publicExponent: Range<Int>
-        /// The private exponent, the two primes, the two exponents and the coefficient; empty for a public key.
+        /// The private exponent, the two primes, the two exponents and the coefficient; empty for a public
+        /// key.
         package let secret: [Range<Int>]
 
         package init(modulus: Range<Int>, publicExponent: Range<Int>, secret: [Range<Int>] = []) {

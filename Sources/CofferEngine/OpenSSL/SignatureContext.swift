@@ -20,7 +20,8 @@ import CofferBase
     private static let pkcs1Padding: Int32 = 1
     /// The value of `RSA_PKCS1_PSS_PADDING`.
     private static let pssPadding: Int32 = 6
-    /// The value of `RSA_PSS_SALTLEN_DIGEST`: the salt is as long as the digest, and no other length verifies.
+    /// The value of `RSA_PSS_SALTLEN_DIGEST`: the salt is as long as the digest, and no other length
+    /// verifies.
     private static let saltOfDigest: Int32 = -1
 
     private static func make(

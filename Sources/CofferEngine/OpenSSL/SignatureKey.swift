@@ -1,8 +1,8 @@
 import COpenSSL
 import CofferBase
 
-/// The owner of an `EVP_PKEY`, which lives for one operation. OpenSSL clears the private numbers when it frees
-/// the key.
+/// The owner of an `EVP_PKEY`, which lives for one operation. OpenSSL clears the private numbers when it
+/// frees the key.
 @safe final class SignatureKey {
     let pointer: OpaquePointer
 

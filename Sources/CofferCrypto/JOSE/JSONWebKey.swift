@@ -110,7 +110,9 @@ extension JSONWebKey {
         return operations.array?.contains { isText("verify", $0) } == true
     }
 
-    private static func bytes(_ name: String, _ members: [String: JSONValue]) throws(CofferError) -> [UInt8] {
+    private static func bytes(
+        _ name: String, _ members: [String: JSONValue]
+    ) throws(CofferError) -> [UInt8] {
         guard let text = members[name]?.string else { throw unusable }
         return try Base64URL.decode(text)
     }

@@ -56,7 +56,8 @@ struct VectorFile: Sendable {
 
     private static let groupMembers: Set<String> = [
         "type", "source", "comment", "keySize", "ivSize", "tagSize", "publicKey", "publicKeyDer",
-        "publicKeyPem", "publicKeyJwk", "privateKey", "privateKeyJwk", "privateKeyPkcs8",
+        "publicKeyPem", "publicKeyJwk", "publicKeyAsn", "privateKey", "privateKeyJwk", "privateKeyPkcs8",
+        "sha", "mgf", "mgfSha", "sLen",
     ]
 
     private static func throwIfUnknown(

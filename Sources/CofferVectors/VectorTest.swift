@@ -57,7 +57,8 @@ package struct VectorTest: Sendable {
             "PBKDF2-CBC": pbkdf2CBC, "CBC-HMAC": authenticatedCBC, "AES-CMAC": cmac, "AES-GMAC": gmac,
             "AES-SIV": siv, "AES-SIV-CMAC": sivOfOneString, "AEAD-AES-SIV-CMAC": sivWithNonce,
             "A128CBC-HS256": jose(.a128CBCHS256), "A192CBC-HS384": jose(.a192CBCHS384),
-            "A256CBC-HS512": jose(.a256CBCHS512),
+            "A256CBC-HS512": jose(.a256CBCHS512), "ECDSA": ecdsa, "RSASSA-PKCS1-v1_5": rsa(.pkcs1),
+            "RSASSA-PSS": rsa(.pss), "JWS": webSignature, "JWK-THUMBPRINT": thumbprint, "PKCE-S256": pkce,
         ]
         for digest in Digest.allCases {
             let bits = digest == .sha1 ? 1 : digest.size * 8

@@ -26,7 +26,8 @@ struct FolderRulesTests {
     ]
     private static let cofferCrypto: [String: Set<String>] = [
         "AEAD": ["KDF", "Keys"], "Insecure": ["AEAD", "KDF", "Keys"], "KDF": ["Keys"],
-        "Keyset": ["AEAD", "Keys"], "Signing": ["Keys"], "Wrapping": ["KDF", "Keys"],
+        "JOSE": ["KDF", "Keys", "Signing"], "Keyset": ["AEAD", "Keys"], "Signing": ["Keys"],
+        "Wrapping": ["KDF", "Keys"],
     ]
     private static let cofferDatabase: [String: Set<String>] = [
         "Retention": ["Soups"], "Vault": ["Encrypted", "Soups"],

@@ -108,5 +108,12 @@ FLAGS = {
     "SmallOrderR": ("LEGACY", "R has, or is shifted by, a point of small order: implementations differ."),
     "NonCanonical": ("MALFORMED", "A point encoded with a coordinate of 2^255 - 19 or more."),
     "InvalidEncoding": ("MALFORMED", "The public key is not the encoding of a point."),
+    "InvalidNumber": ("EDGE_CASE", "r or s is not from 1 to the order less 1, or is another number."),
+    "NonCanonicalDer": ("BER_ENCODING", "The signature is not in DER, although it means the same or less."),
+    "InvalidKeyNumber": ("WEAK_PARAMS", "An RSA key whose modulus or exponent is too small or even."),
+    "InvalidKey": ("MALFORMED", "The JSON Web Key is of a kind, size or form that must be refused."),
+    "InvalidHeader": ("AUTH_BYPASS", "The token's header names no permitted algorithm, key, type or extension."),
+    "InvalidToken": ("MALFORMED", "The token is not three texts in Base64 for URLs with JSON objects."),
+    "InvalidVerifier": ("MALFORMED", "The code verifier has another length, or characters that are not allowed."),
     "InvalidSignatureSize": ("WRONG_LENGTH", "The signature is not 64 bytes."),
 }

@@ -24,12 +24,14 @@ from cases import (
     ed25519,
     gcm,
     hkdf,
+    jose,
     jose_cbc,
     keywrap,
     mac,
     order,
     pbes2,
     pbkdf2,
+    signatures,
     siv,
     xaes,
 )
@@ -55,6 +57,8 @@ FAMILIES = (
     pbkdf2,
     pbes2,
     ed25519,
+    signatures,
+    jose,
     container,
     order,
 )

@@ -78,6 +78,8 @@ skip. It holds no cases itself.
 * AES-SIV (RFC 5297): `strings` is the list of strings of associated data, each hexadecimal, in their order: an empty
   string is not the same as none. `ct` = synthetic IV ‖ ciphertext. Wycheproof's AES-SIV-CMAC has one string, `aad`;
   its AEAD-AES-SIV-CMAC has two, `aad` and `iv`, and the synthetic IV in `tag`.
+* JWS: `jws` is a token, `keys` the issuer's set of keys, `typ` the only permitted type and `claims` what the token
+  says; a token without a type is of the type `JWT`. Permitted are RS256, PS256, ES256 and EdDSA.
 * FILE-CONTAINER: `container` is a whole file as `FileFormat.md` of the documentation describes it;
   `deviceKey`, `classKey` of the id `classKeyID`, `vaultID` and `context` open it to `msg`, `name`
   (bytes) and `mtime` (nanoseconds). `expectError` is the code of our error; another reader has its own words.
@@ -115,11 +117,12 @@ skip. It holds no cases itself.
 | `generate/cases/cbc.py`, `gcm.py`, `xaes.py`, `chacha.py`, `cbc_hmac.py`, `jose_cbc.py`, `siv.py`, `keywrap.py` | ciphers and key wrapping |
 | `generate/cases/mac.py`, `block_mac.py`, `hkdf.py`, `pbkdf2.py`, `pbes2.py` | MACs and key derivation |
 | `generate/cases/documented_key.py`, `documented_passphrase.py`, `documented_cbc.py` | the documented schemes |
-| `generate/cases/ed25519.py` | signatures |
+| `generate/cases/ed25519.py`, `signatures.py` | signatures |
+| `generate/cases/jose.py` | tokens, thumbprints and proof keys |
 | `generate/cases/container.py` | file containers |
 | `generate/cases/order.py` | signed orders |
 | `generate/reference/__init__.py`, `library.py` | the libraries behind one shape |
-| `generate/reference/pure_aes.py`, `pure_siv.py`, `pure_chacha.py`, `pure_ed25519.py`, `pure_hash.py` | the plain Python implementations |
+| `generate/reference/pure_aes.py`, `pure_siv.py`, `pure_chacha.py`, `pure_ed25519.py`, `pure_hash.py`, `pure_p256.py`, `pure_rsa.py` | the plain Python implementations |
 
 To add a case, add it to its family, run `generate.py`, then `verify.py`. Cases drawn after it in
 the same file change, because they come from one stream."""

@@ -12,12 +12,15 @@ any difference.
 import base64
 import hashlib
 import json
+import re
 import sys
 from collections import Counter
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from reference import library
 
 FOLDER = Path(__file__).resolve().parent.parent
@@ -128,6 +131,105 @@ def eddsa(algorithm, group, t):
     need(bytes.fromhex(group["publicKey"]["pk"])[:31] not in SMALL_ORDER)
 
 
+def ecdsa(algorithm, group, t):
+    public, sig = bytes.fromhex(group["publicKey"]["uncompressed"]), t["sig"]
+    if group["type"] == "EcdsaP1363Verify":
+        need(len(sig) == 64)
+        sig = encode_dss_signature(int.from_bytes(sig[:32], "big"), int.from_bytes(sig[32:], "big"))
+    need(len(public) == 65 and library.p256_verify(public, t["msg"], sig))
+
+
+def rsa(algorithm, group, t):
+    n, e = (int(group["publicKey"][name], 16) for name in ("modulus", "publicExponent"))
+    need(2048 <= n.bit_length() <= 8192 and n & 1 and e & 1 and 65537 <= e < 1 << 64)
+    scheme = "pss" if algorithm == "RSASSA-PSS" else "pkcs1"
+    need(len(t["sig"]) == -(-n.bit_length() // 8) and library.rsa_verify(n, e, t["msg"], t["sig"], scheme))
+
+
+def unpadded(text):
+    """The bytes of canonical Base64 for URLs."""
+    need(isinstance(text, str))
+    data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+    need(base64.urlsafe_b64encode(data).rstrip(b"=").decode() == text)
+    return data
+
+
+def strict_object(data):
+    def members(pairs):
+        need(len(dict(pairs)) == len(pairs))
+        return dict(pairs)
+
+    value = json.loads(data.decode(), object_pairs_hook=members)
+    need(isinstance(value, dict))
+    return value
+
+
+def web_key(key):
+    """The kind, the algorithms and the public numbers of a JSON Web Key."""
+    need(isinstance(key, dict) and not {"d", "p", "q", "dp", "dq", "qi", "oth", "k"} & set(key))
+    need(key.get("use", "sig") == "sig" and "verify" in key.get("key_ops", ["verify"]))
+    kind = (key.get("kty"), key.get("crv") if key.get("kty") != "RSA" else None)
+    if kind == ("EC", "P-256"):
+        x, y = unpadded(key.get("x")), unpadded(key.get("y"))
+        need(len(x) == len(y) == 32)
+        ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), b"\4" + x + y)
+        names, numbers = {"ES256"}, (b"\4" + x + y,)
+    elif kind == ("RSA", None):
+        n, e = unpadded(key.get("n")), unpadded(key.get("e"))
+        need(n[:1] > b"\0" and e[:1] > b"\0" and n[-1] & 1 and e[-1] & 1)
+        numbers = int.from_bytes(n, "big"), int.from_bytes(e, "big")
+        need(2048 <= numbers[0].bit_length() <= 8192 and 65537 <= numbers[1] < 1 << 64)
+        names = {"RS256", "PS256"}
+    else:
+        need(kind == ("OKP", "Ed25519"))
+        names, numbers = {"EdDSA"}, (unpadded(key.get("x")),)
+        need(len(numbers[0]) == 32)
+    need(key.get("alg", min(names)) in names)
+    return {key["alg"]} if "alg" in key else names, numbers
+
+
+def jws(algorithm, group, t):
+    parts = t["jws"].decode().split(".")
+    need(len(parts) == 3 and all(parts))
+    header, claims = (strict_object(unpadded(part)) for part in parts[:2])
+    need(not {"crit", "b64"} & set(header) and isinstance(header.get("typ", "JWT"), str))
+    need(header.get("typ", "JWT").lower() == t["typ"].lower() and isinstance(header.get("kid", ""), str))
+    found = {}
+    for key in strict_object(t["keys"])["keys"] if t["keys"] != b"{}" else []:
+        try:
+            names, numbers = web_key(key)
+        except (Refused, ValueError):
+            continue
+        if header.get("alg") in names and header.get("kid", key.get("kid")) == key.get("kid"):
+            found[json.dumps(key, sort_keys=True)] = numbers
+    need(len(found) == 1)
+    (numbers,) = found.values()
+    message, sig = ".".join(parts[:2]).encode(), unpadded(parts[2])
+    if header["alg"] == "ES256":
+        need(len(sig) == 64)
+        both = (int.from_bytes(half, "big") for half in (sig[:32], sig[32:]))
+        need(library.p256_verify(*numbers, message, encode_dss_signature(*both)))
+    elif header["alg"] == "EdDSA":
+        need(library.ed25519_verify(*numbers, message, sig))
+    else:
+        need(library.rsa_verify(*numbers, message, sig, "pss" if header["alg"] == "PS256" else "pkcs1"))
+    need(claims == json.loads(t["claims"]))
+
+
+def jwk_thumbprint(algorithm, group, t):
+    key = strict_object(t["jwk"])
+    web_key(key)
+    names = {"EC": "crv kty x y", "RSA": "e kty n", "OKP": "crv kty x"}[key["kty"]].split()
+    members = json.dumps({name: key[name] for name in names}, sort_keys=True, separators=(",", ":"))
+    need(hashlib.sha256(members.encode()).digest() == t["thumbprint"])
+
+
+def pkce(algorithm, group, t):
+    need(re.fullmatch(rb"[A-Za-z0-9._~-]{43,128}", t["verifier"]))
+    digest = hashlib.sha256(t["verifier"]).digest()
+    need(base64.urlsafe_b64encode(digest).rstrip(b"=") == t["challenge"])
+
+
 def documented_key(algorithm, group, t):
     need(t["uuid"])
     text = base64.b64encode(hashlib.sha256(t["passcode"].encode()).digest()).decode() if t["passcode"] else ""
@@ -210,6 +312,13 @@ TYPES = {
     "PbkdfTest": (pbkdf2, "password salt dk", "dk"),
     "PbeTest": (pbes2, "password salt iv msg ct", "ct"),
     "EddsaVerify": (eddsa, "msg sig", "sig"),
+    "EcdsaVerify": (ecdsa, "msg sig", "sig"),
+    "EcdsaP1363Verify": (ecdsa, "msg sig", "sig"),
+    "RsassaPkcs1Verify": (rsa, "msg sig", "sig"),
+    "RsassaPssVerify": (rsa, "msg sig", "sig"),
+    "JwsVerify": (jws, "jws keys claims", "jws"),
+    "JwkThumbprint": (jwk_thumbprint, "jwk thumbprint", "thumbprint"),
+    "PkceTest": (pkce, "verifier challenge", "challenge"),
     "DocumentedKeyTest": (documented_key, "key", "key"),
     "DocumentedPassphraseTest": (documented_passphrase, "passphrase", "passphrase"),
     "DocumentedCbcTest": (documented_cbc, "key message msg", "message"),

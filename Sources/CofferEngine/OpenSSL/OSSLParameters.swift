@@ -19,6 +19,13 @@ enum OSSLParameters {
     /// The value of `OSSL_KDF_PARAM_SALT`.
     static let salt: StaticString = "salt"
 
+    /// The value of `OSSL_PKEY_PARAM_GROUP_NAME`.
+    static let group: StaticString = "group"
+    /// The value of `OSSL_PKEY_PARAM_PRIV_KEY`.
+    static let privateKey: StaticString = "priv"
+    /// The value of `OSSL_PKEY_PARAM_PUB_KEY`.
+    static let publicKey: StaticString = "pub"
+
     /// Calls `body` with a parameter list that contains only the digest's name.
     static func withDigest<R>(
         _ digest: DigestAlgorithm, _ body: (UnsafePointer<OSSL_PARAM>) -> R
@@ -50,6 +57,19 @@ enum OSSLParameters {
         let name = unsafe characters(name)
         return unsafe OSSL_PARAM_construct_octet_string(
             name, UnsafeMutableRawPointer(mutating: bytes.baseAddress ?? UnsafeRawPointer(name)), bytes.count)
+    }
+
+    /// Returns the parameter for an unsigned number of `count` bytes, the lowest of which comes first.
+    static func number(
+        _ name: StaticString, _ bytes: UnsafeMutablePointer<UInt8>, _ count: Int
+    ) -> OSSL_PARAM {
+        unsafe OSSL_PARAM_construct_BN(characters(name), bytes, count)
+    }
+
+    /// Returns the parameter for a text.
+    static func text(_ name: StaticString, _ value: StaticString) -> OSSL_PARAM {
+        let value = unsafe UnsafeMutablePointer(mutating: characters(value))
+        return unsafe OSSL_PARAM_construct_utf8_string(characters(name), value, 0)
     }
 
     private static func characters(_ name: StaticString) -> UnsafePointer<CChar> {

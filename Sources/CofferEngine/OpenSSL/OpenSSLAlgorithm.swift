@@ -16,6 +16,9 @@ import COpenSSL
     private static let keepsEverythingAtExit =
         OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil) == 1
 
+    /// Disables that cleanup for bindings that fetch no algorithm themselves.
+    static func keepEverythingAtExit() { _ = keepsEverythingAtExit }
+
     private init(_ fetch: () -> OpaquePointer?) {
         _ = Self.keepsEverythingAtExit
         unsafe pointer = unsafe fetch()

@@ -26,6 +26,44 @@ package enum Encoding {
         return text.span.copied()
     }
 
+    /// Returns `bytes` in Base64 with the alphabet for URLs and without padding (RFC 4648 section 5), as
+    /// ASCII.
+    package static func base64URL(_ bytes: Span<UInt8>) throws(CofferError) -> GuardedBytes {
+        unsafe try withTerminator(count: (bytes.count * 4 + 2) / 3) { target, size in
+            unsafe bytes.withPointer {
+                _ = unsafe sodium_bin2base64(
+                    target, size, $0, bytes.count, sodium_base64_VARIANT_URLSAFE_NO_PADDING)
+            }
+        }
+    }
+
+    /// Decodes `text` from Base64 with the alphabet for URLs and without padding. Bits that encode nothing
+    /// must be zero, so every value has exactly one text.
+    package static func decodeBase64URL(_ text: Span<UInt8>) throws(CofferError) -> GuardedBytes {
+        try decodeBase64(text, variant: sodium_base64_VARIANT_URLSAFE_NO_PADDING, ignored: "")
+    }
+
+    /// Decodes `text` from Base64 with the standard alphabet and padding, and ignores the ends of lines, as
+    /// in PEM.
+    package static func decodeBase64Lines(_ text: Span<UInt8>) throws(CofferError) -> GuardedBytes {
+        try decodeBase64(text, variant: sodium_base64_VARIANT_ORIGINAL, ignored: "\r\n")
+    }
+
+    private static func decodeBase64(
+        _ text: Span<UInt8>, variant: Int32, ignored: String
+    ) throws(CofferError) -> GuardedBytes {
+        let size = text.count / 4 * 3 + 3
+        let result = try GuardedStorage.make(count: size)
+        var written = 0
+        let status = unsafe text.withCharacters {
+            unsafe sodium_base642bin(result.start, size, $0, text.count, ignored, &written, nil, variant)
+        }
+        guard status == 0, written <= size else {
+            throw CofferError(.invalidInput, "The text is not valid Base64.")
+        }
+        return try GuardedBytes.copying(unsafe Span(_unsafeStart: result.start, count: written))
+    }
+
     /// Decodes the hexadecimal digits in `text`. Both uppercase and lowercase digits are allowed, but no
     /// other characters.
     package static func decodeHex(_ text: Span<UInt8>) throws(CofferError) -> GuardedBytes {

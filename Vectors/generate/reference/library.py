@@ -11,6 +11,7 @@ from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives import cmac as pyca_cmac
 from cryptography.hazmat.primitives import hashes, keywrap
 from cryptography.hazmat.primitives import hmac as pyca_hmac
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV, ChaCha20Poly1305
@@ -267,6 +268,32 @@ def ed25519_sign(seed, message):
 def ed25519_verify(public, message, signature):
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
+        return True
+    except (ValueError, InvalidSignature):
+        return False
+
+
+def p256_public_key(secret):
+    public = ec.derive_private_key(secret, ec.SECP256R1()).public_key()
+    return public.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+
+
+def p256_verify(public, message, signature):
+    """Whether a signature in DER is valid."""
+    try:
+        key = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), public)
+        key.verify(signature, message, ec.ECDSA(hashes.SHA256()))
+        return True
+    except (ValueError, InvalidSignature):
+        return False
+
+
+def rsa_verify(n, e, message, signature, scheme):
+    """Whether a signature is valid; the scheme is pkcs1 or pss, with a salt of 32 bytes."""
+    mask = padding.MGF1(hashes.SHA256())
+    kind = padding.PKCS1v15() if scheme == "pkcs1" else padding.PSS(mask, 32)
+    try:
+        rsa.RSAPublicNumbers(e, n).public_key().verify(signature, message, kind, hashes.SHA256())
         return True
     except (ValueError, InvalidSignature):
         return False

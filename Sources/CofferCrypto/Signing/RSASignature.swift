@@ -1,0 +1,104 @@
+public import CofferBase
+import CofferEngine
+
+/// RSA signatures with SHA-256 (RFC 8017), for protocols that prescribe them: RS256 and PS256 of JOSE.
+///
+/// Keys have 2048 to 8192 bits and an odd public exponent from 65537 to 2^64 - 1. A private key is the DER
+/// encoding of its numbers (`RSAPrivateKey` in RFC 8017).
+public enum RSASignature {
+    /// The numbers of bits that a modulus may have.
+    public static let modulusSizes = 2048...8192
+
+    /// The padding of a signature.
+    public enum Padding: Sendable, CaseIterable {
+        /// RSASSA-PKCS1-v1_5.
+        case pkcs1
+        /// RSASSA-PSS with MGF1 over SHA-256 and a salt of 32 bytes; no other salt length is valid.
+        case pss
+
+        fileprivate var engine: RSABinding.Padding {
+            switch self {
+            case .pkcs1: .pkcs1
+            case .pss: .pss
+            }
+        }
+    }
+
+    /// Returns the private key in a PKCS #8 file.
+    ///
+    /// - Parameter file: The contents of the file, in PEM or DER, not encrypted.
+    /// - Returns: The private key.
+    /// - Throws: `invalidInput` if the file does not contain an RSA key with two primes and permitted sizes,
+    ///   or if its private and public numbers do not belong together.
+    public static func privateKey(importing file: borrowing SecretBytes) throws(CofferError) -> SecretBytes {
+        let key = SecretBytes(try PrivateKeyInfo.key(.rsa, in: file.guarded.span))
+        let publicKey = try publicKey(privateKey: key)
+        let message: [UInt8] = [1]
+        let signature = try sign(message.span, privateKey: key, padding: .pss)
+        guard
+            try isValid(
+                signature: signature.span, for: message.span, publicKey: publicKey, padding: .pss)
+        else { throw notAKey }
+        return key
+    }
+
+    private static var notAKey: CofferError {
+        CofferError(
+            .invalidInput,
+            "The key is not an RSA key of 2048 to 8192 bits with two primes and an exponent from 65537."
+        )
+    }
+
+    /// Returns the public key that belongs to `privateKey`.
+    ///
+    /// - Throws: `invalidInput` if the bytes are not a private key.
+    public static func publicKey(privateKey: borrowing SecretBytes) throws(CofferError) -> PublicKey {
+        let bytes = privateKey.guarded.span
+        let numbers = try numbers(bytes)
+        return try PublicKey(
+            modulus: bytes.extracting(numbers.modulus).copied(),
+            exponent: bytes.extracting(numbers.publicExponent).copied())
+    }
+
+    /// Returns the signature of `message`.
+    ///
+    /// - Throws: `invalidInput` if the bytes are not a private key.
+    public static func sign(
+        _ message: Span<UInt8>, privateKey: borrowing SecretBytes, padding: Padding
+    ) throws(CofferError) -> [UInt8] {
+        let bytes = privateKey.guarded.span
+        return try RSABinding.sign(message, key: bytes, try numbers(bytes), padding.engine)
+    }
+
+    /// Returns whether `signature` is valid for `message` under `publicKey`. A signature that is not as long
+    /// as the modulus is not valid.
+    ///
+    /// - Throws: `internalFailure` if the underlying library fails.
+    public static func isValid(
+        signature: Span<UInt8>, for message: Span<UInt8>, publicKey: PublicKey, padding: Padding
+    ) throws(CofferError) -> Bool {
+        let size = publicKey.modulus.count
+        let bytes = publicKey.modulus + publicKey.exponent
+        let numbers = RSABinding.Numbers(modulus: 0..<size, publicExponent: size..<bytes.count)
+        return try RSABinding.isValid(
+            signature: signature, for: message, key: bytes.span, numbers, padding.engine)
+    }
+
+    /// Returns the places of the numbers of a private key, after checking the public ones.
+    private static func numbers(_ bytes: Span<UInt8>) throws(CofferError) -> RSABinding.Numbers {
+        var file = DERReader(0..<bytes.count)
+        guard let outer = file.element(DERReader.sequence, bytes), file.isAtEnd else { throw notAKey }
+        var reader = DERReader(outer)
+        guard reader.small(bytes) == 0, let modulus = reader.positive(bytes),
+            let exponent = reader.positive(bytes),
+            PublicKey.isPermitted(bytes.extracting(modulus), bytes.extracting(exponent))
+        else { throw notAKey }
+        var secret: [Range<Int>] = []
+        for _ in 0..<RSABinding.secretCount {
+            guard let number = reader.positive(bytes), number.count <= modulus.count else { throw notAKey }
+            secret.append(number)
+        }
+        guard reader.isAtEnd else { throw notAKey }
+        return RSABinding.Numbers(modulus: modulus, publicExponent: exponent, secret: secret)
+    }
+}

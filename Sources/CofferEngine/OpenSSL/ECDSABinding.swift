@@ -1,0 +1,120 @@
+package import CofferBase
+import COpenSSL
+
+/// ECDSA over P-256 with SHA-256 (FIPS 186-5), computed by OpenSSL: private keys are numbers of 32 bytes,
+/// public keys uncompressed points of 65 bytes, signatures the numbers r and s with 32 bytes each.
+package enum ECDSABinding {
+    package static let privateKeySize = 32
+    package static let publicKeySize = 65
+    package static let signatureSize = 64
+
+    /// The order of the curve's group.
+    private static let order: [UInt8] = [
+        0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+        0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
+    ]
+
+    /// The value of `NID_X9_62_prime256v1`.
+    private static let curve: Int32 = 415
+
+    /// Returns a new private key: random bytes, drawn again until they are a valid number.
+    package static func generate() throws(CofferError) -> GuardedBytes {
+        while true {
+            let key = try GuardedBytes.random(count: privateKeySize)
+            if isScalar(key.span) { return key }
+        }
+    }
+
+    /// Returns whether the bytes are a number from 1 to the order of the group less 1. The time that this
+    /// takes reveals nothing but the size.
+    private static func isScalar(_ bytes: Span<UInt8>) -> Bool {
+        guard bytes.count == order.count else { return false }
+        var (anyBit, borrow): (UInt8, Int) = (0, 0)
+        for index in order.indices.reversed() {
+            anyBit |= bytes[index]
+            borrow = (Int(bytes[index]) - Int(order[index]) - borrow) >> 8 & 1
+        }
+        return anyBit != 0 && borrow == 1
+    }
+
+    private static func throwIfNoKey(_ privateKey: Span<UInt8>) throws(CofferError) {
+        guard isScalar(privateKey) else {
+            throw CofferError(.invalidInput, "The bytes are not a private key for ECDSA with P-256.")
+        }
+    }
+
+    /// Returns the public key that belongs to `privateKey`.
+    package static func publicKey(privateKey: Span<UInt8>) throws(CofferError) -> [UInt8] {
+        try throwIfNoKey(privateKey)
+        OpenSSLAlgorithm.keepEverythingAtExit()
+        guard let group = unsafe EC_GROUP_new_by_curve_name_ex(nil, nil, curve) else {
+            throw OpenSSLFailure.unexpected("EC_GROUP_new_by_curve_name_ex")
+        }
+        defer { unsafe EC_GROUP_free(group) }
+        guard let point = unsafe EC_POINT_new(group) else {
+            throw OpenSSLFailure.unexpected("EC_POINT_new")
+        }
+        defer { unsafe EC_POINT_free(point) }
+        guard let scalar = unsafe BN_secure_new() else { throw OpenSSLFailure.unexpected("BN_secure_new") }
+        defer { unsafe BN_clear_free(scalar) }
+        unsafe BN_set_flags(scalar, BN_FLG_CONSTTIME)
+        let read = unsafe privateKey.withPointer {
+            unsafe BN_bin2bn($0, Int32(privateKey.count), scalar) != nil
+        }
+        guard read, unsafe EC_POINT_mul(group, point, scalar, nil, nil, nil) == 1 else {
+            throw OpenSSLFailure.unexpected("EC_POINT_mul")
+        }
+        var publicKey = [UInt8](repeating: 0, count: publicKeySize)
+        let count = unsafe EC_POINT_point2oct(
+            group, point, POINT_CONVERSION_UNCOMPRESSED, &publicKey, publicKeySize, nil)
+        guard count == publicKeySize else { throw OpenSSLFailure.unexpected("EC_POINT_point2oct") }
+        return publicKey
+    }
+
+    /// Returns a signature of `message`, which differs each time.
+    package static func sign(_ message: Span<UInt8>, privateKey: Span<UInt8>) throws(CofferError) -> [UInt8] {
+        try throwIfNoKey(privateKey)
+        var reversed = try GuardedBytes.filled(count: privateKeySize) { (span) throws(CofferError) in
+            for index in 0..<privateKeySize { span[index] = privateKey[privateKeySize - 1 - index] }
+        }
+        var span = reversed.mutableSpan
+        let key = unsafe span.withPointer { number in
+            unsafe SignatureKey.make(
+                "EC", .keyPair,
+                [
+                    OSSLParameters.text(OSSLParameters.group, "P-256"),
+                    OSSLParameters.number(OSSLParameters.privateKey, number, privateKeySize),
+                ])
+        }
+        guard let key else { throw OpenSSLFailure.unexpected("EVP_PKEY_fromdata") }
+        let der = try SignatureContext.sign(message, key, .ecdsa)
+        guard let raw = ECDSASignatureEncoding.raw(der.span) else {
+            throw OpenSSLFailure.unexpected("EVP_DigestSign")
+        }
+        return raw
+    }
+
+    /// Returns whether the bytes are an uncompressed point of the curve.
+    package static func isPublicKey(_ bytes: Span<UInt8>) -> Bool { key(bytes) != nil }
+
+    /// Returns whether `signature` is valid for `message`. Returns `false` if the signature has the wrong
+    /// size or the public key is not an uncompressed point of the curve.
+    package static func isValid(
+        signature: Span<UInt8>, for message: Span<UInt8>, publicKey: Span<UInt8>
+    ) throws(CofferError) -> Bool {
+        guard let der = ECDSASignatureEncoding.der(signature), let key = key(publicKey) else { return false }
+        return try SignatureContext.isValid(der.span, for: message, key, .ecdsa)
+    }
+
+    private static func key(_ publicKey: Span<UInt8>) -> SignatureKey? {
+        guard publicKey.count == publicKeySize, publicKey[0] == 4 else { return nil }
+        return unsafe publicKey.withUnsafeBytes { point in
+            unsafe SignatureKey.make(
+                "EC", .publicKey,
+                [
+                    OSSLParameters.text(OSSLParameters.group, "P-256"),
+                    OSSLParameters.octets(OSSLParameters.publicKey, point),
+                ])
+        }
+    }
+}

@@ -281,8 +281,8 @@ let package = Package(
 // The fuzz targets: a program for libFuzzer where Scripts/fuzz builds them, tests that replay the kept inputs
 // everywhere else.
 let fuzzed: [Target.Dependency] = [
-    "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CofferEngineSQLite", "CofferVectors",
-    "TestSupport",
+    "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CofferEngineSQLite", "CofferOAuth",
+    "CofferVectors", "TestSupport",
     .product(name: "SystemPackage", package: "swift-system"),
 ]
 if Context.environment["COFFER_FUZZ"] != nil {

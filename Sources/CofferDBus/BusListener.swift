@@ -43,7 +43,7 @@ import Synchronization
             switch thread.waitUntilListening(deadline) {
             case .listening: return listener
             case .none: throw CofferError(.timedOut, "The message bus at \(address) did not respond in time.")
-            default: throw CofferError(.unsupported, "No message bus responds at the address \(address).")
+            default: throw CofferError(.unsupported, "No message bus is responding at \(address).")
             }
         }
 

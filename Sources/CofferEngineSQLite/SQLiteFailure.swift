@@ -92,7 +92,7 @@ package enum SQLiteFailure {
         case .otherVersion:
             CofferError(
                 .unsupportedVersion,
-                "The version of the database's format is not supported by this release. Use a newer release.")
+                "This release does not support the database's format version. Use a newer release.")
         case .expensive(let cost):
             CofferError(
                 .refused,

@@ -3,9 +3,9 @@ import CofferBase
 import CofferCrypto
 import FoundationEssentials
 
-/// The test vectors for signed commands, whose encoding the Formats article describes. A valid vector is
-/// accepted and has the contents in the file, and encoding and signing those contents reproduces the vector's
-/// bytes. An invalid vector is refused with the error in the file.
+/// The test vectors for signed commands. The Formats article describes the encoding. A valid vector must be
+/// accepted and decode to the contents given in the file, and encoding and signing those contents must
+/// reproduce the vector's bytes. An invalid vector must be refused with the error given in the file.
 package enum OrderVectors {
     /// The algorithm's name in vector files.
     package static let algorithm = "SIGNED-ORDER"

@@ -12,8 +12,8 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
     public let scope: String
     /// The reason that was stated for the wipe.
     public let reason: String
-    /// The SHA-256 digest, in hexadecimal, of the signed command that was carried out; `nil` if the wipe did
-    /// not carry out a command.
+    /// The SHA-256 digest, in hexadecimal, of the signed command that was carried out; `nil` if no
+    /// command requested the wipe.
     public let orderDigest: String?
     /// The time at which the wipe began.
     public let started: Date

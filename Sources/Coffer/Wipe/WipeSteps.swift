@@ -62,9 +62,8 @@ extension VaultEraser {
         return WipeEnd(receipt: receipt, failure: findings.failure)
     }
 
-    /// Records in the state that the wipe is complete. If anything is left, records nothing, and the next
-    /// opening of the vault tries again to complete the wipe. Returns the error if the state cannot be
-    /// written.
+    /// Records in the state that the wipe is complete. If anything remains, records nothing, so the
+    /// wipe is retried the next time the vault is opened. Returns the error if the state cannot be written.
     private func finalMark(_ vaultID: VaultID, _ findings: WipeFindings) -> CofferError? {
         guard findings.remaining.isEmpty else { return nil }
         do throws(CofferError) {

@@ -207,8 +207,8 @@ struct DatabaseQuery: AsyncParsableCommand {
             guard create, isReadOnly, error.code == .absent else { throw error }
             throw CofferError(
                 .refused,
-                "The database cannot be created, because the format sqlcipher3 is read-only. Use the "
-                    + "codec gcm1 or sqlcipher4.")
+                "The database cannot be created, because the sqlcipher3 format is read-only. Use the "
+                    + "gcm1 or sqlcipher4 format.")
         }
     }
 

@@ -85,7 +85,7 @@ struct InitCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Lock after this time without use: 10 (minutes), 10m or 1h; with 'reboot', only at a reboot.",
+            "Lock after this time without use: 10 (minutes), 10m or 1h; with 'reboot', only on reboot.",
             valueName: "time|reboot"))
     var inactivity = "10"
 
@@ -180,7 +180,7 @@ struct InitCommand: AsyncParsableCommand {
         return text.unicodeScalars.split(whereSeparator: \.endsLine).map { String($0) }
     }
 
-    /// Parses an inactivity time. Returns `nil` if the vault locks only at a reboot.
+    /// Parses an inactivity time. Returns `nil` if the vault locks only on reboot.
     static func inactivity(_ text: String) throws(CofferError) -> Duration? {
         guard text != "reboot" else { return nil }
         // A number without a unit is of minutes, the unit in which this time is shown.

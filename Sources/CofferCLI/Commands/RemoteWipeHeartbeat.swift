@@ -47,7 +47,8 @@ struct RemoteWipeHeartbeat: AsyncParsableCommand {
             return nil
         }
         guard let afterDays, (1...3650).contains(afterDays) else {
-            throw CofferError(.invalidInput, "--action \(action) requires --after-days from 1 to 3650.")
+            throw CofferError(
+                .invalidInput, "--action \(action) requires --after-days with a value from 1 to 3650.")
         }
         return try DeadManSwitch(action == .wipe ? .wipe : .lock, after: .seconds(afterDays * 86_400))
     }

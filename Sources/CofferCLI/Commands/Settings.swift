@@ -61,7 +61,7 @@ struct SettingsCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Lock after this time without use: 10 (minutes), 10m or 1h; with 'reboot', only at a reboot.",
+            "Lock after this time without use: 10 (minutes), 10m or 1h; with 'reboot', only on reboot.",
             valueName: "time|reboot"))
     var inactivity: String?
 
@@ -75,7 +75,7 @@ struct SettingsCommand: AsyncParsableCommand {
         var erasesAfterTenFailures: Bool?
         var requiresDiskEncryption: Bool?
         /// The requested inactivity time. The outer `nil` means no change, and the inner `nil` means that the
-        /// vault locks only at a reboot.
+        /// vault locks only on reboot.
         var inactivity: Duration??
 
         func apply(to settings: inout VaultSettings) throws(CofferError) {

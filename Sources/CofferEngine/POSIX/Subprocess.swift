@@ -21,9 +21,9 @@ package enum Subprocess {
     private static let grace = Duration.seconds(1)
 
     /// Runs the program `arguments[0]`, which is looked up in PATH, with `input` as its standard input. The
-    /// input and the output exist only in guarded memory and in the pipes. While the program runs, forwards
-    /// the signals that ``TerminationSignals`` holds to it. If this process is killed and can no longer
-    /// forward signals, the kernel asks the program to end.
+    /// input and the output exist only in guarded memory and in the pipes. While the program runs, signals
+    /// that ``TerminationSignals`` receives are forwarded to it. If this process is killed and can no longer
+    /// forward signals, the kernel sends the program a termination signal.
     ///
     /// - Parameters:
     ///   - arguments: The program's name and arguments.

@@ -59,8 +59,8 @@ import CSQLite
         )._withUnsafeGuaranteedRef { body($0) }
     }
 
-    /// Returns version-2 methods: with shared memory for the WAL, but without memory mapping, which would
-    /// show SQLite the ciphertext.
+    /// Returns I/O methods of version 2, which support shared memory for the WAL but not memory mapping:
+    /// a mapping would expose the ciphertext to SQLite.
     static func make() -> sqlite3_io_methods {
         var methods = sqlite3_io_methods()
         methods.iVersion = 2

@@ -117,10 +117,10 @@ public struct PasscodePolicy: Sendable, Hashable {
     ///   - minimumLength: The new minimum number of characters; `nil` keeps the current minimum.
     ///   - rejectsCommon: Whether the policy refuses passcodes that attackers guess first; `nil` keeps the
     ///     current setting.
-    ///   - denied: The passcodes for the new denylist, at most 256; `nil` keeps the current denylist.
+    ///   - denied: The new denylist, with at most 256 passcodes; `nil` keeps the current denylist.
     /// - Returns: The new policy.
-    /// - Throws: `invalidInput` if `minimumLength` is not 1 to 128, or if `denied` contains more than 256
-    ///   different passcodes.
+    /// - Throws: `invalidInput` if `minimumLength` is not in the range 1 to 128, or if `denied` contains more
+    ///   than 256 distinct passcodes.
     public func replacing(
         characters: Characters? = nil, minimumLength: Int? = nil, rejectsCommon: Bool? = nil,
         denying denied: [String]? = nil

@@ -1,5 +1,5 @@
 package import CofferBase
-package import CofferEngine
+import CofferEngine
 
 /// One request to a server over a connection of its own, and the response.
 package enum HTTPExchange {

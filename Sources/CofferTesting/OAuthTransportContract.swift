@@ -1,4 +1,4 @@
-public import CofferBase
+import CofferBase
 import CofferCrypto
 import CofferEngine
 public import CofferOAuth

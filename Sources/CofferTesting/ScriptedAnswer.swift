@@ -1,4 +1,4 @@
-public import CofferBase
+import CofferBase
 import CofferEngine
 
 /// An answer of a ``ScriptedServer``: the steps that the server takes after it has read a request.

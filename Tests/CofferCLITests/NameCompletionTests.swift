@@ -105,7 +105,7 @@ struct NameCompletionTests {
         let typed = try TerminalRun.run(
             ["2468"], [CommandRun.cofferPath] + question, environment: ["COFFER_HOME": home.path])
         #expect(typed.code == 0 && typed.prompts == 0, "\(typed.shown)")
-        #expect(typed.shown.allSatisfy(\.isNewline), "\(typed.shown)")
+        #expect(typed.shown.allSatisfy { $0.isNewline }, "\(typed.shown)")
         #expect(try home.status()["attemptsLeft"] as? Int == 10)
     }
 

@@ -109,7 +109,10 @@ extension [String] {
     /// expand the words that they receive, and names may come from someone else.
     fileprivate var plainWords: [String] {
         // A set of strings would hold one of two names that are equal in Unicode alone.
-        Set(map { Array($0.utf8) }).filter { !$0.isEmpty && $0.first != UInt8(ascii: "-") }
-            .map { String(decoding: $0, as: UTF8.self) }.filter(FileReference.isPlainWord).sorted()
+        let different: Set<[UInt8]> = Set(map { [UInt8]($0.utf8) })
+        let hyphen = UInt8(ascii: "-")
+        let arguments = different.filter { (bytes: [UInt8]) in !bytes.isEmpty && bytes.first != hyphen }
+        let words: [String] = arguments.map { String(decoding: $0, as: UTF8.self) }
+        return words.filter(FileReference.isPlainWord).sorted()
     }
 }

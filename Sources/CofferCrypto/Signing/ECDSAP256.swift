@@ -41,7 +41,7 @@ public enum ECDSAP256 {
         else { throw notAKey }
         if reader.isNext(0xA0, bytes), reader.element(0xA0, bytes) == nil { throw notAKey }
         let key = try GuardedBytes.copying(bytes.extracting(number))
-        let publicKey = try ECDSABinding.publicKey(privateKey: key.span)
+        let publicKey = try publicKey(of: key)
         if reader.isNext(0xA1, bytes) {
             guard let tagged = reader.element(0xA1, bytes) else { throw notAKey }
             var inner = DERReader(tagged)
@@ -49,6 +49,10 @@ public enum ECDSAP256 {
         }
         guard reader.isAtEnd else { throw notAKey }
         return key
+    }
+
+    private static func publicKey(of key: borrowing GuardedBytes) throws(CofferError) -> [UInt8] {
+        try ECDSABinding.publicKey(privateKey: key.span)
     }
 
     private static var notAKey: CofferError {

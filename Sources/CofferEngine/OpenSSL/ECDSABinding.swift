@@ -21,7 +21,7 @@ package enum ECDSABinding {
     package static func generate() throws(CofferError) -> GuardedBytes {
         while true {
             let key = try GuardedBytes.random(count: privateKeySize)
-            if isScalar(key.span) { return key }
+            if isKey(key) { return key }
         }
     }
 
@@ -36,6 +36,8 @@ package enum ECDSABinding {
         }
         return anyBit != 0 && borrow == 1
     }
+
+    private static func isKey(_ key: borrowing GuardedBytes) -> Bool { isScalar(key.span) }
 
     private static func throwIfNoKey(_ privateKey: Span<UInt8>) throws(CofferError) {
         guard isScalar(privateKey) else {

@@ -1,4 +1,4 @@
-package import CofferBase
+import CofferBase
 import Glibc
 import SystemPackage
 

@@ -1,4 +1,5 @@
 public import CofferBase
+import CofferCrypto
 import CofferEngine
 
 /// Asks an authorization server for its discovery document.

@@ -1,3 +1,4 @@
+import Coffer
 package import CofferBase
 import CofferCrypto
 import CofferEngine

@@ -75,11 +75,16 @@ public final class AuthorizationRedirect: Sendable {
             guard !refusal.code.isEmpty else { throw RedirectParameters.refused("its error is empty") }
             return AuthorizationRedirect(issuer: issuer, refusal: refusal, code: nil)
         }
-        guard let code = try parameters.secret("code"), code.count > 0, code.count <= maxCodeByteCount,
-            RedirectRequest.allSatisfy(
-                code.guarded.span, 0..<code.count, { (0x20...0x7E).contains($0) })
-        else { throw RedirectParameters.refused("its code is empty or invalid") }
+        guard let code = try parameters.secret("code"), isCode(code) else {
+            throw RedirectParameters.refused("its code is empty or invalid")
+        }
         return AuthorizationRedirect(issuer: issuer, refusal: nil, code: code)
+    }
+
+    private static func isCode(_ code: borrowing SecretBytes) -> Bool {
+        (1...maxCodeByteCount).contains(code.count)
+            && RedirectRequest.allSatisfy(
+                code.guarded.span, 0..<code.count, { (0x20...0x7E).contains($0) })
     }
 
     /// Checks that the answer belongs to the request.

@@ -64,22 +64,19 @@ public final class AuthorizationRequest: Sendable {
 
     /// The contents that the profile and the application decided.
     public let contents: Contents
-    /// The PKCE verifier, for the token request.
-    public let verifier: SecretBytes
-    /// The PKCE challenge, which is not secret.
-    public let challenge: String
+    /// The proof key, whose verifier goes into the token request.
+    public let proofKey: PKCE
     /// The value that the id token must contain. It is sent if the scope `openid` is requested.
     public let nonce: SecretBytes
     let state: SecretBytes
     private let end: Duration
 
     private init(
-        contents: Contents, verifier: consuming SecretBytes, challenge: String,
-        nonce: consuming SecretBytes, state: consuming SecretBytes, end: Duration
+        contents: Contents, proofKey: consuming PKCE, nonce: consuming SecretBytes,
+        state: consuming SecretBytes, end: Duration
     ) {
         self.contents = contents
-        self.verifier = verifier
-        self.challenge = challenge
+        self.proofKey = proofKey
         self.nonce = nonce
         self.state = state
         self.end = end
@@ -96,19 +93,14 @@ public final class AuthorizationRequest: Sendable {
 
     static func make(_ contents: Contents, now: Duration) throws(CofferError) -> AuthorizationRequest {
         try check(contents)
-        let verifier = try randomText()
-        let digest = try Digest.sha256.hash(verifier.guarded.span)
-        let challenge = try Encoding.base64URL(digest.span)
         return AuthorizationRequest(
-            contents: contents, verifier: verifier,
-            challenge: String(decoding: challenge.span.copied(), as: UTF8.self), nonce: try randomText(),
-            state: try randomText(), end: now + lifetime)
+            contents: contents, proofKey: try .generate(), nonce: try randomText(), state: try randomText(),
+            end: now + lifetime)
     }
 
     /// Returns 32 random bytes as 43 characters of base64url.
     private static func randomText() throws(CofferError) -> SecretBytes {
-        let random = try GuardedBytes.random(count: 32)
-        return SecretBytes(try Encoding.base64URL(random.span))
+        try Base64URL.encode(try SecretBytes.random(count: 32))
     }
 
     private static func check(_ contents: Contents) throws(CofferError) {
@@ -163,7 +155,8 @@ extension AuthorizationRequest {
         var parameters = [
             (name: "response_type", value: "code"), (name: "client_id", value: contents.clientID),
             (name: "redirect_uri", value: contents.redirectURI),
-            (name: "code_challenge", value: challenge), (name: "code_challenge_method", value: "S256"),
+            (name: "code_challenge", value: proofKey.challenge),
+            (name: "code_challenge_method", value: PKCE.method),
         ]
         if !contents.scopes.isEmpty {
             parameters.append((name: "scope", value: contents.scopes.joined(separator: " ")))

@@ -76,8 +76,7 @@ public struct CurlTransport: OAuthTransport {
         }
         let failure = outcome.failure
         if let failure, !isInterruption(failure, bodyCount: outcome.body.count) { throw failure }
-        let parsed = try HTTPHead.parse(outcome.head.span, maximumFields: request.limits.headerFields)
-        guard let head = parsed else {
+        guard let head = try head(of: outcome, request.limits) else {
             throw failure
                 ?? CofferError(
                     .serverUnreachable, "The connection ended before the header of the response was complete."
@@ -88,6 +87,12 @@ public struct CurlTransport: OAuthTransport {
         return HTTPResponse(
             status: head.status, headers: head.fields, body: SecretBytes(outcome.takeBody()),
             isComplete: failure == nil && isWhole)
+    }
+
+    private static func head(
+        of outcome: borrowing HTTPOutcome, _ limits: HTTPLimits
+    ) throws(CofferError) -> HTTPHead? {
+        try HTTPHead.parse(outcome.head.span, maximumFields: limits.headerFields)
     }
 
     /// Whether what arrived is worth more than the error: it may be the only copy of a new token.
@@ -106,7 +111,7 @@ public struct CurlTransport: OAuthTransport {
         for field in request.headers {
             if field.name.foldedASCII.hasSameBytes(as: "content-type") { hasType = true }
             try buffer.append(field.name + ": ")
-            try buffer.append(field.content.bytes.guarded.span)
+            try field.content.bytes.exposing { (value) throws(CofferError) in try buffer.append(value) }
             try buffer.append("\0")
         }
         // libcurl would name a type of its own for a body; a name and a colon alone prevent that.
@@ -120,7 +125,7 @@ public struct CurlTransport: OAuthTransport {
             let password = server.password
         {
             try buffer.append(user + ":")
-            try buffer.append(password.bytes.guarded.span)
+            try password.bytes.exposing { (value) throws(CofferError) in try buffer.append(value) }
             try buffer.append("\0")
         }
         return try buffer.finish()

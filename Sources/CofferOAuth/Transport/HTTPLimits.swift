@@ -1,4 +1,4 @@
-public import CofferBase
+import CofferBase
 
 /// The limits of an exchange with a server.
 public struct HTTPLimits: Sendable, Hashable {

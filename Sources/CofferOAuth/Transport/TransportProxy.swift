@@ -1,4 +1,4 @@
-public import CofferBase
+import CofferBase
 public import CofferCrypto
 import CofferEngine
 

@@ -1,4 +1,4 @@
-public import CofferBase
+import CofferBase
 public import CofferCrypto
 
 /// The rules for connections to a server: whom to trust, how to authenticate, and which way to go. TLS 1.2 or

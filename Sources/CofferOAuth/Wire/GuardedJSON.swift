@@ -1,6 +1,6 @@
 package import Coffer
 package import CofferBase
-package import CofferCrypto
+import CofferCrypto
 import CofferEngine
 
 /// A JSON object from a server, whose text stays in guarded memory.

@@ -145,8 +145,9 @@ extension IdentityResponse {
     /// cannot be understood is refused, because passing over it would weaken the policy.
     private static func demand(_ name: String, in object: GuardedJSON.Object) throws(CofferError) -> Int? {
         guard object.has(name) else { return nil }
-        let text = try object.number(name) ?? object.text(name, limit: 16) ?? ""
-        guard let number = WireText.number(text.utf8), number <= 1_000_000 else {
+        var text = object.number(name)
+        if text == nil { text = try object.text(name, limit: 16) }
+        guard let text, let number = WireText.number(text.utf8), number <= 1_000_000 else {
             throw CofferError(.serverMalformed, "The member \(name) of the server's answer is not a number.")
         }
         return Int(number)

@@ -246,13 +246,13 @@ struct VolatileDatabaseTests {
 
     @Test("A locked vault creates none; a class that needs a passcode needs one here, too")
     func refusals() async throws {
-        try await TemporaryVault.with(passcode: Self.passcode) { temporary in
+        try await TemporaryVault.with(passcode: Self.passcode) { (temporary) async throws in
             temporary.vault.lock()
             let databases = VaultDatabases(temporary.vault)
             #expect(await code { try await databases.queue("scratch", isVolatile: true) } == .locked)
             #expect(try Self.names(temporary.location).isEmpty)
         }
-        try await TemporaryVault.with { temporary in
+        try await TemporaryVault.with { (temporary) async throws in
             let databases = VaultDatabases(temporary.vault)
             let refused = await code {
                 try await databases.queue("scratch", class: .whenPasscodeSetThisDeviceOnly, isVolatile: true)

@@ -46,19 +46,19 @@ struct AuthorizationTests {
             scopes: ["openid", "api"], resources: [try HTTPSURL("https://api.example.org/")],
             extra: [("prompt", "login")])
         let fields = try fields(try request.url(endpoint: try endpoint()))
-        let digest = try Digest.sha256.hash(Array(SignInSamples.text(request.verifier).utf8).span)
-        let challenge = try Encoding.base64URL(digest.span)
+        let digest = try Digest.sha256.hash(Array(SignInSamples.text(request.proofKey.verifier).utf8).span)
+        let challenge = try Base64URL.encode(digest)
         #expect(
             fields == [
                 "response_type": "code", "client_id": "client",
                 "redirect_uri": "http://127.0.0.1:8400/callback", "scope": "openid api",
                 "resource": "https://api.example.org/", "prompt": "login",
                 "state": SignInSamples.text(request.state), "nonce": SignInSamples.text(request.nonce),
-                "code_challenge": String(decoding: challenge.span.copied(), as: UTF8.self),
+                "code_challenge": challenge,
                 "code_challenge_method": "S256",
             ])
         #expect(SignInSamples.text(request.state).utf8.count == 43)
-        #expect(SignInSamples.text(request.verifier).utf8.count == 43)
+        #expect(SignInSamples.text(request.proofKey.verifier).utf8.count == 43)
         let other = try SignInSamples.request()
         #expect(SignInSamples.text(other.state) != SignInSamples.text(request.state))
         #expect(try self.fields(try other.url(endpoint: try endpoint()))["nonce"] == nil)

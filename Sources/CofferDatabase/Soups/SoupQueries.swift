@@ -29,7 +29,8 @@ extension SoupStore {
         try await read { try SoupQuery.spec(spec, soup: soup).count($0) }
     }
 
-    /// Returns the number of rows that a smart query returns.
+    /// Returns the number of rows that a smart query returns. SQLite may leave out columns that it does not
+    /// need for the count; errors that only their values would cause are then not thrown.
     ///
     /// - Throws: The errors of ``query(_:)-(SmartQuery)``.
     public func count(_ query: SmartQuery) async throws(CofferError) -> Int {

@@ -148,7 +148,7 @@ struct SmartQueryTests {
             "WITH x AS (SELECT 1) DELETE FROM {people}", "WITH x AS (SELECT 1) INSERT INTO {people} SELECT 1",
             "WITH x AS (DELETE FROM {people} RETURNING 1) SELECT * FROM x",
             "WITH x AS (SELECT 1) UPDATE {people} SET c1 = 'x'", "SELECT ?", "SELECT :a",
-            "SELECT load_extension('x')",
+            "SELECT 1 WHERE load_extension('x') IS NULL",
             "SELECT writefile('x', 'y')", "SELECT * FROM pragma_journal_mode('delete') WHERE nosuch",
         ])
     func refusedByDatabase(_ sql: String) async throws {
@@ -158,6 +158,23 @@ struct SmartQueryTests {
         #expect(await code { try await store.query(query) } == .invalidInput)
         #expect(await code { try await store.count(query) } == .invalidInput)
         #expect(try await store.retrieve([1, 2, 3, 4, 5], from: "people") == before)
+    }
+
+    @Test(
+        "A query that would load a library is refused; to count rows, SQLite may leave out their columns",
+        arguments: StoreKind.allCases)
+    func loadsNothing(_ kind: StoreKind) async throws {
+        let scratch = try ScratchDirectory.make()
+        let store = try await kind.open(in: scratch)
+        let column = try SmartQuery("SELECT load_extension('x')")
+        #expect(await code { try await store.query(column) } == .invalidInput)
+        // An encrypted database does not even compile it. The others need not call the function to count.
+        let counted = await code { try await store.count(column) }
+        let isEncrypted = kind == .encryptedQueue || kind == .encryptedPool
+        #expect(counted == .invalidInput || counted == nil && !isEncrypted)
+        let condition = try SmartQuery("SELECT 1 WHERE load_extension('x') IS NULL")
+        #expect(await code { try await store.query(condition) } == .invalidInput)
+        #expect(await code { try await store.count(condition) } == .invalidInput)
     }
 
     @Test("Arguments that are missing, too many, of another name or with a NUL are refused")

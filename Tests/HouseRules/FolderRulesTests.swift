@@ -33,8 +33,8 @@ struct FolderRulesTests {
         "Retention": ["Soups"], "Vault": ["Encrypted", "Soups"],
     ]
     private static let cofferOAuth: [String: Set<String>] = [
-        "Profiles": ["Transport", "URL", "Wire"], "REST": ["Profiles", "Transport", "URL", "Wire"],
-        "SignIn": ["Profiles", "URL", "Wire"], "Transport": ["URL"], "Wire": ["Transport", "URL"],
+        "Profiles": ["Transport", "URL"], "REST": ["Transport", "URL", "Wire"], "SignIn": ["URL"],
+        "Transport": ["URL"], "Wire": ["Transport", "URL"],
     ]
     private static let allowed = [
         "Coffer": coffer, "CofferVault": cofferVault, "CofferCrypto": cofferCrypto,

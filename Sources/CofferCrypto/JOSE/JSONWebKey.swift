@@ -67,8 +67,8 @@ public struct JSONWebKey: Sendable, Hashable {
 extension JSONWebKey {
     /// Creates a key from its JSON object.
     ///
-    /// - Throws: `invalidInput` if the object is not a public key for signatures of a supported kind and size,
-    ///   or contains private members.
+    /// - Throws: `invalidInput` if the object is not a public key for signatures of a supported kind and
+    ///   size, or contains private members.
     public init(parsing json: JSONValue) throws(CofferError) {
         let secret = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
         guard let members = json.object, let type = members["kty"]?.string,

@@ -71,7 +71,8 @@ public struct Discovery: Sendable {
         guard let type else { return true }
         let name = type.parts(between: ";", keepsEmpty: true).first?.foldedASCII ?? ""
         let bytes = name.utf8.filter { $0 != 0x20 && $0 != 0x09 }
-        return bytes.elementsEqual("application/json".utf8)
-            || (bytes.hasPrefix("application/") && bytes.hasSuffix("+json"))
+        let trimmed = String(decoding: bytes, as: UTF8.self)
+        return trimmed.hasSameBytes(as: "application/json")
+            || trimmed.utf8.hasPrefix("application/") && trimmed.utf8.hasSuffix("+json")
     }
 }

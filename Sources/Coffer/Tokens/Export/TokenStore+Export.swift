@@ -47,7 +47,7 @@ extension TokenStore {
                             name, into: &corrupt, unless: only != nil,
                             { () throws(CofferError) in try open(found, name: name, withValue: true) })
                     else { continue }
-                    // A database key is useless without its database, and OAuth profiles belong to this vault.
+                    // A database key is useless without its database; OAuth profiles belong to this vault.
                     guard let token, !ReservedServices.contains(info.id.service) else { continue }
                     try writer.add(info, token, to: file)
                     exported += 1

@@ -35,6 +35,8 @@ class Bed:
         self.ca = self.tls / "ca.pem"
         self.certificate, self.key = self.tls / "server.pem", self.tls / "server.key"
         self.runs = self.folder / "runs"
+        # Made last: everything is there.
+        self.prepared = self.folder / "prepared.json"
 
     def libraries(self):
         """The value of LD_LIBRARY_PATH for the unpacked programs."""

@@ -38,7 +38,8 @@ settings.configure(
     DEFAULT_AUTO_FIELD="django.db.models.AutoField", LOGIN_URL="/login/", LOGGING_CONFIG=None, STATIC_URL="/static/",
     PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
     DATABASES={"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": given["database"],
-                           "OPTIONS": {"timeout": 20}}},
+                           # Else two transactions at once end in "database is locked", which is not the subject here.
+                           "OPTIONS": {"timeout": 20, "transaction_mode": "IMMEDIATE"}}},
     INSTALLED_APPS=["django.contrib.auth", "django.contrib.contenttypes", "django.contrib.sessions",
                     "django.contrib.staticfiles", "oauth2_provider"],
     MIDDLEWARE=["django_urls.log_requests", "django.contrib.sessions.middleware.SessionMiddleware",

@@ -38,7 +38,9 @@ def prepare(bed, unpack_browser=False):
             say(f"No browser: {failure}")
     python(bed)
     browser = bed.browser()
-    return {"folder": str(bed.folder), "browser": str(browser) if browser else None}
+    summary = {"folder": str(bed.folder), "browser": str(browser) if browser else None}
+    bed.prepared.write_text(json.dumps(summary) + "\n")
+    return summary
 
 
 def say(text):

@@ -8,7 +8,7 @@ A fault is one line of JSON:
 kind:  refuse    the connection is closed before the request reaches the server
        swallow   the server gets the request; of its answer only the first bytes come, then nothing more, without an end
        cut       the same, and then the connection ends without TLS's closing message
-       reset     the same, with a TCP reset
+       reset     the same, with a TCP reset, which may overtake those bytes
        delay     the answer comes late
        repeat    the answer comes twice
 path: the request's path; without it, every path. bytes 0, milliseconds 0 and times 1 need not be written.

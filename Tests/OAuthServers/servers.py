@@ -8,7 +8,7 @@
     servers.py check DIR [glewlwyd|django]
 
 prepare   fetches Debian packages and unpacks them, makes a Python for django-oauth-toolkit, a test authority and
-          certificates. What is there already stays.
+          certificates. What is there already stays; DIR/prepared.json comes last.
 start     prints one line of JSON when the server can be used: issuer, discovery, endpoints, mtlsEndpoints, ca, scope,
           resource, clients, redirects, user, certificate, key, keyID, log. Ends when standard input closes; nothing
           stays behind.
@@ -53,7 +53,7 @@ class Running:
     def __init__(self, bed, name, grace=0, life=60, refresh_life=3600, faults=False):
         if name == "glewlwyd" and grace:
             raise Failure("Glewlwyd has no grace period.")
-        if not bed.database.exists():
+        if not bed.prepared.exists():
             raise Failure(f"{bed.folder} is not prepared: servers.py prepare {bed.folder}")
         self.bed, self.folder = bed, pathlib.Path(tempfile.mkdtemp(prefix=f"{name}-", dir=bed.runs))
         port, self.public, *listeners = free_ports(6)

@@ -299,6 +299,16 @@ if Context.environment["COFFER_FUZZ"] != nil {
             exclude: ["CFuzzer", "Corpus", "main.swift"], swiftSettings: shared))
 }
 
+// What Scripts/test builds without the default traits: only the tests that meet a trait, and what they need.
+if Context.environment["COFFER_TRAIT_TESTS"] != nil {
+    let others: Set<String> = [
+        "Bench", "BenchReport", "BenchPeers", "BenchReportTests", "CofferCryptoTests", "CofferDatabaseTests",
+        "CofferVaultTests", "CofferVectorsTests", "DatabaseAgent", "FuzzTests", "HouseRules", "Probe",
+    ]
+    package.products.removeAll { $0.name == "bench" }
+    package.targets.removeAll { others.contains($0.name) }
+}
+
 // What Scripts/sqlite-suite loads into SQLite's own test program.
 if Context.environment["COFFER_SQLITE_SUITE"] != nil {
     package.products.append(.library(name: "SQLiteFixture", type: .dynamic, targets: ["SQLiteFixture"]))

@@ -3,7 +3,7 @@ import CofferCrypto
 import CofferEngine
 public import CofferOAuth
 
-/// The laws that every ``CofferOAuth/OAuthTransport`` must keep. Run them on your own transport:
+/// The laws that every `OAuthTransport` must keep. Run them on your own transport:
 ///
 /// ```swift
 /// @Test(arguments: OAuthTransportContract.laws)

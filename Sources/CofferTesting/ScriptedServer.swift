@@ -63,7 +63,7 @@ public final class ScriptedServer: Sendable {
     /// Held while a command and its answer are exchanged.
     private let conversation = Mutex(())
 
-    /// The SHA-256 hash of the server's public key, as ``TransportSecurity/pins`` takes it.
+    /// The SHA-256 hash of the server's public key, as `TransportSecurity.pins` takes it.
     public let pin: [UInt8]
     /// The rules for connections that trust this server's authority and no other.
     public let security: TransportSecurity

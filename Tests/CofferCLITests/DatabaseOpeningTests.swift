@@ -174,7 +174,7 @@ struct DatabaseOpeningTests {
         expect(try query(long, "SELECT 1", "--create"), 64, "name")
         let old = try database(
             ["query", "--codec", "sqlcipher3", "--create", scratch.path(of: "old.db"), "SELECT 1"])
-        expect(old, 11, "sqlcipher3 is read-only")
+        expect(old, 11, "sqlcipher3 format is read-only")
     }
 
     private static let hasSQLCipher3: Bool = {

@@ -33,7 +33,8 @@ struct FolderRulesTests {
         "Retention": ["Soups"], "Vault": ["Encrypted", "Soups"],
     ]
     private static let cofferOAuth: [String: Set<String>] = [
-        "Profiles": ["Transport", "URL", "Wire"], "REST": ["Profiles", "Transport", "URL", "Wire"],
+        "Grants": ["Profiles", "Wire"], "Profiles": ["Transport", "URL", "Wire"],
+        "Refresh": ["Grants", "Profiles", "URL", "Wire"], "REST": ["Profiles", "Transport", "URL", "Wire"],
         "SignIn": ["Profiles", "URL", "Wire"], "Transport": ["URL"], "Wire": ["Transport", "URL"],
     ]
     private static let allowed = [

@@ -86,7 +86,7 @@ package struct RefreshMachine: Sendable {
                 return try await expire(grant)
             }
             if let outcome = outcome(of: now, since: before) { return outcome }
-            return try await refresh(grant, now, need, endpoint)
+            return try await refresh(grant, now, endpoint)
         }
     }
 
@@ -133,7 +133,7 @@ package struct RefreshMachine: Sendable {
 
     /// Sends the refresh token and stores the answer. The caller must hold the lease.
     private func refresh(
-        _ grant: GrantID, _ now: Snapshot, _ need: RefreshNeed, _ endpoint: any TokenEndpoint
+        _ grant: GrantID, _ now: Snapshot, _ endpoint: any TokenEndpoint
     ) async throws(CofferError) -> RefreshOutcome {
         guard let current = try await store.refreshToken(grant),
             current.info.attributes[GrantAccess.generation]?.hasSameBytes(as: now.record.generation) == true
@@ -147,13 +147,7 @@ package struct RefreshMachine: Sendable {
         }
         let earlier = now.record.state.intent
         let isRepeated = try earlier?.isAbout(current.token, version: version) ?? false
-        if earlier != nil, !isRepeated, let access = now.access, !access.isDue(clock), need != .always,
-            need != .rejected(version: access.info.version)
-        {
-            // A process died after it had stored all tokens of an answer.
-            try await store.update(grant) { (record) throws(CofferError) in record.state = .paired }
-            return .current
-        }
+        // The note of an older version was answered: a process died after it had stored the new token.
         let intent: RefreshIntent
         if let earlier, isRepeated {
             intent = earlier.counting(1)

@@ -43,7 +43,9 @@ struct GrantRow: Sendable {
             let record = try part.record.encoded()
             try buffer.append(([role] + UInt32(record.count).bigEndianBytes + record).span)
             try buffer.append(UInt32(part.dpopKey?.count ?? 0).bigEndianBytes.span)
-            try part.dpopKey?.exposing { (bytes) throws(CofferError) in try buffer.append(bytes) }
+            guard let key = part.dpopKey else { continue }
+            let bytes = try key.guardedCopy()
+            try buffer.append(bytes.guarded.span)
         }
         if ballast > 0 { try buffer.append([UInt8](repeating: 0, count: ballast).span) }
         return try Token(SecretBytes(buffer.finish()))

@@ -77,13 +77,15 @@ extension GrantStore {
         }
     }
 
-    /// Puts a session's stored tokens aside until the server has revoked them.
+    /// Puts a session's stored tokens aside until the server has revoked them. A token that is only in memory
+    /// is not stored for that.
     ///
     /// - Throws: `locked`, `wiped`, `busy` or `noSpace`.
     package func setTokensAside(_ grant: GrantID, clock: VaultClock) async throws(CofferError) {
         var entries: [PendingRevocation] = []
         for kind in [TokenKind.refresh, .access] {
-            guard let stored = try await tokens.get(grant.tokenID(kind)), !stored.info.isStoredWhileLocked
+            guard let stored = try await tokens.get(grant.tokenID(kind)), !stored.info.isStoredWhileLocked,
+                !stored.info.isEphemeral
             else { continue }
             entries.append(PendingRevocation(kind, stored.token, added: clock.wallClock()))
         }

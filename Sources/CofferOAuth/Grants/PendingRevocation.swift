@@ -37,7 +37,8 @@ package struct PendingRevocation: Sendable {
                 [entry.kind.rawValue] + entry.added.components.seconds.bigEndianBytes
                 + UInt32(entry.token.count).bigEndianBytes
             try buffer.append(head.span)
-            try entry.token.exposing { (bytes) throws(CofferError) in try buffer.append(bytes) }
+            let bytes = try entry.token.guardedCopy()
+            try buffer.append(bytes.guarded.span)
         }
         return try Token(SecretBytes(buffer.finish()))
     }
@@ -76,5 +77,10 @@ extension Token {
     /// Returns whether both tokens have the same bytes, in time that depends only on the lengths.
     func hasSameBytes(as other: Token) -> Bool {
         exposing { own in other.exposing { ConstantTime.equal(own, $0) } }
+    }
+
+    /// Returns a copy of the bytes in guarded memory, as asynchronous work and writers of bytes need it.
+    func guardedCopy() throws(CofferError) -> SecretBytes {
+        try exposing { (bytes) throws(CofferError) -> SecretBytes in try SecretBytes.copying(bytes) }
     }
 }

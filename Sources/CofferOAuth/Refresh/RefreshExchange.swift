@@ -109,9 +109,7 @@ struct RefreshExchange {
         // A task of its own: a caller that is cancelled must not interrupt the answer with the next token.
         let task = Task { () async -> Verdict in
             do throws(CofferError) {
-                let copy = try token.exposing { (bytes) throws(CofferError) -> SecretBytes in
-                    try SecretBytes.copying(bytes)
-                }
+                let copy = try token.guardedCopy()
                 return .judged(try await endpoint.refresh(copy, attempt: attempt))
             } catch {
                 return Self.isUnsent(error) ? .notSent(error) : .unanswered(error)

@@ -11,7 +11,7 @@ extension RefreshMachine {
         let new = GrantTokens(
             grant: grant, response: response, sent: sent, assumedLife: profile.assumedLife,
             protection: current.info.protection)
-        let isQueued = try await keepRefreshToken(of: new, over: current)
+        let isQueued = try await keepRefreshToken(of: new, over: current, record)
         let suspension = await suspension(of: response, record)
         var changed = record
         changed.state = .paired
@@ -54,7 +54,8 @@ extension RefreshMachine {
                 "The vault was locked during the renewal, so the new tokens are pending until the next "
                     + "unlock.", remedy: .unlockVault)
         }
-        return suspension.map { .suspended($0) } ?? .refreshed
+        if let suspension { return .suspended(suspension) }
+        return .refreshed
     }
 
     /// Stores the new refresh token and reads it back. If the server sent none, the old one stays and gets a
@@ -62,7 +63,7 @@ extension RefreshMachine {
     ///
     /// - Returns: Whether the vault was locked in the meantime, so that the token is pending.
     private func keepRefreshToken(
-        of new: GrantTokens, over current: StoredToken
+        of new: GrantTokens, over current: StoredToken, _ record: GrantRecord
     ) async throws(CofferError) -> Bool {
         let token = new.response.refreshToken ?? current.token
         var waits = RefreshExchange.waits[...]
@@ -84,7 +85,7 @@ extension RefreshMachine {
                         // The change took effect, although its answer was lost.
                         return false
                     }
-                    await setAside(new)
+                    await setAside(new, record)
                     throw error
                 case .noSpace where mayFreeSpace:
                     mayFreeSpace = false
@@ -118,13 +119,13 @@ extension RefreshMachine {
 
     /// Puts the tokens of an answer aside that belongs to a session that was replaced or removed. A failure
     /// is not an error: the server ends such tokens in time.
-    private func setAside(_ new: GrantTokens) async {
+    private func setAside(_ new: GrantTokens, _ record: GrantRecord) async {
         let added = clock.wallClock()
         var entries: [PendingRevocation] = []
         if let token = new.response.refreshToken {
             entries.append(PendingRevocation(.refresh, token, added: added))
         }
-        if let token = new.response.accessToken {
+        if let token = new.response.accessToken, record.storage == .all {
             entries.append(PendingRevocation(.access, token, added: added))
         }
         try? await store.addPendingRevocations(entries, of: new.grant)

@@ -221,6 +221,14 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             path: "Tests/DatabaseAgent", swiftSettings: shared, linkerSettings: immediateBinding),
+        // A second process for tests of sessions: it renews tokens, and writes down each request.
+        .executableTarget(
+            name: "OAuthAgent",
+            dependencies: [
+                "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CofferOAuth",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            path: "Tests/OAuthAgent", swiftSettings: shared, linkerSettings: immediateBinding),
         .testTarget(name: "HouseRules", dependencies: ["TestSupport"], swiftSettings: shared),
         .testTarget(
             name: "BenchReportTests", dependencies: ["BenchReport", "TestSupport"], swiftSettings: shared),
@@ -267,7 +275,7 @@ let package = Package(
             name: "CofferOAuthTests",
             dependencies: [
                 "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CofferEngineHTTP", "CofferOAuth",
-                "CofferTesting", "TestSupport",
+                "CofferTesting", "OAuthAgent", "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),

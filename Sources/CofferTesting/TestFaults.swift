@@ -19,6 +19,7 @@ public final class TestFaults: Sendable {
 
     private struct Fault {
         let error: CofferError
+        var skipped: Int
         var remaining: Int
     }
 
@@ -31,9 +32,10 @@ public final class TestFaults: Sendable {
     /// - Parameters:
     ///   - point: The point at which the operations fail.
     ///   - error: The error to throw.
+    ///   - skipped: The number of operations that succeed before.
     ///   - times: The number of operations that fail. Later operations succeed.
-    public func fail(_ point: FaultPoint, with error: CofferError, times: Int = 1) {
-        faults.withLock { $0[point] = Fault(error: error, remaining: times) }
+    public func fail(_ point: FaultPoint, with error: CofferError, after skipped: Int = 0, times: Int = 1) {
+        faults.withLock { $0[point] = Fault(error: error, skipped: skipped, remaining: times) }
     }
 
     /// Cancels all remaining faults.
@@ -46,6 +48,10 @@ public final class TestFaults: Sendable {
     func check(_ point: FaultPoint) throws(CofferError) {
         let error: CofferError? = faults.withLock { faults in
             guard let fault = faults[point], fault.remaining > 0 else { return nil }
+            guard fault.skipped == 0 else {
+                faults[point]?.skipped -= 1
+                return nil
+            }
             faults[point]?.remaining -= 1
             return fault.error
         }

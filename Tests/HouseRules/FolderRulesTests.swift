@@ -33,8 +33,13 @@ struct FolderRulesTests {
         "Retention": ["Soups"], "Vault": ["Encrypted", "Soups"],
     ]
     private static let cofferOAuth: [String: Set<String>] = [
-        "Profiles": ["Transport", "URL"], "REST": ["Transport", "URL", "Wire"], "SignIn": ["URL"],
-        "Transport": ["URL"], "Wire": ["Transport", "URL"],
+        "Client": ["Endpoints", "Grants", "Leave", "Profiles", "Refresh", "SignIn", "Transport", "URL", "Use", "Wire"],
+        "Endpoints": ["Profiles", "Refresh", "SignIn", "Transport", "URL", "Wire"],
+        "Grants": ["Profiles", "Wire"], "Leave": ["Endpoints", "Grants", "Profiles", "Refresh", "URL", "Wire"],
+        "Profiles": ["Transport", "URL"], "REST": ["Transport", "URL", "Wire"],
+        "Refresh": ["Grants", "Profiles", "URL", "Wire"], "SignIn": ["URL"], "Transport": ["URL"],
+        "Use": ["Endpoints", "Grants", "Profiles", "REST", "Refresh", "Transport", "URL", "Wire"],
+        "Wire": ["Transport", "URL"],
     ]
     private static let allowed = [
         "Coffer": coffer, "CofferVault": cofferVault, "CofferCrypto": cofferCrypto,

@@ -88,11 +88,7 @@ extension TokenStore {
     }
 
     private func revoked(_ id: TokenID, _ policy: RevocationPolicy) async throws(CofferError) {
-        _ = try await BlockingExecutor.run { [core] _ throws(CofferError) in
-            let grant = Revocation.grantRevoked(
-                reason: "the issuer revoked a token", of: TokenAccount(id))
-            return try core.handle(grant, onRevocation: policy)
-        }
+        try await applyRevocation(policy, to: TokenAccount(id), reason: "the issuer revoked a token")
     }
 
     /// Refreshes the token, unless another caller has replaced `version` in the meantime. The caller must

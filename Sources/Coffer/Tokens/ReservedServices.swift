@@ -11,20 +11,33 @@ package enum ReservedServices {
     /// The prefix of the services that hold an OAuth client's own secrets; the profile's name follows it.
     package static let oauthClient = "oauth-client:"
 
+    /// The prefix of the services that hold the tokens of OAuth sessions; the profile's name follows it.
+    /// Programs may read and store these tokens.
+    package static let oauth = "oauth:"
+    /// The end of the services that hold the state of an OAuth session.
+    package static let grantSuffix = "#grant"
+    /// The end of the services that hold tokens that are to be revoked.
+    package static let revokeSuffix = "#revoke"
+
     private static let prefixes = [prefix, oauthProfile, oauthClient]
 
-    private static func matching(_ service: String) -> String? {
-        prefixes.first { service.utf8.starts(with: $0.utf8) }
+    /// Returns what makes a service a reserved one; `nil` if it is not reserved.
+    private static func form(of service: String) -> String? {
+        if let prefix = prefixes.first(where: { service.utf8.starts(with: $0.utf8) }) {
+            return "begin with \"\(prefix)\""
+        }
+        guard service.utf8.starts(with: oauth.utf8),
+            let suffix = [grantSuffix, revokeSuffix].first(where: { service.utf8.hasSuffix($0) })
+        else { return nil }
+        return "begin with \"\(oauth)\" and end with \"\(suffix)\""
     }
 
-    static func contains(_ service: String) -> Bool { matching(service) != nil }
+    static func contains(_ service: String) -> Bool { form(of: service) != nil }
 
     /// Throws `refused` if the token's service is reserved.
     package static func check(_ id: TokenID) throws(CofferError) {
-        guard let prefix = matching(id.service) else { return }
+        guard let form = form(of: id.service) else { return }
         throw CofferError(
-            .refused,
-            "Service names that begin with \"\(prefix)\" are reserved for the library. Choose another "
-                + "service name.")
+            .refused, "Service names that \(form) are reserved for the library. Choose another service name.")
     }
 }

@@ -49,7 +49,8 @@ public final class TokenStore: Sendable {
     /// - Throws: `conflict`, with the current version, if `precondition` is not met; `invalidInput` for more
     ///   than 1024 scopes, more than 1024 attributes, more than 64 KiB of scopes and attributes together, or
     ///   an expiry date centuries away; `refused` for a service that begins with `coffer.`, `oauth-profile:`
-    ///   or `oauth-client:`, which are reserved for the library; `locked`, `wiped`, `busy`, `noSpace`.
+    ///   or `oauth-client:`, or that begins with `oauth:` and ends with `#grant` or `#revoke`, which are
+    ///   reserved for the library; `locked`, `wiped`, `busy`, `noSpace`.
     @discardableResult
     public func put(
         _ token: Token, for id: TokenID, class protection: ProtectionClass? = nil, expires: Date? = nil,
@@ -66,11 +67,11 @@ public final class TokenStore: Sendable {
     /// `precondition`. Throws `locked` while the class is locked, except with ``Precondition/any``.
     package func putReserved(
         _ token: Token, for id: TokenID, class protection: ProtectionClass,
-        attributes: [String: String] = [:], precondition: Precondition = .absent
+        attributes: [String: String] = [:], isEphemeral: Bool = false, precondition: Precondition = .absent
     ) async throws(CofferError) {
         _ = try await putUnchecked(
             token, for: id, class: protection, expires: nil, scopes: [], attributes: attributes,
-            isEphemeral: false, precondition: precondition)
+            isEphemeral: isEphemeral, precondition: precondition)
     }
 
     private func putUnchecked(

@@ -1,0 +1,94 @@
+package import Coffer
+package import CofferBase
+
+/// The tokens that the server is still to revoke.
+extension GrantStore {
+    private static let maxConflicts = 16
+
+    /// Returns the tokens that are to be revoked. A token that is in use again is not among them: a crash can
+    /// put it there before its successor is stored.
+    ///
+    /// - Throws: `corrupt` or `unsupportedVersion` if the list cannot be read; `locked` or `wiped`.
+    package func pendingRevocations(_ grant: GrantID) async throws(CofferError) -> [PendingRevocation] {
+        guard let stored = try await tokens.get(grant.revokeRow), !stored.info.isStoredWhileLocked else {
+            return []
+        }
+        var used: [Token] = []
+        if let record = try await record(grant), record.obstacle == nil {
+            for kind in [TokenKind.refresh, .access] {
+                if let token = try await tokens.get(grant.tokenID(kind))?.token { used.append(token) }
+            }
+        }
+        return try PendingRevocation.decoded(stored.token).filter { entry in
+            !used.contains { entry.isOf($0) }
+        }
+    }
+
+    /// Puts tokens aside until the server has revoked them. Tokens that are already there are not added
+    /// twice; beyond ``PendingRevocation/maxCount``, the oldest ones are dropped.
+    ///
+    /// - Throws: `locked`, `wiped`, `busy` or `noSpace`.
+    package func addPendingRevocations(
+        _ entries: [PendingRevocation], of grant: GrantID
+    ) async throws(CofferError) {
+        guard !entries.isEmpty else { return }
+        try await updatePendingRevocations(grant) { all in
+            for entry in entries where !all.contains(where: { $0.isOf(entry.token) }) { all.append(entry) }
+            all.removeFirst(max(all.count - PendingRevocation.maxCount, 0))
+        }
+    }
+
+    /// Removes a token that the server has revoked, or for which the time is over.
+    ///
+    /// - Throws: `locked`, `wiped`, `busy` or `noSpace`.
+    package func removePendingRevocation(
+        _ entry: PendingRevocation, of grant: GrantID
+    ) async throws(CofferError) {
+        try await updatePendingRevocations(grant) { all in all.removeAll { $0.isOf(entry.token) } }
+    }
+
+    private func updatePendingRevocations(
+        _ grant: GrantID, _ change: (inout [PendingRevocation]) -> Void
+    ) async throws(CofferError) {
+        var conflicts = 0
+        while true {
+            let stored = try await tokens.get(grant.revokeRow)
+            var all: [PendingRevocation] = []
+            // A damaged list, or one from elsewhere, is replaced.
+            if let stored, !stored.info.isStoredWhileLocked {
+                all = (try? PendingRevocation.decoded(stored.token)) ?? []
+            }
+            change(&all)
+            do throws(CofferError) {
+                if all.isEmpty {
+                    guard let version = stored?.info.version else { return }
+                    try await tokens.remove(grant.revokeRow, ifVersion: version)
+                    return
+                }
+                // The row outlives the session, so its class is not the session's.
+                return try await tokens.putReserved(
+                    PendingRevocation.encoded(all), for: grant.revokeRow,
+                    class: stored?.info.protection ?? .whenUnlockedThisDeviceOnly,
+                    precondition: stored?.info.version.map { .version($0) } ?? .absent)
+            } catch {
+                conflicts += 1
+                guard error.code == .conflict, conflicts < Self.maxConflicts else { throw error }
+            }
+        }
+    }
+
+    /// Puts a session's stored tokens aside until the server has revoked them. A token that is only in memory
+    /// is not stored for that.
+    ///
+    /// - Throws: `locked`, `wiped`, `busy` or `noSpace`.
+    package func setTokensAside(_ grant: GrantID, clock: VaultClock) async throws(CofferError) {
+        var entries: [PendingRevocation] = []
+        for kind in [TokenKind.refresh, .access] {
+            guard let stored = try await tokens.get(grant.tokenID(kind)), !stored.info.isStoredWhileLocked,
+                !stored.info.isEphemeral
+            else { continue }
+            entries.append(PendingRevocation(kind, stored.token, added: clock.wallClock()))
+        }
+        try await addPendingRevocations(entries, of: grant)
+    }
+}

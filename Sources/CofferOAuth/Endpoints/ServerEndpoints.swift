@@ -108,9 +108,9 @@ package struct ServerEndpoints: Sendable {
         _ makeBody: @Sendable () throws(CofferError) -> FormBody
     ) async throws(CofferError) -> HTTPResponse {
         let url = try url(endpoint)
-        let proof = isProven ? proof : nil
+        guard isProven, let proof else { return try await postOnce(endpoint, url, nil, makeBody) }
         let first = try await postOnce(endpoint, url, proof, makeBody)
-        guard let proof, try proof.learn(from: first, at: url) else { return first }
+        guard try proof.learn(from: first, at: url) else { return first }
         let second = try await postOnce(endpoint, url, proof, makeBody)
         _ = try proof.learn(from: second, at: url)
         return second

@@ -33,6 +33,11 @@ struct FolderRulesTests {
         "Retention": ["Soups"], "Vault": ["Encrypted", "Soups"],
     ]
     private static let cofferOAuth: [String: Set<String>] = [
+        "Client": [
+            "Endpoints", "Grants", "Leave", "Profiles", "REST", "Refresh", "SignIn", "Transport", "URL",
+            "Use", "Wire",
+        ],
+        "Endpoints": ["Profiles", "Refresh", "SignIn", "Transport", "URL", "Wire"],
         "Profiles": ["Transport", "URL", "Wire"], "REST": ["Profiles", "Transport", "URL", "Wire"],
         "SignIn": ["Profiles", "URL", "Wire"], "Transport": ["URL"], "Wire": ["Transport", "URL"],
     ]

@@ -11,6 +11,8 @@ struct OAuthContext: Sendable {
     let transport: any OAuthTransport
     let clock: VaultClock
     let keys = ServerKeys()
+    let nonces = KeyProofNonces()
+    let pools = DerivedTokenPools()
     let events = OAuthEventSource()
     let actions: SignInFlow.Actions
 
@@ -46,6 +48,30 @@ struct OAuthContext: Sendable {
             && entered.mutualTLSAliases.allSatisfy { profile.endpoints?.mutualTLSAliases[$0.key] == $0.value }
         try await profiles.update(profile, acceptsEndpoints: acceptsEndpoints || isFirst && isKept)
         return profile
+    }
+
+    /// Returns a profile's server, with the key to which a session's tokens are bound.
+    func endpoints(of record: GrantRecord, _ id: GrantID) async throws(CofferError) -> ServerEndpoints {
+        let profile = try await profile(id.profile)
+        guard record.issuer.hasSameBytes(as: profile.issuer.text) else {
+            throw CofferError(
+                .issuerMismatch, "The session belongs to another server than the profile \(profile.name).",
+                remedy: .signIn)
+        }
+        var proof: KeyProof?
+        if record.hasDPoPKey {
+            guard let key = try await grants.dpopKey(id) else { throw GrantStore.signInNeeded }
+            let copy = try key.exposing { (bytes) throws(CofferError) -> SecretBytes in
+                try SecretBytes.copying(bytes)
+            }
+            proof = try KeyProof.restoring(copy, nonces: nonces)
+        }
+        return try await endpoints(profile, proof: proof, skew: record.clockSkew)
+    }
+
+    /// Returns a profile's server for requests that need no key.
+    func server(of name: String) async throws(CofferError) -> ServerEndpoints {
+        try await endpoints(try await profile(name), proof: nil)
     }
 
     /// Returns the endpoints of a profile.

@@ -11,7 +11,9 @@ struct SignInSession: Sendable {
     /// Signs in, checks the server's answer, and stores it.
     func run(_ way: SignInWay) async throws(CofferError) -> Grant {
         let profile = try await context.pinnedProfile(id.profile)
-        let endpoints = try await context.endpoints(profile, proof: try Self.proof(for: profile))
+        // Before the user is asked for anything.
+        _ = try await ClientIdentity.load(for: profile, from: context.profiles)
+        let endpoints = try await context.endpoints(profile, proof: try proof(for: profile))
         let flow = SignInFlow(
             endpoints: endpoints, actions: context.actions, clock: context.clock, prompt: prompt)
         let answer = try await flow.run(way)
@@ -22,15 +24,19 @@ struct SignInSession: Sendable {
             throw error
         }
         context.events.post(.paired, id)
+        // The tokens of an earlier session of the account.
+        _ = try? await PendingRevocations(context.grants, clock: context.clock).retry(id, at: endpoints)
         return Grant(context: context, id: id)
     }
 
     /// Returns a new key if the tokens are to be bound to one.
-    private static func proof(for profile: OAuthProfile) throws(CofferError) -> KeyProof? {
+    private func proof(for profile: OAuthProfile) throws(CofferError) -> KeyProof? {
         switch profile.keyProof {
         case .never: nil
-        case .whenOffered: try profile.endpoints?.offersKeyProof == true ? KeyProof.generate() : nil
-        case .always: try KeyProof.generate()
+        case .whenOffered:
+            try profile.endpoints?.offersKeyProof == true
+                ? KeyProof.generate(nonces: context.nonces) : nil
+        case .always: try KeyProof.generate(nonces: context.nonces)
         }
     }
 

@@ -1,29 +1,38 @@
 package import CofferBase
 package import CofferCrypto
-import Synchronization
 
 /// The key to which a session's tokens are bound (DPoP, RFC 9449), and the nonces that servers asked for.
 package final class KeyProof: Sendable {
-    private static let maxNonceByteCount = 1024
-
     private let key: JSONWebSigningKey
-    /// The latest nonce of each origin.
-    private let nonces = Mutex<[String: String]>([:])
+    private let nonces: KeyProofNonces
 
-    private init(_ key: consuming JSONWebSigningKey) { self.key = key }
+    private init(_ key: consuming JSONWebSigningKey, _ nonces: KeyProofNonces) {
+        self.key = key
+        self.nonces = nonces
+    }
 
     /// Returns a new key for ES256.
     ///
+    /// - Parameter nonces: The nonces that servers asked for.
+    /// - Returns: The key.
     /// - Throws: `outOfMemory` if no guarded memory is available.
-    package static func generate() throws(CofferError) -> KeyProof {
-        KeyProof(try JSONWebSigningKey.generate())
+    package static func generate(
+        nonces: KeyProofNonces = KeyProofNonces()
+    ) throws(CofferError) -> KeyProof {
+        KeyProof(try JSONWebSigningKey.generate(), nonces)
     }
 
     /// Returns the key that ``copyKey()`` returned earlier.
     ///
+    /// - Parameters:
+    ///   - secret: The private key.
+    ///   - nonces: The nonces that servers asked for.
+    /// - Returns: The key.
     /// - Throws: `invalidInput` if the bytes are not a private key.
-    package static func restoring(_ secret: consuming SecretBytes) throws(CofferError) -> KeyProof {
-        KeyProof(try JSONWebSigningKey.make(.es256, secret: secret))
+    package static func restoring(
+        _ secret: consuming SecretBytes, nonces: KeyProofNonces = KeyProofNonces()
+    ) throws(CofferError) -> KeyProof {
+        KeyProof(try JSONWebSigningKey.make(.es256, secret: secret), nonces)
     }
 
     /// Returns a copy of the private key, to store it.
@@ -54,19 +63,14 @@ package final class KeyProof: Sendable {
         if let accessToken { hash = try DPoPProof.accessTokenHash(accessToken.bytes) }
         let proof = try DPoPProof(
             method: method.rawValue, url: url.text, issued: now,
-            nonce: nonces.withLock { $0[url.origin] }, accessTokenHash: hash)
+            nonce: nonces.nonce(for: url), accessTokenHash: hash)
         return HTTPField(name: "DPoP", value: try proof.signed(with: key))
     }
 
     /// Keeps the nonce that a response contains, and returns whether the request was refused only because its
     /// proof did not contain that nonce.
     func learn(from response: HTTPResponse, at url: HTTPSURL) throws(CofferError) -> Bool {
-        // Several nonces are a defect of the server's that must not cost the response itself.
-        let fields = response.headers.filter { $0.name.hasSameBytes(as: "dpop-nonce") }
-        guard fields.count == 1, let nonce = fields.first?.value, WireText.isVisible(nonce),
-            nonce.utf8.count <= Self.maxNonceByteCount
-        else { return false }
-        nonces.withLock { $0[url.origin] = nonce }
+        guard nonces.learn(from: response, at: url) else { return false }
         return try Self.demandsNonce(response)
     }
 

@@ -24,10 +24,11 @@ package struct ServerEndpoints: Sendable {
     package let security: TransportSecurity
     let transport: any OAuthTransport
     let keys: ServerKeys
-    private let client: ClientIdentity
+    private let profiles: ProfileStore
     private let clock: VaultClock
 
-    /// Creates the endpoints of a profile, with the client's secrets from the vault.
+    /// Creates the endpoints of a profile. The secret that proves the client's identity is read from the
+    /// vault for each request.
     ///
     /// - Parameters:
     ///   - profile: The profile, whose endpoints are pinned.
@@ -38,8 +39,8 @@ package struct ServerEndpoints: Sendable {
     ///   - keys: The cache of servers' public keys.
     ///   - time: The difference between the server's clock and this machine's, as far as it is known.
     /// - Returns: The endpoints.
-    /// - Throws: `absent` if a secret of the client is not stored; `invalidInput` if one is invalid;
-    ///   `locked`, `wiped` or `corrupt`.
+    /// - Throws: `absent` if the client's certificate is not stored; `invalidInput` if the proxy's credentials
+    ///   are invalid; `locked`, `wiped` or `corrupt`.
     package static func load(
         _ profile: OAuthProfile, from profiles: ProfileStore, transport: any OAuthTransport,
         clock: VaultClock, proof: KeyProof? = nil, keys: ServerKeys = ServerKeys(),
@@ -47,13 +48,12 @@ package struct ServerEndpoints: Sendable {
     ) async throws(CofferError) -> ServerEndpoints {
         ServerEndpoints(
             profile: profile, proof: proof, time: time, security: try await profiles.security(of: profile),
-            transport: transport, keys: keys,
-            client: try await ClientIdentity.load(for: profile, from: profiles), clock: clock)
+            transport: transport, keys: keys, profiles: profiles, clock: clock)
     }
 
     private init(
         profile: OAuthProfile, proof: KeyProof?, time: ServerTime, security: TransportSecurity,
-        transport: any OAuthTransport, keys: ServerKeys, client: ClientIdentity, clock: VaultClock
+        transport: any OAuthTransport, keys: ServerKeys, profiles: ProfileStore, clock: VaultClock
     ) {
         self.profile = profile
         self.proof = proof
@@ -61,7 +61,7 @@ package struct ServerEndpoints: Sendable {
         self.security = security
         self.transport = transport
         self.keys = keys
-        self.client = client
+        self.profiles = profiles
         self.clock = clock
     }
 
@@ -101,8 +101,8 @@ package struct ServerEndpoints: Sendable {
     ///   - isProven: Whether the request proves the possession of the key, if there is one.
     ///   - makeBody: A closure that returns the form without what proves the client's identity.
     /// - Returns: The response, whatever its status.
-    /// - Throws: `unsupported` if the profile has no such endpoint; the errors of the transport and of
-    ///   `makeBody`.
+    /// - Throws: `unsupported` if the profile has no such endpoint; `absent` or `invalidInput` for the secret
+    ///   that proves the client's identity; the errors of the vault, of the transport and of `makeBody`.
     func post(
         _ endpoint: ServerEndpoint, isProven: Bool = false,
         _ makeBody: @Sendable () throws(CofferError) -> FormBody
@@ -120,6 +120,7 @@ package struct ServerEndpoints: Sendable {
         _ endpoint: ServerEndpoint, _ url: HTTPSURL, _ proof: KeyProof?,
         _ makeBody: @Sendable () throws(CofferError) -> FormBody
     ) async throws(CofferError) -> HTTPResponse {
+        let client = try await ClientIdentity.load(for: profile, from: profiles)
         var body = try makeBody()
         // The parameters that are sent ahead of a sign-in contain the client's ID.
         var headers = try client.authenticate(
@@ -134,7 +135,7 @@ package struct ServerEndpoints: Sendable {
                 security: security))
     }
 
-    /// Sends a request and takes the time from the response.
+    /// Sends a request to the authorization server and takes the time from the response.
     private func exchange(_ request: HTTPRequest) async throws(CofferError) -> HTTPResponse {
         let response = try await transport.exchange(request)
         time.learn(from: response, now: localTime)
@@ -162,9 +163,9 @@ package struct ServerEndpoints: Sendable {
         _ request: HTTPRequest, with accessToken: Token
     ) async throws(CofferError) -> HTTPResponse {
         let token = try SecretBox(copying: accessToken)
-        let first = try await exchange(try authorized(request, token))
+        let first = try await transport.exchange(try authorized(request, token))
         guard let proof, try proof.learn(from: first, at: request.url) else { return first }
-        let second = try await exchange(try authorized(request, token))
+        let second = try await transport.exchange(try authorized(request, token))
         _ = try proof.learn(from: second, at: request.url)
         return second
     }

@@ -202,20 +202,4 @@ package struct ServerEndpoints: Sendable {
         try response.requireSuccess()
         return response.body.exposing { $0.copied() }
     }
-
-    /// Returns the answer of an endpoint to a request with an access token, such as that for claims about the
-    /// user.
-    ///
-    /// - Parameters:
-    ///   - url: The URL, which the caller has checked.
-    ///   - accessToken: The access token.
-    /// - Returns: The response, whatever its status.
-    /// - Throws: The errors of the transport.
-    package func get(
-        _ url: HTTPSURL, with accessToken: Token
-    ) async throws(CofferError) -> HTTPResponse {
-        let request = HTTPRequest(
-            method: .get, url: url, headers: try Self.commonFields(), limits: .token, security: security)
-        return try await send(request, with: accessToken)
-    }
 }

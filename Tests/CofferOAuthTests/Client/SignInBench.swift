@@ -48,8 +48,8 @@ struct SignInBench {
     /// Creates the bench with a profile, and passes it to `body`.
     static func with(
         _ authentication: ClientAuthentication = .none, scopes: [String] = ["api", "openid"],
-        hasBrowser: Bool = true, _ change: (inout OAuthProfile) -> Void = { _ in },
-        _ body: (SignInBench) async throws -> Void
+        storage: GrantStorage = .all, keyProof: KeyProofUse = .whenOffered, revokedCodes: [String] = [],
+        hasBrowser: Bool = true, _ body: (SignInBench) async throws -> Void
     ) async throws {
         try await TemporaryVault.with { temporary in
             let authority = try TestAuthority(temporary.clock)
@@ -68,7 +68,9 @@ struct SignInBench {
             var profile = try OAuthProfile(
                 "work", issuer: TestAuthority.issuer, clientID: TestAuthority.clientID, scopes: scopes,
                 authentication: authentication, resourceHosts: ["api.example.org"])
-            change(&profile)
+            profile.storage = storage
+            profile.keyProof = keyProof
+            profile.quirks.revokedCodes = revokedCodes
             try await oauth.add(profile)
             try await oauth.profiles.set(Token(copying: secret), as: .secret, of: "work")
             try await oauth.profiles.set(Token(copying: key), as: .key, of: "work")

@@ -142,7 +142,7 @@ struct SignInTests {
     @Test("A session in memory asks for no refresh token")
     func memory() async throws {
         let scopes = ["api", "refresh_token", "offline_access"]
-        try await SignInBench.with(scopes: scopes, { $0.storage = .memory }) { bench in
+        try await SignInBench.with(scopes: scopes, storage: .memory) { bench in
             bench.authority.change { $0.members = ["refresh_token": .null, "id_token": .null] }
             try await bench.signIn()
             let query = try FormEncoding.decode(bench.log.url?.query ?? "")

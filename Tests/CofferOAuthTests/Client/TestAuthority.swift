@@ -124,6 +124,7 @@ final class TestAuthority: OAuthTransport {
                         "device_code": "device", "user_code": "ABCD-EFGH", "expires_in": 600, "interval": 5,
                         "verification_uri": "https://login.example.org/activate",
                     ])
+            case "/me": return try Self.response(200, ["name": "Ada"])
             case "/token": return try Self.token(exchange, &state, now)
             default: return try Self.response(404, [:])
             }

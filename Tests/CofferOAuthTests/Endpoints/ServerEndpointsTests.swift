@@ -54,12 +54,12 @@ struct ServerEndpointsTests {
 
     @Test("A profile that requires a key refuses a token without one, and one that forbids it has none")
     func requiredKeyProof() async throws {
-        try await SignInBench.with(.none, { $0.keyProof = .always }) { bench in
+        try await SignInBench.with(keyProof: .always) { bench in
             bench.authority.change { $0.members = ["token_type": "Bearer"] }
             #expect(await bench.failure()?.code == .serverMalformed)
             #expect(try await !bench.hasSession())
         }
-        try await SignInBench.with(.none, { $0.keyProof = .never }) { bench in
+        try await SignInBench.with(keyProof: .never) { bench in
             offering(bench)
             try await bench.signIn()
             #expect(bench.authority.exchanges("/token").first?.header("DPoP") == nil)
@@ -124,7 +124,7 @@ struct ServerEndpointsTests {
 
     @Test("A lost answer to a refresh is uncertain, and a refusal is judged by the profile's codes")
     func refresh() async throws {
-        try await SignInBench.with(.none, { $0.quirks.revokedCodes = ["bad_refresh_token"] }) { bench in
+        try await SignInBench.with(revokedCodes: ["bad_refresh_token"]) { bench in
             try await bench.signIn()
             let profile = try await bench.oauth.profiles.profile("work")
             let endpoints = try await bench.oauth.context.endpoints(profile, proof: nil)

@@ -1,6 +1,5 @@
 public import Coffer
 public import CofferBase
-import CofferCrypto
 
 /// A session at a server: the right of one account to use a profile's resources.
 ///
@@ -158,6 +157,8 @@ extension Grant {
         let endpoints = try await context.endpoints(of: record, id)
         var machine = RefreshMachine(
             context.grants, profile: endpoints.profile, clock: context.clock, events: context.events)
+        machine.onRevocation = context.onRevocation
+        machine.onLost = context.onLost
         machine.check = { (answer: TokenResponse, record: GrantRecord) async throws(CofferError) -> Void in
             try await Self.check(answer, record, endpoints)
         }

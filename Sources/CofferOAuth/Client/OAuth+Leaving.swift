@@ -1,5 +1,6 @@
 public import Coffer
 public import CofferBase
+import CofferCrypto
 
 extension OAuth {
     /// Continues what an earlier run of the program could not finish: signs out the sessions whose signing

@@ -27,12 +27,16 @@ public actor OAuth {
     ///   - vault: The vault.
     ///   - transport: The transport that sends the requests.
     ///   - browser: The launcher of the user's browser.
+    ///   - onRevocation: The response if the server revoked a session. By default, the data of its account
+    ///     is erased.
+    ///   - onLost: The response if a session is lost. By default, the vault is locked.
     ///   - clock: The clocks, which tests can replace.
     /// - Throws: `refused` or `permissionDenied` if the administrator's configuration cannot be trusted or
     ///   read.
     public init(
         _ vault: Vault, transport: any OAuthTransport = CurlTransport(),
-        browser: BrowserLauncher = BrowserLauncher(), clock: VaultClock = .system
+        browser: BrowserLauncher = BrowserLauncher(), onRevocation: RevocationPolicy = .wipe(.account),
+        onLost: RevocationPolicy = .lock, clock: VaultClock = .system
     ) async throws(CofferError) {
         let managed = try await BlockingExecutor.run { _ throws(CofferError) in
             try ManagedConfiguration.installed()
@@ -43,18 +47,20 @@ public actor OAuth {
                 openBrowser: { (url: HTTPSURL) async throws(CofferError) -> Void in
                     try await browser.open(url)
                 },
-                pause: { (time: Duration) async throws(CofferError) -> Void in try await Self.pause(time) }))
+                pause: { (time: Duration) async throws(CofferError) -> Void in try await Self.pause(time) }),
+            onRevocation: onRevocation, onLost: onLost)
     }
 
     init(
         _ vault: Vault, managed: ManagedConfiguration?, transport: any OAuthTransport, clock: VaultClock,
-        actions: SignInFlow.Actions
+        actions: SignInFlow.Actions, onRevocation: RevocationPolicy = .wipe(.account),
+        onLost: RevocationPolicy = .lock
     ) {
         let profiles = ProfileStore(vault, managed: managed)
         self.profiles = profiles
         context = OAuthContext(
             vault: vault, profiles: profiles, grants: GrantStore(vault), managed: managed,
-            transport: transport, clock: clock, actions: actions)
+            transport: transport, clock: clock, actions: actions, onRevocation: onRevocation, onLost: onLost)
     }
 
     private static func pause(_ time: Duration) async throws(CofferError) {

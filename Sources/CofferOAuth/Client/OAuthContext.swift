@@ -15,6 +15,9 @@ struct OAuthContext: Sendable {
     let pools = DerivedTokenPools()
     let events = OAuthEventSource()
     let actions: SignInFlow.Actions
+    /// The responses to the end of a session.
+    let onRevocation: RevocationPolicy
+    let onLost: RevocationPolicy
 
     /// Returns a profile that the administrator still allows.
     func profile(_ name: String) async throws(CofferError) -> OAuthProfile {
@@ -40,7 +43,8 @@ struct OAuthContext: Sendable {
         var profile = profile
         let entered = profile.endpoints ?? PinnedEndpoints()
         let discovery = Discovery(transport, security: try await profiles.security(of: profile))
-        try profile.adopt(try await discovery.metadata(of: profile.issuer))
+        let metadata = try await discovery.metadata(of: profile.issuer)
+        try profile.adopt(metadata)
         // Before the first discovery, additions to what somebody entered are no change.
         let isFirst = entered.urls[.token] == nil
         let isKept =

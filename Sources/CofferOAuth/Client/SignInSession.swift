@@ -46,7 +46,9 @@ struct SignInSession: Sendable {
         let tokens = answer.tokens
         let accessToken = try tokens.usableAccessToken()
         var key: SecretBytes? = nil
-        if try isBound(tokens, flow.endpoints) { key = try flow.endpoints.proof?.copyKey() }
+        if try isBound(tokens, flow.endpoints), let proof = flow.endpoints.proof {
+            key = try proof.copyKey()
+        }
         let subject = try await subject(of: answer, accessToken, flow)
         guard !Task.isCancelled else { throw CofferError(.cancelled, "The sign-in was cancelled.") }
         var record = try GrantRecord(

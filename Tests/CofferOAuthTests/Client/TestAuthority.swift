@@ -2,6 +2,7 @@
 import Coffer
 import CofferBase
 import CofferCrypto
+import CofferEngine
 import CofferTesting
 import Synchronization
 

@@ -1,6 +1,7 @@
 import Coffer
 import CofferBase
 import CofferOAuth
+import CofferTesting
 import Synchronization
 import Testing
 import TestSupport

@@ -122,13 +122,13 @@ struct SignInRefusalTests {
             let earlier = try await bench.grants.record(SignInBench.id)
             bench.authority.change { settings in
                 settings.claims = ["nonce": "another"]
-                settings.members = ["refresh_token": "refresh 2", "access_token": "access 2"]
+                settings.members = ["refresh_token": "refresh-2", "access_token": "access-2"]
             }
             #expect(await bench.failure()?.code == .stateMismatch)
             #expect(try await bench.grants.record(SignInBench.id) == earlier)
             #expect(try await text(bench.grants.refreshToken(SignInBench.id)?.token) == "refresh")
             let revoked = bench.authority.exchanges("/revoke").map { $0.field("token") }
-            #expect(revoked == ["refresh 2", "access 2"])
+            #expect(revoked == ["refresh-2", "access-2"])
         }
     }
 

@@ -115,10 +115,11 @@ public actor OAuth {
     /// - Throws: `serverRefused`, with the server's code, if the user or the server refused; `stateMismatch`,
     ///   `issuerMismatch` or `redirectRefused` if the answer is not one to this sign-in; `serverMalformed` if
     ///   a token is not as required; `serverUnreachable` or `timedOut` if no answer came;
-    ///   `certificateRefused`; `hostRefused` if the administrator does not allow the server; `absent` if
-    ///   there is no such profile or a secret of its client is missing; `unsupported` if the server or this
-    ///   machine does not have what the way requires; `busy` if a sign-in of the account is in progress or
-    ///   another program uses the registered port; `cancelled`, `locked`, `wiped`, `noSpace` or `readOnly`.
+    ///   `certificateRefused`; `hostRefused` if the administrator does not allow the server, or the profile
+    ///   the host that the server names for requests; `absent` if there is no such profile or a secret of its
+    ///   client is missing; `unsupported` if the server or this machine does not have what the way requires;
+    ///   `busy` if a sign-in of the account is in progress or another program uses the registered port;
+    ///   `cancelled`, `locked`, `wiped`, `noSpace` or `readOnly`.
     public func signIn(
         _ name: String, account: String = "", by way: SignInWay = .browser,
         prompt: @escaping @Sendable (SignInPrompt) async -> Void = { _ in }

@@ -49,6 +49,7 @@ struct SignInSession: Sendable {
         if try isBound(tokens, flow.endpoints), let proof = flow.endpoints.proof {
             key = try proof.copyKey()
         }
+        try checkHost(tokens, profile)
         let subject = try await subject(of: answer, accessToken, flow)
         guard !Task.isCancelled else { throw CofferError(.cancelled, "The sign-in was cancelled.") }
         var record = try GrantRecord(
@@ -57,9 +58,33 @@ struct SignInSession: Sendable {
         record.instanceURL = tokens.instanceURL
         record.identityURL = tokens.identityURL
         record.clockSkew = flow.endpoints.time.skew
-        try await context.grants.storeNew(
-            tokens, record: record, dpopKey: key, for: id, storage: profile.storage,
-            assumedLife: profile.assumedLife, sent: answer.sent, clock: context.clock)
+        do throws(CofferError) {
+            try await context.grants.storeNew(
+                tokens, record: record, dpopKey: key, for: id, storage: profile.storage,
+                assumedLife: profile.assumedLife, sent: answer.sent, clock: context.clock)
+        } catch {
+            guard await isStored(record) else { throw error }
+        }
+    }
+
+    /// Returns whether a session is stored with its refresh token, although storing it failed. Then it stays:
+    /// an access token that is missing is renewed with the first use.
+    private func isStored(_ record: GrantRecord) async -> Bool {
+        guard record.storage != .memory, let stored = try? await context.grants.record(id),
+            stored.generation.hasSameBytes(as: record.generation),
+            let token = try? await context.grants.refreshToken(id)
+        else { return false }
+        return token.info.version != nil
+    }
+
+    /// Checks the host that the access token is for, if the server named one.
+    private func checkHost(_ tokens: TokenResponse, _ profile: OAuthProfile) throws(CofferError) {
+        guard let text = tokens.instanceURL else { return }
+        guard let url = try? HTTPSURL(text), profile.allows(url) else {
+            throw CofferError(
+                .hostRefused, "The server named a host for requests that the profile does not allow.",
+                remedy: .allowHost)
+        }
     }
 
     /// Returns whether the access token is bound to the key.

@@ -66,6 +66,7 @@ struct SignInRefusalTests {
     enum TokenFault: String, CaseIterable {
         case noIDToken, otherIssuer, noNonce, otherNonce, otherAudience, audiences, party, expired, future
         case noSubject, accessTokenHash, malformed, unsigned, unknownKey, unknownType, noAccessToken, bound
+        case otherHost, plainHost
 
         func apply(_ settings: inout TestAuthority.Settings) {
             switch self {
@@ -87,6 +88,8 @@ struct SignInRefusalTests {
             case .unknownType: settings.members = ["token_type": "mac"]
             case .noAccessToken: settings.members = ["access_token": .null]
             case .bound: settings.members = ["token_type": "DPoP"]
+            case .otherHost: settings.members = ["instance_url": "https://evil.example.org"]
+            case .plainHost: settings.members = ["instance_url": "http://api.example.org"]
             }
         }
 
@@ -94,6 +97,7 @@ struct SignInRefusalTests {
             switch self {
             case .otherIssuer: .issuerMismatch
             case .noNonce, .otherNonce: .stateMismatch
+            case .otherHost, .plainHost: .hostRefused
             default: .serverMalformed
             }
         }

@@ -63,15 +63,22 @@ struct SignInSession: Sendable {
                 tokens, record: record, dpopKey: key, for: id, storage: profile.storage,
                 assumedLife: profile.assumedLife, sent: answer.sent, clock: context.clock)
         } catch {
-            guard await isStored(record) else { throw error }
+            guard await !isStored(record) else { return }
+            // Without a refresh token, what was stored of the session is of no use.
+            if (try? await hasGeneration(of: record)) == true { try? await context.grants.remove(id) }
+            throw error
         }
+    }
+
+    private func hasGeneration(of record: GrantRecord) async throws(CofferError) -> Bool {
+        let stored = try await context.grants.record(id)
+        return stored?.generation.hasSameBytes(as: record.generation) == true
     }
 
     /// Returns whether a session is stored with its refresh token, although storing it failed. Then it stays:
     /// an access token that is missing is renewed with the first use.
     private func isStored(_ record: GrantRecord) async -> Bool {
-        guard record.storage != .memory, let stored = try? await context.grants.record(id),
-            stored.generation.hasSameBytes(as: record.generation),
+        guard record.storage != .memory, (try? await hasGeneration(of: record)) == true,
             let token = try? await context.grants.refreshToken(id)
         else { return false }
         return token.info.version != nil

@@ -5,6 +5,7 @@ private enum Member {
     static let version = "version", name = "name", issuer = "issuer", clientID = "clientID"
     static let endpoints = "endpoints", urls = "urls", aliases = "mutualTLSAliases"
     static let issuerInRedirect = "issuerInRedirect", pushed = "pushedAuthorization"
+    static let keyProofOffered = "keyProofOffered"
     static let authentication = "authentication", audience = "assertionAudience"
     static let scopes = "scopes", hosts = "resourceHosts", storage = "storage", life = "assumedLife"
     static let policy = "policy", policyTime = "policySeconds"
@@ -114,7 +115,7 @@ extension PinnedEndpoints {
         .object([
             Member.urls: Self.value(of: urls), Member.aliases: Self.value(of: mutualTLSAliases),
             Member.issuerInRedirect: .bool(requiresIssuerInRedirect),
-            Member.pushed: .bool(requiresPushedAuthorization),
+            Member.pushed: .bool(requiresPushedAuthorization), Member.keyProofOffered: .bool(offersKeyProof),
         ])
     }
 
@@ -128,12 +129,14 @@ extension PinnedEndpoints {
         var members = members
         guard var urls = try members.object(Member.urls), var aliases = try members.object(Member.aliases),
             let issuer = try members.flag(Member.issuerInRedirect),
-            let pushed = try members.flag(Member.pushed)
+            let pushed = try members.flag(Member.pushed),
+            let offersProof = try members.flag(Member.keyProofOffered)
         else { throw members.invalid("a member of its endpoints is missing") }
         try members.finish()
         self.init(
             try Self.urls(in: &urls), mutualTLSAliases: try Self.urls(in: &aliases),
-            requiresIssuerInRedirect: issuer, requiresPushedAuthorization: pushed)
+            requiresIssuerInRedirect: issuer, requiresPushedAuthorization: pushed,
+            offersKeyProof: offersProof)
         try urls.finish()
         try aliases.finish()
     }

@@ -8,6 +8,8 @@ public struct PinnedEndpoints: Sendable, Equatable {
     public var requiresIssuerInRedirect: Bool
     /// Whether the parameters of a sign-in must be sent ahead of it.
     public var requiresPushedAuthorization: Bool
+    /// Whether the server binds tokens to a key for ES256 (DPoP, RFC 9449).
+    public var offersKeyProof: Bool
 
     /// Creates a set of endpoints.
     ///
@@ -16,14 +18,17 @@ public struct PinnedEndpoints: Sendable, Equatable {
     ///   - mutualTLSAliases: The URLs for a client with a certificate.
     ///   - requiresIssuerInRedirect: Whether each redirect back must name the issuer.
     ///   - requiresPushedAuthorization: Whether the parameters of a sign-in must be sent ahead of it.
+    ///   - offersKeyProof: Whether the server binds tokens to a key for ES256.
     public init(
         _ urls: [ServerEndpoint: HTTPSURL] = [:], mutualTLSAliases: [ServerEndpoint: HTTPSURL] = [:],
-        requiresIssuerInRedirect: Bool = false, requiresPushedAuthorization: Bool = false
+        requiresIssuerInRedirect: Bool = false, requiresPushedAuthorization: Bool = false,
+        offersKeyProof: Bool = false
     ) {
         self.urls = urls
         self.mutualTLSAliases = mutualTLSAliases
         self.requiresIssuerInRedirect = requiresIssuerInRedirect
         self.requiresPushedAuthorization = requiresPushedAuthorization
+        self.offersKeyProof = offersKeyProof
     }
 
     /// Returns the URL of an endpoint; `nil` if the server does not have the endpoint.
@@ -52,6 +57,7 @@ public struct PinnedEndpoints: Sendable, Equatable {
         if requiresPushedAuthorization != other.requiresPushedAuthorization {
             names.append("require_pushed_authorization_requests")
         }
+        if offersKeyProof != other.offersKeyProof { names.append("dpop_signing_alg_values_supported") }
         return names
     }
 

@@ -49,17 +49,19 @@ public struct ServerMetadata: Sendable, Equatable {
         guard urls[.authorization] != nil || urls[.deviceAuthorization] != nil else {
             throw members.invalid("it names no endpoint at which a user can sign in")
         }
+        let keyProofAlgorithms = try members.texts("dpop_signing_alg_values_supported")
+        self.keyProofAlgorithms = keyProofAlgorithms
         endpoints = PinnedEndpoints(
             urls, mutualTLSAliases: aliases,
             requiresIssuerInRedirect: try members.flag("authorization_response_iss_parameter_supported")
                 ?? false,
-            requiresPushedAuthorization: try members.flag("require_pushed_authorization_requests") ?? false)
+            requiresPushedAuthorization: try members.flag("require_pushed_authorization_requests") ?? false,
+            offersKeyProof: keyProofAlgorithms?.contains { $0.hasSameBytes(as: "ES256") } ?? false)
         scopes = try members.texts("scopes_supported")
         authenticationMethods = try members.texts("token_endpoint_auth_methods_supported")
         grantTypes = try members.texts("grant_types_supported")
         challengeMethods = try members.texts("code_challenge_methods_supported")
         idTokenAlgorithms = try members.texts("id_token_signing_alg_values_supported")
-        keyProofAlgorithms = try members.texts("dpop_signing_alg_values_supported")
         if let challengeMethods, !challengeMethods.contains(where: { $0.hasSameBytes(as: "S256") }) {
             throw members.invalid("the server does not support the PKCE method S256, which is required")
         }

@@ -24,7 +24,7 @@ enum SampleProfile {
                 .token: try HTTPSURL("https://login.example.org/token"),
             ],
             mutualTLSAliases: [.token: try HTTPSURL("https://mtls.example.org/token")],
-            requiresIssuerInRedirect: true, requiresPushedAuthorization: true)
+            requiresIssuerInRedirect: true, requiresPushedAuthorization: true, offersKeyProof: true)
         profile.policy = .idle(.seconds(3600))
         profile.storage = .refreshOnly
         profile.assumedLife = .seconds(900)
@@ -113,6 +113,7 @@ struct OAuthProfileTests {
             (#""address":"::1""#, #""address":"localhost""#, .corrupt),
             (#""kind":"server""#, #""kind":"socks""#, .corrupt),
             (#""pushedAuthorization":true"#, #""pushedAuthorization":1"#, .corrupt),
+            (#""keyProofOffered":true"#, #""keyProofOffered":1"#, .corrupt),
         ]
         for (old, new, code) in changes {
             let changed = text.replacingFirst(old, with: new)

@@ -84,6 +84,7 @@ struct ServerMetadataTests {
         #expect(metadata.endpoints.urls[.token]?.text == "https://token.example.net/token")
         #expect(metadata.endpoints.mutualTLSAliases[.token]?.host == "mtls.example.org")
         #expect(metadata.endpoints.requiresIssuerInRedirect && metadata.endpoints.requiresPushedAuthorization)
+        #expect(metadata.endpoints.offersKeyProof)
         #expect(metadata.scopes == ["api", "id"] && metadata.challengeMethods == ["plain", "S256"])
         #expect(metadata.authenticationMethods == ["none"] && metadata.grantTypes == ["refresh_token"])
         #expect(metadata.idTokenAlgorithms == ["RS256"] && metadata.keyProofAlgorithms == ["ES256"])

@@ -1,0 +1,63 @@
+public import Coffer
+public import CofferBase
+import CofferCrypto
+
+extension OAuth {
+    /// Continues what an earlier run of the program could not finish: signs out the sessions whose signing
+    /// out was interrupted, and revokes tokens whose server could not be reached.
+    ///
+    /// Call this method when the program starts and when the network comes back.
+    ///
+    /// - Returns: The receipts of the sessions that were signed out.
+    /// - Throws: `locked`, `wiped`, `busy`, `corrupt`, `noSpace` or `readOnly`.
+    @discardableResult
+    public nonisolated func resumeLogouts() async throws(CofferError) -> [LogoutReceipt] {
+        let context = context
+        let receipts = try await Logout(context.grants, clock: context.clock, events: context.events)
+            .resume { profile in try? await context.server(of: profile) }
+        let pending = PendingRevocations(context.grants, clock: context.clock)
+        for id in try await context.grants.listPendingRevocations() {
+            try await pending.retry(id, at: try? await context.server(of: id.profile))
+        }
+        return receipts
+    }
+
+    /// Returns a source of revocations that asks the servers whether the sessions are still active (RFC
+    /// 7662), for the vault's `followRevocations`.
+    ///
+    /// - Returns: The source. Sessions whose profile has no endpoint for it are not asked about.
+    public nonisolated func revocationSource() -> OAuthRevocationSource {
+        let context = context
+        return OAuthRevocationSource(context.grants, clock: context.clock, events: context.events) {
+            () async throws(CofferError) -> [OAuthRevocationSource.Session] in
+            var sessions: [OAuthRevocationSource.Session] = []
+            for id in try await context.grants.list() {
+                // A session that cannot be read does not keep the others from being asked about.
+                guard let record = try? await context.grants.record(id),
+                    let endpoints = try? await context.endpoints(of: record, id)
+                else { continue }
+                sessions.append(OAuthRevocationSource.Session(id, endpoints: endpoints))
+            }
+            return sessions
+        }
+    }
+
+    /// Verifies a server's message that it has ended a user's sessions (OpenID Connect Back-Channel Logout
+    /// 1.0), and returns the revocations to handle.
+    ///
+    /// - Parameters:
+    ///   - token: The message, a signed JSON Web Token in its compact form.
+    ///   - name: The name of the profile whose client received it.
+    /// - Returns: The revocations of the sessions that the message ends.
+    /// - Throws: `notAuthentic`, `refused` or `invalidInput` if the message is not as required;
+    ///   `issuerMismatch` if another issuer sent it; `unsupported` if the profile has no URL of keys;
+    ///   `serverUnreachable` and other errors of the server; `locked`, `wiped` or `corrupt`.
+    public nonisolated func revocations(
+        byLogoutToken token: Token, for name: String
+    ) async throws(CofferError) -> [Revocation] {
+        let endpoints = try await context.server(of: name)
+        let verified = try await endpoints.verified(token, types: ["logout+jwt", "JWT"])
+        let message = try LogoutToken(verified.claims, endpoints.profile, now: endpoints.now)
+        return try await message.revocations(in: context.grants, of: endpoints.profile)
+    }
+}

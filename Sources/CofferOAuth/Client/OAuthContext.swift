@@ -1,0 +1,89 @@
+import Coffer
+import CofferBase
+import CofferCrypto
+
+/// The parts that an ``OAuth`` and its ``Grant``s share.
+struct OAuthContext: Sendable {
+    let vault: Vault
+    let profiles: ProfileStore
+    let grants: GrantStore
+    let managed: ManagedConfiguration?
+    let transport: any OAuthTransport
+    let clock: VaultClock
+    let keys = ServerKeys()
+    let nonces = KeyProofNonces()
+    let pools = DerivedTokenPools()
+    let events = OAuthEventSource()
+    let actions: SignInFlow.Actions
+    /// The responses to the end of a session.
+    let onRevocation: RevocationPolicy
+    let onLost: RevocationPolicy
+
+    /// Returns a profile that the administrator still allows.
+    func profile(_ name: String) async throws(CofferError) -> OAuthProfile {
+        let profile = try await profiles.profile(name)
+        try managed?.check(profile)
+        return profile
+    }
+
+    /// Returns a profile with pinned endpoints. Those of a profile that was never discovered are asked for.
+    func pinnedProfile(_ name: String) async throws(CofferError) -> OAuthProfile {
+        let profile = try await profile(name)
+        guard profile.endpoints?.urls[.token] == nil else { return profile }
+        return try await discovered(profile, acceptsEndpoints: false)
+    }
+
+    /// Returns a profile with the endpoints that its server announces now, and stores it.
+    ///
+    /// - Throws: `refused` if they differ from accepted ones and `acceptsEndpoints` is not set; the errors of
+    ///   ``Discovery/metadata(of:)`` and ``ProfileStore/update(_:acceptsEndpoints:)``.
+    func discovered(
+        _ profile: OAuthProfile, acceptsEndpoints: Bool
+    ) async throws(CofferError) -> OAuthProfile {
+        var profile = profile
+        let entered = profile.endpoints ?? PinnedEndpoints()
+        let discovery = Discovery(transport, security: try await profiles.security(of: profile))
+        let metadata = try await discovery.metadata(of: profile.issuer)
+        try profile.adopt(metadata)
+        // Before the first discovery, additions to what somebody entered are no change.
+        let isFirst = entered.urls[.token] == nil
+        let isKept =
+            entered.urls.allSatisfy { profile.endpoints?.urls[$0.key] == $0.value }
+            && entered.mutualTLSAliases.allSatisfy { profile.endpoints?.mutualTLSAliases[$0.key] == $0.value }
+        try await profiles.update(profile, acceptsEndpoints: acceptsEndpoints || isFirst && isKept)
+        return profile
+    }
+
+    /// Returns a profile's server, with the key to which a session's tokens are bound.
+    func endpoints(of record: GrantRecord, _ id: GrantID) async throws(CofferError) -> ServerEndpoints {
+        let profile = try await profile(id.profile)
+        guard record.issuer.hasSameBytes(as: profile.issuer.text) else {
+            throw CofferError(
+                .issuerMismatch, "The session belongs to another server than the profile \(profile.name).",
+                remedy: .signIn)
+        }
+        var proof: KeyProof?
+        if record.hasDPoPKey {
+            guard let key = try await grants.dpopKey(id) else { throw GrantStore.signInNeeded }
+            let copy = try key.exposing { (bytes) throws(CofferError) -> SecretBytes in
+                try SecretBytes.copying(bytes)
+            }
+            proof = try KeyProof.restoring(copy, nonces: nonces)
+        }
+        return try await endpoints(profile, proof: proof, skew: record.clockSkew)
+    }
+
+    /// Returns a profile's server for requests that need no key.
+    func server(of name: String) async throws(CofferError) -> ServerEndpoints {
+        try await endpoints(try await profile(name), proof: nil)
+    }
+
+    /// Returns the endpoints of a profile.
+    func endpoints(
+        _ profile: OAuthProfile, proof: KeyProof?, skew: Int64? = nil
+    ) async throws(CofferError) -> ServerEndpoints {
+        try await ServerEndpoints.load(
+            profile, from: profiles, transport: transport, clock: clock, proof: proof, keys: keys,
+            time: ServerTime(skew: skew))
+    }
+}

@@ -1,0 +1,111 @@
+@testable import CofferOAuth
+import Coffer
+import CofferBase
+import CofferCrypto
+import CofferTesting
+import Testing
+
+@Suite("Sessions")
+struct GrantTests {
+    private func code(_ body: () async throws -> Void) async -> CofferError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? CofferError)?.code
+        }
+    }
+
+    @Test("A renewal stores the new tokens and is announced")
+    func refresh() async throws {
+        try await SignInBench.with { bench in
+            var events = bench.oauth.events.makeAsyncIterator()
+            let grant = try await bench.signIn()
+            bench.authority.change {
+                $0.members = ["refresh_token": "refresh-2", "access_token": "access-2"]
+            }
+            try await grant.refresh()
+            #expect(try await text(bench.grants.refreshToken(SignInBench.id)?.token) == "refresh-2")
+            #expect(try await text(bench.grants.accessToken(SignInBench.id)?.token) == "access-2")
+            let exchange = try #require(bench.authority.exchanges("/token").last)
+            #expect(exchange.field("refresh_token") == "refresh")
+            #expect(await events.next()?.kind == .paired)
+            #expect(await events.next()?.kind == .refreshed)
+        }
+    }
+
+    @Test("Of a renewal whose id token is for another user, only the refresh token is kept")
+    func otherUser() async throws {
+        try await SignInBench.with { bench in
+            let grant = try await bench.signIn()
+            let now = bench.temporary.clock.source.wallClock().components.seconds
+            let claims: JSONValue = [
+                "iss": .string(TestAuthority.issuer), "aud": .string(TestAuthority.clientID),
+                "sub": "user 8", "iat": .integer(now), "exp": .integer(now + 300),
+            ]
+            var signer: TestAuthority.Signer?
+            bench.authority.change { signer = $0.signer }
+            let key = try #require(signer)
+            let token = text(try JSONWebToken.signing(claims, with: key.key))
+            bench.authority.change { settings in
+                settings.members = [
+                    "refresh_token": "refresh-2", "access_token": "access-2", "id_token": .string(token),
+                ]
+            }
+            #expect(await code { try await grant.refresh() } == .stateMismatch)
+            #expect(try await text(bench.grants.refreshToken(SignInBench.id)?.token) == "refresh-2")
+            #expect(try await text(bench.grants.accessToken(SignInBench.id)?.token) == "access")
+        }
+    }
+
+    @Test("A token goes to the profile's hosts only, and a live one without a request")
+    func hosts() async throws {
+        try await SignInBench.with { bench in
+            let grant = try await bench.signIn()
+            let count = bench.authority.count
+            let other = try HTTPSURL("https://evil.example.org/me")
+            #expect(
+                await code {
+                    try await grant.withAccessToken(for: other) { (_, _) throws(CofferError) in }
+                } == .hostRefused)
+            #expect(await code { _ = try await grant.send(OAuthRequest(.get, other)) } == .hostRefused)
+            let url = try HTTPSURL("https://api.example.org/me")
+            let token = try await grant.withAccessToken(for: url) { (token, _) throws(CofferError) -> Token in
+                token
+            }
+            #expect(text(token) == "access")
+            #expect(bench.authority.count == count)
+        }
+    }
+
+    @Test("A token that is bound to a key is sent with a proof for it")
+    func proof() async throws {
+        try await SignInBench.with { bench in
+            bench.authority.change { $0.discovery["dpop_signing_alg_values_supported"] = ["ES256"] }
+            let grant = try await bench.signIn()
+            let url = try HTTPSURL("https://api.example.org/me?a=b")
+            #expect(try await grant.send(OAuthRequest(.get, url)).status == 200)
+            let exchange = try #require(bench.authority.exchanges("/me").last)
+            #expect(exchange.header("Authorization") == "DPoP access")
+            let proof = try TestProof(exchange.header("DPoP") ?? "")
+            #expect(proof.claims["htm"]?.string == "GET")
+            #expect(proof.claims["htu"]?.string == "https://api.example.org/me")
+            let hash = try DPoPProof.accessTokenHash(try SecretBytes.copying("access"))
+            #expect(proof.claims["ath"]?.string == hash)
+            let first = try #require(bench.authority.exchanges("/token").first)
+            #expect(try TestProof(first.header("DPoP") ?? "").thumbprint == proof.thumbprint)
+        }
+    }
+
+    @Test("Signing out revokes both tokens, and the session is gone")
+    func logOut() async throws {
+        try await SignInBench.with { bench in
+            let grant = try await bench.signIn()
+            let receipt = try await grant.logOut(LogoutOptions(stores: .keep))
+            #expect(receipt.isRevokedAtServer)
+            #expect(bench.authority.exchanges("/revoke").map { $0.field("token") } == ["refresh", "access"])
+            #expect(try await !bench.hasSession())
+            #expect(await code { try await grant.refresh() } == .signInNeeded)
+        }
+    }
+}

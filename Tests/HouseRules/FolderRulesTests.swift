@@ -33,8 +33,11 @@ struct FolderRulesTests {
         "Retention": ["Soups"], "Vault": ["Encrypted", "Soups"],
     ]
     private static let cofferOAuth: [String: Set<String>] = [
+        "Leave": ["Endpoints", "Grants", "Profiles", "URL"],
         "Profiles": ["Transport", "URL", "Wire"], "REST": ["Profiles", "Transport", "URL", "Wire"],
-        "SignIn": ["Profiles", "URL", "Wire"], "Transport": ["URL"], "Wire": ["Transport", "URL"],
+        "SignIn": ["Profiles", "URL", "Wire"], "Transport": ["URL"],
+        "Use": ["Endpoints", "Grants", "Profiles", "REST", "Refresh", "Transport", "URL", "Wire"],
+        "Wire": ["Transport", "URL"],
     ]
     private static let allowed = [
         "Coffer": coffer, "CofferVault": cofferVault, "CofferCrypto": cofferCrypto,

@@ -172,9 +172,8 @@ package struct Logout: Sendable {
         try await store.addPendingRevocations(stored, of: grant)
         let own = progress.tokens
         do throws(CofferError) {
-            progress.tokens += try await store.pendingRevocations(grant).filter { entry in
-                !own.contains { $0.isOf(entry.token) }
-            }
+            let waiting = try await store.pendingRevocations(grant)
+            progress.tokens += waiting.filter { entry in !own.contains { $0.isOf(entry.token) } }
         } catch {
             // Without the state, it is unknown which of them are in use: they are revoked later.
             guard error.code == .corrupt else { throw error }
@@ -186,7 +185,7 @@ package struct Logout: Sendable {
         _ grant: GrantID, _ options: LogoutOptions, _ step: LogoutStep, _ progress: inout Progress
     ) async throws(CofferError) {
         // The passcode first: a wiped vault has none.
-        if let passcode = options.passcode {
+        if let passcode = options.passcode, try await store.vault.hasPasscode() {
             _ = try await store.vault.changePasscode(to: nil, current: passcode)
             progress.receipt.isPasscodeRemoved = true
         }

@@ -151,6 +151,47 @@ struct LogoutTests {
         }
     }
 
+    @Test("A vault that is the account's own goes as a whole, and the receipt says what the server knows")
+    func ownVault() async throws {
+        for isOffline in [false, true] {
+            try await TemporaryVault.with { temporary in
+                var options = VaultOptions()
+                options.cost = .floor
+                let vault = try await Vault.create(
+                    at: temporary.location.namespace(of: UseBench.id.account), options: options,
+                    passcode: nil, clock: temporary.clock.source)
+                defer { vault.close() }
+                let bench = try await UseBench(vault, temporary.clock, UseBench.profile())
+                try await bench.signIn()
+                let receipt = try await logOut(bench, isOffline: isOffline)
+                #expect(receipt.isNamespaceWiped)
+                #expect(receipt.refreshToken == (isOffline ? .notRevoked : .revoked))
+                #expect(receipt.isRevokedAtServer == !isOffline)
+                #expect(await useFailure { _ = try await bench.state() }?.code == .wiped)
+            }
+        }
+    }
+
+    @Test("With the account's stores kept, only the session goes")
+    func keptStores() async throws {
+        try await TemporaryVault.with { temporary in
+            var options = VaultOptions()
+            options.cost = .floor
+            let own = try await Vault.create(
+                at: temporary.location.namespace(of: UseBench.id.account), options: options, passcode: nil,
+                clock: temporary.clock.source)
+            defer { own.close() }
+            let bench = try await UseBench(temporary.vault, temporary.clock, UseBench.profile())
+            try await bench.signIn()
+            let receipt = try await logOut(bench, LogoutOptions(stores: .keep))
+            #expect(!receipt.isNamespaceWiped)
+            #expect(try await own.tokens.count() == 0)
+            try await bench.signIn()
+            #expect(try await logOut(bench).isNamespaceWiped)
+            #expect(await useFailure { _ = try await own.tokens.count() }?.code == .wiped)
+        }
+    }
+
     @Test("A session that is being signed out cannot be used or renewed")
     func leaving() async throws {
         try await UseBench.with { bench in

@@ -9,9 +9,8 @@ struct DerivedTokenTests {
     private static let type = "urn:ietf:params:oauth:token-type:access_token"
 
     private func answer(_ members: String = "") -> UseServer.Answer {
-        .json(
-            #"{"access_token":"derived","token_type":"Bearer","issued_token_type":"\#(Self.type)"\#(members)}"#
-        )
+        let type = #""issued_token_type":"\#(Self.type)""#
+        return .json(#"{"access_token":"derived","token_type":"Bearer",\#(type)\#(members)}"#)
     }
 
     private func pool(_ bench: UseBench) -> DerivedTokenPool {

@@ -52,7 +52,7 @@ final class UseServer: OAuthTransport {
     func requests(_ url: String? = nil) -> [Request] {
         let all = state.withLock { $0.requests }
         guard let url else { return all }
-        return all.filter { $0.url.split(separator: "?").first.map(String.init) == url }
+        return all.filter { $0.url.split(separator: "?").first.map { String($0) } == url }
     }
 
     func exchange(_ request: HTTPRequest) async throws(CofferError) -> HTTPResponse {

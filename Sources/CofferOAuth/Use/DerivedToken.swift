@@ -1,5 +1,5 @@
 public import Coffer
-public import CofferBase
+import CofferBase
 public import FoundationEssentials
 
 /// An access token with fewer rights than the session's own: narrower scopes, or one resource only (RFC 8693,

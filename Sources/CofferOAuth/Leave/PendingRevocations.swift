@@ -1,0 +1,92 @@
+package import Coffer
+package import CofferBase
+
+/// The revocation of tokens that were put aside.
+package struct PendingRevocations: Sendable {
+    private let store: GrantStore
+    private let clock: VaultClock
+
+    /// Creates the revocation of the tokens in a store.
+    package init(_ store: GrantStore, clock: VaultClock) {
+        self.store = store
+        self.clock = clock
+    }
+
+    /// Revokes tokens at the server: first the refresh tokens, then the access tokens. A server that revokes
+    /// the one does not always revoke the other.
+    ///
+    /// Every token whose fate is settled is removed from those that were put aside. After the first request
+    /// that nobody answers, nothing more is sent.
+    ///
+    /// - Parameters:
+    ///   - entries: The tokens.
+    ///   - grant: The session to which they belonged.
+    ///   - endpoints: The server; `nil` if it cannot be asked.
+    /// - Returns: The fate of each kind of token, the worst one if there are several.
+    func revoke(
+        _ entries: [PendingRevocation], of grant: GrantID, at endpoints: ServerEndpoints?
+    ) async -> [TokenKind: LogoutReceipt.Revocation] {
+        var fates: [TokenKind: LogoutReceipt.Revocation] = [:]
+        var server = endpoints
+        for kind in [TokenKind.refresh, .access] {
+            for entry in entries where entry.kind == kind {
+                let fate = await revoke(entry, at: &server)
+                if fate != .pending { try? await store.removePendingRevocation(entry, of: grant) }
+                fates[kind] = Self.worse(fates[kind], fate)
+            }
+        }
+        return fates
+    }
+
+    private func revoke(
+        _ entry: PendingRevocation, at server: inout ServerEndpoints?
+    ) async -> LogoutReceipt.Revocation {
+        guard let endpoints = server else { return .pending }
+        guard endpoints.has(.revocation) else { return .notRevoked }
+        do throws(CofferError) {
+            let hint = entry.kind == .refresh ? ServerEndpoints.TokenHint.refresh : .access
+            switch try await endpoints.revoke(entry.token, hint: hint) {
+            case .done: return .revoked
+            case .unsupportedTokenType: return .unsupported
+            case .uncertain, .refused: return .pending
+            }
+        } catch {
+            server = nil
+            return .pending
+        }
+    }
+
+    private static func worse(
+        _ one: LogoutReceipt.Revocation?, _ other: LogoutReceipt.Revocation
+    ) -> LogoutReceipt.Revocation {
+        let order: [LogoutReceipt.Revocation] = [.absent, .revoked, .unsupported, .notRevoked, .pending]
+        guard let one, let first = order.firstIndex(of: one), let second = order.firstIndex(of: other) else {
+            return other
+        }
+        return order[max(first, second)]
+    }
+
+    /// Tries again to revoke what was put aside, and drops what has waited for 30 days. Call this method at
+    /// each contact with the server.
+    ///
+    /// - Parameters:
+    ///   - grant: The session to which the tokens belonged.
+    ///   - endpoints: The server; `nil` to drop only what has waited too long.
+    /// - Returns: The number of tokens that still wait.
+    /// - Throws: `locked`, `wiped`, `busy`, `corrupt` or `noSpace`.
+    @discardableResult
+    package func retry(_ grant: GrantID, at endpoints: ServerEndpoints?) async throws(CofferError) -> Int {
+        let now = clock.wallClock()
+        var entries: [PendingRevocation] = []
+        for entry in try await store.pendingRevocations(grant) {
+            if now - entry.added >= PendingRevocation.longestWait {
+                try await store.removePendingRevocation(entry, of: grant)
+            } else {
+                entries.append(entry)
+            }
+        }
+        guard !entries.isEmpty else { return 0 }
+        _ = await revoke(entries, of: grant, at: endpoints)
+        return try await store.pendingRevocations(grant).count
+    }
+}

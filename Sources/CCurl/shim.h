@@ -2,7 +2,11 @@
 // The checks are macros for C, and so are the names that they replace.
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
+#include <limits.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <sys/socket.h>
 
 // Constants whose macros Swift does not import.
 static const long ccurl_global_default = CURL_GLOBAL_DEFAULT;
@@ -65,17 +69,66 @@ static inline int ccurl_result(CURLM *handles, CURLcode *result) {
     return 0;
 }
 
-// Prepares OpenSSL's part of a connection: it clears what it decrypted, takes the end of a connection for the
-// end of the stream (HTTP's framing tells whether something is missing), and writes no session keys, whatever
-// SSLKEYLOGFILE says.
-static inline CURLcode ccurl_prepare_tls(CURL *handle, void *context, void *parameter) {
-    (void)handle;
-    (void)parameter;
-    SSL_CTX_set_options((SSL_CTX *)context, SSL_OP_CLEANSE_PLAINTEXT | SSL_OP_IGNORE_UNEXPECTED_EOF);
-    SSL_CTX_set_keylog_callback((SSL_CTX *)context, NULL);
-    return CURLE_OK;
+// A socket that programs started meanwhile do not inherit. libcurl's own sockets are open in them.
+static inline curl_socket_t ccurl_open_socket(void *state, curlsocktype purpose,
+                                              struct curl_sockaddr *address) {
+    (void)state;
+    (void)purpose;
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-static inline CURLcode ccurl_set_tls_preparation(CURL *handle) {
+static inline CURLcode ccurl_close_sockets_in_children(CURL *handle) {
+    return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, ccurl_open_socket);
+}
+
+// A client's certificates in PEM, its own first, and its key, an EVP_PKEY.
+typedef struct {
+    const void *certificates;
+    size_t count;
+    void *key;
+} ccurl_client;
+
+// Returns whether the context took every certificate of a client.
+static inline int ccurl_use_certificates(SSL_CTX *context, const ccurl_client *client) {
+    if (client->count == 0 || client->count > INT_MAX) return 0;
+    BIO *text = BIO_new_mem_buf(client->certificates, (int)client->count);
+    if (text == NULL) return 0;
+    // An empty passphrase: OpenSSL would ask for one at the terminal.
+    X509 *certificate = PEM_read_bio_X509(text, NULL, NULL, (void *)"");
+    int used = certificate != NULL && SSL_CTX_use_certificate(context, certificate) == 1;
+    X509_free(certificate);
+    while (used && (certificate = PEM_read_bio_X509(text, NULL, NULL, (void *)"")) != NULL) {
+        used = SSL_CTX_add1_chain_cert(context, certificate) == 1;
+        X509_free(certificate);
+    }
+    // The end of the text is an error, too.
+    if (used) used = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
+    BIO_free(text);
+    return used;
+}
+
+// Prepares OpenSSL's part of a connection: it clears what it decrypted, tells the end of a stream from a
+// connection that was cut, writes no session keys, whatever SSLKEYLOGFILE says, and has the certificate of
+// the client in `parameter`, if there is one.
+static inline CURLcode ccurl_prepare_tls(CURL *handle, void *context, void *parameter) {
+    (void)handle;
+    SSL_CTX *tls = (SSL_CTX *)context;
+    const ccurl_client *client = (const ccurl_client *)parameter;
+    SSL_CTX_set_options(tls, SSL_OP_CLEANSE_PLAINTEXT);
+    SSL_CTX_clear_options(tls, SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_keylog_callback(tls, NULL);
+    if (client == NULL) return CURLE_OK;
+    ERR_clear_error();
+    // The key last: OpenSSL compares it with the certificate.
+    int used = ccurl_use_certificates(tls, client)
+               && SSL_CTX_use_PrivateKey(tls, (EVP_PKEY *)client->key) == 1;
+    ERR_clear_error();
+    return used ? CURLE_OK : CURLE_SSL_CERTPROBLEM;
+}
+
+// The client, which may be null, must stay where it is until the exchange is over.
+static inline CURLcode ccurl_set_tls_preparation(CURL *handle, const ccurl_client *client) {
+    CURLcode status = curl_easy_setopt(handle, CURLOPT_SSL_CTX_DATA, client);
+    if (status != CURLE_OK) return status;
     return curl_easy_setopt(handle, CURLOPT_SSL_CTX_FUNCTION, ccurl_prepare_tls);
 }

@@ -100,6 +100,12 @@
             set(CURLOPT_HEADEROPT, ccurl_separate_fields)
             set(CURLOPT_CONNECTTIMEOUT_MS, plan.connectTime.wholeMilliseconds)
             set(CURLOPT_TIMEOUT_MS, plan.totalTime.wholeMilliseconds)
+            note(unsafe ccurl_close_sockets_in_children(easy))
+        }
+
+        /// Requires the lowest rate. libcurl also measures it while the server thinks, so this must wait for
+        /// the first byte: the answer to a spent token would be lost.
+        private func applyRate() {
             set(CURLOPT_LOW_SPEED_LIMIT, plan.lowestRate)
             set(CURLOPT_LOW_SPEED_TIME, Int(plan.lowestRateTime.components.seconds))
         }
@@ -113,7 +119,6 @@
             set(CURLOPT_SSL_VERIFYPEER, 1)
             set(CURLOPT_SSL_VERIFYHOST, 2)
             set(CURLOPT_SSLVERSION, ccurl_tls_1_2)
-            note(unsafe ccurl_set_tls_preparation(easy))
             set(CURLOPT_PINNEDPUBLICKEY, plan.pins)
             // The default folder would be trusted beside the profile's own certificates.
             if plan.authorities != nil {
@@ -142,20 +147,45 @@
             applyTrust()
             applyProxy()
             try checkOptions()
+            let client = try clientKey(key)
             // Arrays that live as long as the transfer: libcurl gets their addresses.
             let (authorities, certificates) = (plan.authorities ?? [], plan.certificates ?? [])
             return try unsafe body.withUnsafeBytes { (body) throws(CofferError) in
-                try unsafe key.withUnsafeBytes { (key) throws(CofferError) in
-                    try unsafe authorities.span.withUnsafeBytes { (authorities) throws(CofferError) in
-                        try unsafe certificates.span.withUnsafeBytes { (certificates) throws(CofferError) in
-                            unsafe setBody(body)
-                            unsafe setBlobs(key: key, authorities: authorities, certificates: certificates)
-                            setProxyCredentials(proxyCredentials)
-                            try checkOptions()
-                            return try run(isCancelled)
-                        }
+                try unsafe authorities.span.withUnsafeBytes { (authorities) throws(CofferError) in
+                    try unsafe certificates.span.withUnsafeBytes { (certificates) throws(CofferError) in
+                        unsafe setBody(body)
+                        if plan.authorities != nil { unsafe setBlob(CURLOPT_CAINFO_BLOB, authorities) }
+                        setProxyCredentials(proxyCredentials)
+                        return try unsafe run(certificates, client, isCancelled)
                     }
                 }
+            }
+        }
+
+        /// Returns the key that belongs to the plan's certificates. libcurl would have it decoded from a
+        /// file, which leaves copies in memory.
+        private func clientKey(_ bytes: Span<UInt8>) throws(CofferError) -> TLSClientKey? {
+            guard plan.certificates != nil else { return nil }
+            guard let form = plan.clientKey else {
+                throw CofferError(.invalidInput, "The client certificate has no key.")
+            }
+            return try TLSClientKey.make(form, bytes)
+        }
+
+        /// Performs the exchange with a client certificate, if there is a key for it.
+        private func run(
+            _ certificates: UnsafeRawBufferPointer, _ key: TLSClientKey?, _ isCancelled: () -> Bool
+        ) throws(CofferError) -> HTTPOutcome {
+            guard let key else {
+                note(unsafe ccurl_set_tls_preparation(easy, nil))
+                return try run(isCancelled)
+            }
+            defer { withExtendedLifetime(key) {} }
+            let client = unsafe ccurl_client(
+                certificates: certificates.baseAddress, count: certificates.count, key: key.address)
+            return try unsafe withUnsafePointer(to: client) { (client) throws(CofferError) -> HTTPOutcome in
+                note(unsafe ccurl_set_tls_preparation(easy, client))
+                return try run(isCancelled)
             }
         }
 
@@ -168,18 +198,6 @@
             } else {
                 note(unsafe ccurl_set_text(easy, CURLOPT_COPYPOSTFIELDS, ""))
             }
-        }
-
-        private func setBlobs(
-            key: UnsafeRawBufferPointer, authorities: UnsafeRawBufferPointer,
-            certificates: UnsafeRawBufferPointer
-        ) {
-            if plan.authorities != nil { unsafe setBlob(CURLOPT_CAINFO_BLOB, authorities) }
-            guard plan.certificates != nil else { return }
-            unsafe setBlob(CURLOPT_SSLCERT_BLOB, certificates)
-            unsafe setBlob(CURLOPT_SSLKEY_BLOB, key)
-            // A key under a passphrase fails instead of asking at the terminal.
-            set(CURLOPT_KEYPASSWD, "")
         }
 
         private func setBlob(_ option: CURLoption, _ bytes: UnsafeRawBufferPointer) {
@@ -221,9 +239,14 @@
         /// Waits until the exchange ends. Returns `nil` if the response is whole.
         private func wait(_ isCancelled: () -> Bool) -> CofferError? {
             var running: CInt = 1
+            var hasRate = false
             while true {
                 guard unsafe curl_multi_perform(multi, &running) == CURLM_OK else { break }
                 guard running > 0 else { break }
+                if !hasRate, collector.hasBegun {
+                    applyRate()
+                    hasRate = true
+                }
                 guard !isCancelled() else { return CurlFailure.cancelled }
                 guard unsafe curl_multi_poll(multi, nil, 0, Self.step, nil) == CURLM_OK else { break }
             }

@@ -9,9 +9,10 @@ package enum HTTPExchange {
     ///   - plan: The public part of the request.
     ///   - fields: The request's fields: a name, a colon, a space and a value, each followed by a zero byte.
     ///   - body: The request's body; unused unless the plan has one.
-    ///   - key: The client's private key in PEM; unused unless the plan has certificates.
-    ///   - proxyCredentials: A user name, a colon and a password, followed by a zero byte; unused unless the
-    ///     plan has credentials.
+    ///   - key: The client's private key in the form that the plan names; unused unless the plan has
+    ///     certificates.
+    ///   - proxyCredentials: A user name, a colon and a password, both percent-encoded, followed by a zero
+    ///     byte; unused unless the plan has credentials.
     ///   - isCancelled: A closure that is called repeatedly; once it returns `true`, the exchange ends.
     /// - Returns: The bytes that came, even if the connection then broke.
     /// - Throws: `unsupported` in a build without the trait `OAuth`; `invalidInput` for a wrong certificate,

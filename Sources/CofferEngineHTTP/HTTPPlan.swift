@@ -1,3 +1,5 @@
+package import CofferEngine
+
 /// The public part of an exchange with a server. Secrets are passed beside it, as spans.
 package struct HTTPPlan: Sendable {
     /// The method in upper case.
@@ -14,6 +16,8 @@ package struct HTTPPlan: Sendable {
     package var pins: String?
     /// The client's certificate chain in PEM; `nil` for none.
     package var certificates: [UInt8]?
+    /// How the bytes of the client's private key are to be read; `nil` for none.
+    package var clientKey: TLSClientKey.Form?
     /// The URL of the proxy; `nil` for none.
     package var proxy: String?
     /// Whether the proxy gets a user name and a password.
@@ -26,7 +30,7 @@ package struct HTTPPlan: Sendable {
     package var connectTime: Duration
     /// The maximum time until the exchange is complete.
     package var totalTime: Duration
-    /// The lowest rate in bytes a second; 0 for none.
+    /// The lowest rate in bytes a second, from the first byte of the response on; 0 for none.
     package var lowestRate: Int
     /// The time after which a lower rate ends the exchange.
     package var lowestRateTime: Duration
@@ -40,6 +44,7 @@ package struct HTTPPlan: Sendable {
         authorities = nil
         pins = nil
         certificates = nil
+        clientKey = nil
         proxy = nil
         hasProxyCredentials = false
         headLimit = 32 << 10

@@ -8,6 +8,8 @@
         private var body: GuardedBuffer
         /// The reason why a byte was refused.
         private(set) var failure: CofferError?
+        /// Whether the first byte has come.
+        private(set) var hasBegun = false
 
         init(_ plan: HTTPPlan) throws(CofferError) {
             let head = try GuardedBuffer.make(limit: plan.headLimit)
@@ -18,6 +20,7 @@
 
         /// Appends bytes of the head or the body. Returns whether they were accepted.
         func append(_ bytes: Span<UInt8>, toHead isHead: Bool) -> Bool {
+            hasBegun = true
             do throws(CofferError) {
                 if isHead { try head.append(bytes) } else { try body.append(bytes) }
                 return true

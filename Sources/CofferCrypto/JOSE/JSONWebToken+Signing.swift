@@ -1,4 +1,5 @@
 public import CofferBase
+import CofferEngine
 
 extension JSONWebToken {
     /// Returns a signed token in its compact form.
@@ -21,7 +22,20 @@ extension JSONWebToken {
         let head = try Base64URL.encode(Array(try JSONValue.object(members).jsonText().utf8))
         let body = try Base64URL.encode(Array(try claims.jsonText().utf8))
         let message = Array("\(head).\(body)".utf8)
-        let signature = try Base64URL.encode(try key.sign(message.span))
-        return try SecretBytes.copying(Array("\(head).\(body).\(signature)".utf8).span)
+        var signature = try key.sign(message.span)
+        // With the signature, the token is a credential: the two meet in guarded memory only.
+        defer { signature.clear() }
+        let text = try Encoding.base64URL(signature.span)
+        return SecretBytes(try joined(message.span, text.span))
+    }
+
+    private static func joined(
+        _ message: Span<UInt8>, _ signature: Span<UInt8>
+    ) throws(CofferError) -> GuardedBytes {
+        var buffer = try GuardedBuffer.make(limit: message.count + 1 + signature.count)
+        try buffer.append(message)
+        try buffer.append(".")
+        try buffer.append(signature)
+        return try buffer.finish()
     }
 }

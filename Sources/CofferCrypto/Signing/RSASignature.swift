@@ -84,6 +84,11 @@ public enum RSASignature {
             signature: signature, for: message, key: bytes.span, numbers, padding.engine)
     }
 
+    /// Returns the places of the numbers of a private key.
+    static func numbers(of privateKey: borrowing SecretBytes) throws(CofferError) -> RSABinding.Numbers {
+        try numbers(privateKey.guarded.span)
+    }
+
     /// Returns the places of the numbers of a private key, after checking the public ones.
     private static func numbers(_ bytes: Span<UInt8>) throws(CofferError) -> RSABinding.Numbers {
         var file = DERReader(0..<bytes.count)

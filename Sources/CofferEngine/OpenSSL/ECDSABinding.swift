@@ -76,10 +76,8 @@ package enum ECDSABinding {
     /// Returns a signature of `message`, which differs each time.
     package static func sign(_ message: Span<UInt8>, privateKey: Span<UInt8>) throws(CofferError) -> [UInt8] {
         try throwIfNoKey(privateKey)
-        var reversed = try GuardedBytes.filled(count: privateKeySize) { (span) throws(CofferError) in
-            for index in 0..<privateKeySize { span[index] = privateKey[privateKeySize - 1 - index] }
-        }
-        var span = reversed.mutableSpan
+        var number = try reversed(privateKey)
+        var span = number.mutableSpan
         let key = unsafe span.withPointer { number in
             unsafe SignatureKey.make(
                 "EC", .keyPair,
@@ -94,6 +92,34 @@ package enum ECDSABinding {
             throw OpenSSLFailure.unexpected("EVP_DigestSign")
         }
         return raw
+    }
+
+    /// Returns a copy with the lowest byte first, as OpenSSL's parameters have it.
+    private static func reversed(_ number: Span<UInt8>) throws(CofferError) -> GuardedBytes {
+        let count = number.count
+        return try GuardedBytes.filled(count: count) { (span) throws(CofferError) in
+            for index in 0..<count { span[index] = number[count - 1 - index] }
+        }
+    }
+
+    /// Returns OpenSSL's key with both numbers: TLS compares the public one with that of the certificate.
+    static func keyPair(_ privateKey: Span<UInt8>) throws(CofferError) -> SignatureKey {
+        let point = try publicKey(privateKey: privateKey)
+        var number = try reversed(privateKey)
+        var span = number.mutableSpan
+        let key = unsafe span.withPointer { number in
+            unsafe point.withUnsafeBytes { point in
+                unsafe SignatureKey.make(
+                    "EC", .keyPair,
+                    [
+                        OSSLParameters.text(OSSLParameters.group, "P-256"),
+                        OSSLParameters.number(OSSLParameters.privateKey, number, privateKeySize),
+                        OSSLParameters.octets(OSSLParameters.publicKey, point),
+                    ])
+            }
+        }
+        guard let key else { throw OpenSSLFailure.unexpected("EVP_PKEY_fromdata") }
+        return key
     }
 
     /// Returns whether the bytes are an uncompressed point of the curve.

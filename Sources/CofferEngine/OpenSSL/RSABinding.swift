@@ -44,10 +44,15 @@ package enum RSABinding {
     package static func sign(
         _ message: Span<UInt8>, key: Span<UInt8>, _ numbers: Numbers, _ padding: Padding
     ) throws(CofferError) -> [UInt8] {
+        try SignatureContext.sign(message, try keyPair(key, numbers), padding.scheme)
+    }
+
+    /// Returns OpenSSL's key with the numbers of a key pair.
+    static func keyPair(_ key: Span<UInt8>, _ numbers: Numbers) throws(CofferError) -> SignatureKey {
         guard numbers.secret.count == secretCount, let pair = try make(key, numbers) else {
             throw CofferError(.invalidInput, "The RSA key is not valid.")
         }
-        return try SignatureContext.sign(message, pair, padding.scheme)
+        return pair
     }
 
     /// Returns whether `signature` is valid for `message` under the public key with `numbers` in `key`.

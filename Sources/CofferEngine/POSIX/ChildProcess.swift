@@ -3,7 +3,8 @@ package import CofferBase
 import Glibc
 
 /// Functions that run other programs and wait for them to end. A program inherits standard input, output and
-/// error, and nothing else unless requested.
+/// error, and no other descriptor of this package unless requested. It also inherits what the caller or other
+/// libraries opened without close-on-exec.
 package enum ChildProcess {
     /// Runs the program `arguments[0]`, which is looked up in PATH, and waits for it to end. While the
     /// program runs, forwards the signals that ``TerminationSignals`` holds to it.

@@ -12,8 +12,8 @@ package enum DetachedProcess {
         case running
     }
 
-    /// Starts the program `arguments[0]`, which is looked up in PATH, in a session of its own and without
-    /// input and output, and waits for its end for a short time.
+    /// Starts the program `arguments[0]`, which is looked up in PATH, in a session of its own, without input
+    /// and output and without any other open descriptor, and waits for its end for a short time.
     ///
     /// - Parameters:
     ///   - arguments: The program's name and arguments.
@@ -29,6 +29,8 @@ package enum DetachedProcess {
             unsafe posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
             unsafe posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
             unsafe posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+            // Other code of this process may have left descriptors open for programs.
+            unsafe posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1)
         }
         let end = Clock.sinceBoot + patience
         while try !ChildProcess.hasExited(process) {

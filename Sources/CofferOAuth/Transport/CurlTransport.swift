@@ -7,8 +7,13 @@ import CofferEngineHTTP
 /// The transport over libcurl: HTTP/1.1 over TLS, one connection for each exchange.
 ///
 /// It follows no redirect, remembers nothing (no cookies, no cache, no sessions, no addresses), reads no
-/// `.netrc`, and takes nothing from the environment unless ``TransportProxy/environment`` is chosen. In a
-/// build without the trait `OAuth`, every exchange throws `unsupported`.
+/// `.netrc`, and takes neither a route nor a store of certificates from the environment unless
+/// ``TransportProxy/environment`` is chosen. In a build without the trait `OAuth`, every exchange throws
+/// `unsupported`.
+///
+/// The libraries below read three variables all the same, and a program that must not depend on them removes
+/// them before its first exchange. `OPENSSL_CONF` and `OPENSSL_MODULES` choose OpenSSL's configuration and
+/// providers. For `SSLKEYLOGFILE`, libcurl creates the file, which stays empty: no session key is written.
 public struct CurlTransport: OAuthTransport {
     /// Creates the transport.
     public init() {}
@@ -16,9 +21,10 @@ public struct CurlTransport: OAuthTransport {
     /// The version of the loaded libcurl; `nil` in a build without the trait `OAuth`.
     public static var libraryVersion: String? { HTTPLibrary.version }
 
-    /// Whether libcurl's buffers are locked in memory and cleared after use. This is `false` if other code of
-    /// the program, such as Foundation's `URLSession`, initialised libcurl first: copies of tokens may then
-    /// remain in memory. Make the first use of a transport before such code runs.
+    /// Whether libcurl's buffers are cleared after use, and locked in memory as far as the limit for locked
+    /// memory allows it. This is `false` if other code of the program, such as Foundation's `URLSession`,
+    /// initialised libcurl first: copies of tokens may then remain in memory. Make the first use of a
+    /// transport before such code runs.
     public static var isMemoryCleared: Bool { HTTPLibrary.isMemoryCleared }
 
     /// Sends a request and receives the response, on a thread of its own.
@@ -55,9 +61,10 @@ public struct CurlTransport: OAuthTransport {
         }
         plan.headLimit = request.limits.headerBytes
         plan.bodyLimit = request.limits.body
-        plan.connectTime = request.limits.connect
+        plan.connectTime = min(request.limits.connect, request.limits.exchange)
         plan.totalTime = request.limits.exchange
-        plan.lowestRate = request.limits.lowestRate / 10
+        // Rounded up: a small rate is not the same as none.
+        plan.lowestRate = (request.limits.lowestRate + 9) / 10
         return plan
     }
 
@@ -66,10 +73,11 @@ public struct CurlTransport: OAuthTransport {
     ) throws(CofferError) -> HTTPResponse {
         let fields = try lines(of: request)
         let credentials = try proxyCredentials(of: request)
-        let key = request.security.clientCertificate?.key
-        let outcome = try request.content.exposing { (body) throws(CofferError) in
-            try key.exposing { (key) throws(CofferError) in
-                try HTTPExchange.run(
+        let outcome = try request.content.exposing { (body) throws(CofferError) -> HTTPOutcome in
+            try withClientKey(of: request) { (form, key) throws(CofferError) -> HTTPOutcome in
+                var plan = plan
+                plan.clientKey = form
+                return try HTTPExchange.run(
                     plan, fields: fields.span, body: body, key: key, proxyCredentials: credentials.span,
                     isCancelled: isCancelled)
             }
@@ -87,6 +95,20 @@ public struct CurlTransport: OAuthTransport {
         return HTTPResponse(
             status: head.status, headers: head.fields, body: SecretBytes(outcome.takeBody()),
             isComplete: failure == nil && isWhole)
+    }
+
+    /// Calls `body` with the private key of the client's certificate, or without one.
+    private static func withClientKey<Result: ~Copyable>(
+        of request: HTTPRequest,
+        _ body: (TLSClientKey.Form?, Span<UInt8>) throws(CofferError) -> Result
+    ) throws(CofferError) -> Result {
+        guard let file = request.security.clientCertificate?.key else {
+            let none: [UInt8] = []
+            return try body(nil, none.span)
+        }
+        let key = try CertificateKey.importing(file.bytes)
+        let form = key.form
+        return try key.secret.exposing { (bytes) throws(CofferError) -> Result in try body(form, bytes) }
     }
 
     private static func head(
@@ -119,13 +141,15 @@ public struct CurlTransport: OAuthTransport {
         return try buffer.finish()
     }
 
+    /// Returns the proxy's user name and password in percent-encoding, which libcurl decodes.
     private static func proxyCredentials(of request: HTTPRequest) throws(CofferError) -> GuardedBytes {
-        var buffer = try GuardedBuffer.make(limit: 64 << 10)
+        var buffer = try GuardedBuffer.make(limit: 256 << 10)
         if case .server(let server) = request.security.proxy, let user = server.user,
             let password = server.password
         {
-            try buffer.append(user + ":")
-            try password.bytes.exposing { (value) throws(CofferError) in try buffer.append(value) }
+            try buffer.append(FormEncoding.percentEncoded(user) + ":")
+            let encoded = try FormEncoding.percentEncoded(password.bytes)
+            try encoded.exposing { (value) throws(CofferError) in try buffer.append(value) }
             try buffer.append("\0")
         }
         return try buffer.finish()

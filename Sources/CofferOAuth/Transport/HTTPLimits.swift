@@ -8,15 +8,16 @@ public struct HTTPLimits: Sendable, Hashable {
     public var headerFields = 64
     /// The maximum size of the response's body in bytes.
     public var body: Int
-    /// The maximum time until the connection is established.
+    /// The maximum time until the connection is established. ``exchange`` limits it, too.
     public var connect = Duration.seconds(10)
     /// The maximum time until the exchange is complete.
     public var exchange = Duration.seconds(30)
-    /// The lowest rate, in bytes per ten seconds; 0 for none.
+    /// The lowest rate, in bytes per ten seconds from the first byte of the response on; 0 for none. Only
+    /// ``exchange`` limits the time that the server takes before that byte.
     public var lowestRate = 1 << 10
 
     /// Creates the usual limits: 32 KiB and 64 fields of header, ten seconds to connect, thirty seconds in
-    /// all and at least 1 KiB per ten seconds.
+    /// all, and at least 1 KiB per ten seconds once the response has begun.
     ///
     /// - Parameter body: The maximum size of the response's body in bytes.
     public init(body: Int = 256 << 10) { self.body = body }
@@ -35,7 +36,8 @@ public struct HTTPLimits: Sendable, Hashable {
         let isValid =
             (1...1 << 20).contains(headerBytes) && (1...1024).contains(headerFields)
             && (0...1 << 30).contains(body) && connect > .zero && exchange > .zero
-            && exchange <= .seconds(86_400) && (0...1 << 30).contains(lowestRate)
+            && connect <= .seconds(86_400) && exchange <= .seconds(86_400)
+            && (0...1 << 30).contains(lowestRate)
         guard isValid else { throw CofferError(.invalidInput, "A limit of the exchange is not allowed.") }
     }
 }

@@ -8,10 +8,11 @@ public struct HTTPResponse: Sendable {
     /// The fields in the order of arrival, with names in lower case. `Set-Cookie` is not among them.
     public let headers: [(name: String, value: String)]
     /// Whether the body is whole: its length is the announced one, its last chunk arrived, or no length was
-    /// announced and the connection ended, with or without TLS's closing message. If `false`, the body is
+    /// announced and the server ended the connection with TLS's closing message. If `false`, the body is
     /// what arrived before the connection broke, a time limit passed or the task was cancelled.
     ///
-    /// A body without an announced length can be cut unnoticed: its own form, such as JSON, must tell.
+    /// A server that announces no length and sends no closing message leaves it open whether something is
+    /// missing: the form of the body, such as JSON, must tell.
     public let isComplete: Bool
     private let content: SecretBox
 

@@ -38,8 +38,9 @@ public enum TransportProxy: Sendable {
         /// - Parameters:
         ///   - host: The host name or address.
         ///   - port: The port.
-        ///   - user: The user name, without a colon.
-        ///   - password: The password.
+        ///   - user: The user name, without a colon and without control characters.
+        ///   - password: The password, without control characters. Both arrive byte for byte: a percent sign
+        ///     is not the beginning of an encoded character.
         public init(host: String, port: UInt16, user: String, password: consuming SecretBytes) {
             (self.host, self.port) = (host, port)
             self.user = user
@@ -58,11 +59,19 @@ public enum TransportProxy: Sendable {
                     HTTPHead.isDigit(byte) || ".-:_".utf8.contains(byte)
                         || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) && byte < 0x80
                 }
-            let isUser = (user ?? "").utf8.allSatisfy { $0 > 0x1F && $0 != UInt8(ascii: ":") }
+            let isUser = (user ?? "").utf8.allSatisfy { Self.isText($0) && $0 != UInt8(ascii: ":") }
             guard isHost, isUser, port > 0 else {
                 throw CofferError(.invalidInput, "The proxy's host, port or user name is not allowed.")
             }
+            let isPassword = try password.exposing { (bytes) throws(CofferError) -> Bool in
+                bytes.indices.allSatisfy { Self.isText(bytes[$0]) }
+            }
+            guard isPassword else {
+                throw CofferError(.invalidInput, "The proxy's password contains a control character.")
+            }
         }
+
+        private static func isText(_ byte: UInt8) -> Bool { byte > 0x1F && byte != 0x7F }
     }
 
     func check() throws(CofferError) { if case .server(let server) = self { try server.check() } }

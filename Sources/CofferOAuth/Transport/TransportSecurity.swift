@@ -22,7 +22,8 @@ public struct TransportSecurity: Sendable {
         ///
         /// - Parameters:
         ///   - chain: The certificates in PEM, the client's own first.
-        ///   - key: The private key in PEM, without a passphrase.
+        ///   - key: The private key of the first certificate: P-256, or RSA with 2048 to 8192 bits, as a
+        ///     PKCS #8 file in PEM (`BEGIN PRIVATE KEY`) or DER without a passphrase.
         public init(chain: [UInt8], key: consuming SecretBytes) {
             self.chain = chain
             self.key = SecretBox(key)

@@ -48,18 +48,35 @@ package enum FormEncoding {
     ///
     /// - Throws: `outOfMemory` if no guarded memory is available.
     package static func encode(_ secret: borrowing SecretBytes) throws(CofferError) -> SecretBytes {
+        try encoded(secret, plusForSpace: true)
+    }
+
+    /// Returns a secret percent-encoded: every byte other than an unreserved character as `%XX`.
+    ///
+    /// - Throws: `outOfMemory` if no guarded memory is available.
+    package static func percentEncoded(
+        _ secret: borrowing SecretBytes
+    ) throws(CofferError) -> SecretBytes {
+        try encoded(secret, plusForSpace: false)
+    }
+
+    private static func encoded(
+        _ secret: borrowing SecretBytes, plusForSpace: Bool
+    ) throws(CofferError) -> SecretBytes {
         let bytes = secret.guarded.span
         var count = 0
         for index in bytes.indices {
-            count += isUnreserved(bytes[index]) || bytes[index] == UInt8(ascii: " ") ? 1 : 3
+            let isPlus = plusForSpace && bytes[index] == UInt8(ascii: " ")
+            count += isUnreserved(bytes[index]) || isPlus ? 1 : 3
         }
         return SecretBytes(
             try GuardedBytes.filled(count: count) { (span) throws(CofferError) in
                 var at = 0
                 for index in bytes.indices {
                     let byte = bytes[index]
-                    if isUnreserved(byte) || byte == UInt8(ascii: " ") {
-                        span[at] = byte == UInt8(ascii: " ") ? UInt8(ascii: "+") : byte
+                    let isPlus = plusForSpace && byte == UInt8(ascii: " ")
+                    if isUnreserved(byte) || isPlus {
+                        span[at] = isPlus ? UInt8(ascii: "+") : byte
                         at += 1
                     } else {
                         span[at] = UInt8(ascii: "%")

@@ -9,6 +9,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/statfs.h>
@@ -110,6 +111,12 @@ static inline void clinux_set_default_stack(unsigned long size) {
     if (pthread_attr_init(&attributes) != 0) return;
     if (pthread_attr_setstacksize(&attributes, size) == 0) pthread_setattr_default_np(&attributes);
     pthread_attr_destroy(&attributes);
+}
+
+// posix_spawn_file_actions_addclosefrom_np also requires _GNU_SOURCE; the declaration is glibc's.
+extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
+static inline void clinux_close_from(posix_spawn_file_actions_t *actions, int first) {
+    posix_spawn_file_actions_addclosefrom_np(actions, first);
 }
 
 // SIG_DFL is a macro with a cast.

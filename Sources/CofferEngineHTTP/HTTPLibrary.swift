@@ -61,8 +61,8 @@ package enum HTTPLibrary {
         #endif
     }
 
-    /// Whether libcurl's own buffers are locked in memory and cleared. They are not if other code of the
-    /// program initialised libcurl first.
+    /// Whether libcurl's own buffers are cleared, and locked in memory as far as the limit allows it. They
+    /// are not if other code of the program initialised libcurl first.
     package static var isMemoryCleared: Bool {
         #if OAuth
             return started == .onOwnHeap

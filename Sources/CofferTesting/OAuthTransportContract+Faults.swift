@@ -28,11 +28,11 @@ extension OAuthTransportContract {
             }
             try bench.require(!isMixed, "fields of other parts are among those of the response")
         },
-        OAuthTransportContract("a body lasts until the connection ends, with or without TLS's message") {
-            bench in
+        OAuthTransportContract("a body lasts until its length, or until TLS's closing message") { bench in
             for end in [[], [ScriptedAnswer.Step.close]] {
+                // Without the message, anybody on the way can have cut the body.
                 try await bench.answer(ScriptedAnswer(text: closing + "{\"a\":1}", then: end))
-                try bench.require(try await bench.exchange(), body: "{\"a\":1}", isComplete: true)
+                try bench.require(try await bench.exchange(), body: "{\"a\":1}", isComplete: end.isEmpty)
                 try await bench.answer(
                     ScriptedAnswer(
                         text: ScriptedAnswer.head(200, [("Content-Length", "2")]) + "{}", then: end))

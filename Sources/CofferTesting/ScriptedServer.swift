@@ -128,6 +128,11 @@ public final class ScriptedServer: Sendable {
 
     // MARK: Addresses and certificates
 
+    /// The port of a proxy at 127.0.0.1, which leads to the server with the certificate
+    /// ``Certificate/otherHost``, `other.example`, whatever host it is asked for. It requires no password,
+    /// and its requests are recorded with the method `CONNECT`.
+    public var proxyPort: UInt16 { ports["proxy"] ?? 0 }
+
     /// Returns the URL of a path.
     ///
     /// - Parameters:
@@ -144,11 +149,35 @@ public final class ScriptedServer: Sendable {
     /// - Returns: The certificate and its key.
     /// - Throws: `inputOutput` if the server's files cannot be read.
     public func clientCertificate() throws(CofferError) -> TransportSecurity.ClientCertificate {
+        try clientCertificate("client")
+    }
+
+    /// Returns a client certificate with an RSA key that the server accepts, named `coffer client-rsa`.
+    ///
+    /// - Returns: The certificate and its key.
+    /// - Throws: `inputOutput` if the server has ended or its files cannot be read.
+    public func rsaClientCertificate() async throws(CofferError) -> TransportSecurity.ClientCertificate {
+        try await send(["do": "client"])
+        return try clientCertificate("client-rsa")
+    }
+
+    private func clientCertificate(
+        _ name: String
+    ) throws(CofferError) -> TransportSecurity.ClientCertificate {
         let folder = try Descriptor.open(directory, [.read, .directory])
-        let key = try folder.open("client.key", .read).readAll(limit: 1 << 16)
         return TransportSecurity.ClientCertificate(
-            chain: try folder.open("client.pem", .read).readAll(limit: 1 << 16),
-            key: try SecretBytes.copying(key.span))
+            chain: try folder.open(FilePath(name + ".pem"), .read).readAll(limit: 1 << 16),
+            key: try Self.secret(in: folder, name + ".key"))
+    }
+
+    /// Reads a file into guarded memory: tests search the rest of the memory for it.
+    private static func secret(
+        in folder: borrowing Descriptor, _ name: String
+    ) throws(CofferError) -> SecretBytes {
+        let file = try folder.open(FilePath(name), .read)
+        var buffer = try GuardedBuffer.make(limit: 1 << 16)
+        while try buffer.append({ (span) throws(CofferError) in try file.readSome(into: &span) }) {}
+        return SecretBytes(try buffer.finish())
     }
 
     // MARK: Control

@@ -30,7 +30,7 @@ package enum DetachedProcess {
             unsafe posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
             unsafe posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
             // Other code of this process may have left descriptors open for programs.
-            unsafe posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1)
+            unsafe clinux_close_from(actions, STDERR_FILENO + 1)
         }
         let end = Clock.sinceBoot + patience
         while try !ChildProcess.hasExited(process) {

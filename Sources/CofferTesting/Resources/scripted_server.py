@@ -3,7 +3,8 @@
 Usage: scripted_server.py DIRECTORY
 
 Makes certificates in DIRECTORY with the program openssl: ca.pem, and client.pem with client.key. Listens on one
-port of 127.0.0.1 for each certificate: valid, otherHost, expired, stranger (of an authority that nobody trusts). Prints
+port of 127.0.0.1 for each certificate: valid, otherHost, expired, stranger (of an authority that nobody trusts).
+A further port, proxy, is that of a proxy without TLS, which leads every CONNECT to the port of otherHost. Prints
 the ports and the SHA-256 hash of the public key as one line of JSON, then reads commands from standard input,
 one line of JSON each, and prints one line of JSON for each. Ends when standard input closes.
 
@@ -12,6 +13,7 @@ one line of JSON each, and prints one line of JSON for each. Ends when standard 
                         up; 0: until another answer for PATH follows
     {"do": "drop", "count": COUNT}
                         close the next COUNT connections after the handshake, before their requests are read
+    {"do": "client"}    make another client certificate, client-rsa.pem with client-rsa.key
     {"do": "log"}       the requests so far
     {"do": "clear"}     forget the requests so far
 
@@ -60,8 +62,13 @@ class Certificates:
         return subprocess.run(["openssl", *words], cwd=self.folder, check=True, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
 
-    def key(self, name):
-        self.openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", f"{name}.key")
+    def key(self, name, *algorithm):
+        algorithm = algorithm or ("EC", "-pkeyopt", "ec_paramgen_curve:P-256")
+        self.openssl("genpkey", "-algorithm", *algorithm, "-out", f"{name}.key")
+
+    def make_rsa_client(self):
+        self.key("client-rsa", "RSA", "-pkeyopt", "rsa_keygen_bits:2048")
+        self.sign("client-rsa", "client-rsa", "ca", "extendedKeyUsage=clientAuth", "2")
 
     def sign(self, name, key, authority, extension, days):
         (self.folder / f"{name}.ext").write_text(extension + "\n")
@@ -144,11 +151,12 @@ def read_request(connection):
             return None
         body += more
     method, target, version = first.split(" ")
-    peer = connection.getpeercert() or {}
+    is_encrypted = isinstance(connection, ssl.SSLSocket)
+    peer = is_encrypted and connection.getpeercert() or {}
     names = [value for part in peer.get("subject", ()) for key, value in part if key == "commonName"]
     return {"method": method, "target": target, "version": version, "fields": fields,
             "body": base64.b64encode(body).decode(), "client": names[0] if names else None,
-            "tls": connection.version()}
+            "tls": connection.version() if is_encrypted else ""}
 
 
 def perform(connection, steps):
@@ -195,10 +203,35 @@ def serve(plain, context, name, script):
                 connection.unwrap()
 
 
-def listen(listener, context, name, script):
+def copy(source, target):
+    """Forwards bytes in one direction until they end."""
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+
+def forward(client, port, script):
+    """Serves one connection of the proxy."""
+    with contextlib.suppress(OSError, ValueError), client:
+        client.settimeout(60)
+        request = read_request(client)
+        if request is None:
+            return
+        with script.lock:
+            script.log.append(request | {"certificate": "proxy"})
+        with socket.create_connection(("127.0.0.1", port), timeout=60) as server:
+            client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            back = threading.Thread(target=copy, args=(server, client), daemon=True)
+            back.start()
+            copy(client, server)
+            back.join()
+
+
+def listen(listener, target, *arguments):
     while True:
         plain, _ = listener.accept()
-        threading.Thread(target=serve, args=(plain, context, name, script), daemon=True).start()
+        threading.Thread(target=target, args=(plain, *arguments), daemon=True).start()
 
 
 def main():
@@ -206,14 +239,22 @@ def main():
     certificates = Certificates(folder)
     script = Script()
     ports = {}
-    for name in CERTIFICATES:
+    for name in (*CERTIFICATES, "proxy"):
         listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         ports[name] = listener.getsockname()[1]
-        context = certificates.context(name)
-        threading.Thread(target=listen, args=(listener, context, name, script), daemon=True).start()
+        if name == "proxy":
+            service = (forward, ports["otherHost"], script)
+        else:
+            service = (serve, certificates.context(name), name, script)
+        threading.Thread(target=listen, args=(listener, *service), daemon=True).start()
     print(json.dumps({"ports": ports, "pin": certificates.pin()}), flush=True)
     for line in sys.stdin:
-        print(json.dumps(script.command(json.loads(line))), flush=True)
+        words = json.loads(line)
+        if words["do"] == "client":
+            certificates.make_rsa_client()
+            print("true", flush=True)
+        else:
+            print(json.dumps(script.command(words)), flush=True)
     os._exit(0)
 
 

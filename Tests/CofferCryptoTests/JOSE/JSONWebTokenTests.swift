@@ -46,6 +46,27 @@ struct JSONWebTokenTests {
         }
     }
 
+    @Test(
+        "A signed token is in guarded memory only, and nowhere once it is released",
+        .enabled(if: OwnMemory.isReadable, "/proc/self/mem cannot be read here"))
+    func residue() async {
+        await #expect(processExitsWith: .success) {
+            var needle: [UInt8] = []
+            func sign() throws(CofferError) {
+                let key = try JSONWebSigningKey.generate()
+                let token = try ClientAssertion.signed(
+                    clientID: "desktop", audience: "https://login.example.org", issued: 1, with: key)
+                // The complement of half the signature's text, which nothing else has.
+                needle = token.exposing { bytes in
+                    (bytes.count - 48..<bytes.count - 8).map { ~bytes[$0] }
+                }
+            }
+            try sign()
+            #expect(needle.count == 40)
+            #expect(try OwnMemory.count(complementsOf: [needle]) == 0)
+        }
+    }
+
     @Test("Good claims are accepted, within the leeway and with other audiences that are permitted")
     func acceptsClaims() throws {
         try token().check(rules)

@@ -1,5 +1,6 @@
 import CofferBase
 import CofferEngine
+import Glibc
 import Testing
 import TestSupport
 
@@ -142,6 +143,15 @@ struct DetachedProcessTests {
         #expect(try start("true") == .ended(0))
         #expect(try start("sh", "-c", "exit 7") == .ended(7))
         #expect(try start("sh", "-c", "kill -9 $$") == .ended(137))
+    }
+
+    @Test("A program gets no descriptor of this process, also none without close-on-exec")
+    func descriptors() throws {
+        let number = dup(STDERR_FILENO)
+        defer { close(number) }
+        #expect(number > STDERR_FILENO)
+        #expect(try start("sh", "-c", "test ! -e /proc/$$/fd/\(number)") == .ended(0))
+        #expect(try start("sh", "-c", "test -e /proc/$$/fd/2") == .ended(0))
     }
 
     @Test("A program that goes on is left running")

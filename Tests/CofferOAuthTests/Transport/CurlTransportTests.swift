@@ -59,8 +59,11 @@ struct CurlTransportTests {
         ] {
             #expect(await code(of: HTTPRequest(method: .get, url: url, security: security)) == .invalidInput)
         }
-        let limits = HTTPLimits(body: -1)
-        #expect(await code(of: HTTPRequest(method: .get, url: url, limits: limits)) == .invalidInput)
+        var endless = HTTPLimits()
+        endless.connect = .seconds(86_401)
+        for limits in [HTTPLimits(body: -1), endless] {
+            #expect(await code(of: HTTPRequest(method: .get, url: url, limits: limits)) == .invalidInput)
+        }
     }
 
     @Test(
@@ -75,7 +78,35 @@ struct CurlTransportTests {
             #expect(await code(of: HTTPRequest(method: .get, url: url, security: security)) == .invalidInput)
             let none = TransportSecurity(trust: .certificates(Array("none".utf8)))
             #expect(await code(of: HTTPRequest(method: .get, url: url, security: none)) == .invalidInput)
+            // A key, but not that of the certificate: PKCS #8 with a new number for P-256.
+            security.clientCertificate = .init(
+                chain: try server.clientCertificate().chain, key: try Self.strangeKey())
+            #expect(await code(of: HTTPRequest(method: .get, url: url, security: security)) == .invalidInput)
             #expect(try await server.requests().isEmpty)
+        }
+    }
+
+    private static func strangeKey() throws -> SecretBytes {
+        let start: [UInt8] = [
+            0x30, 0x41, 0x02, 0x01, 0x00, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01,
+            0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07, 0x04, 0x27, 0x30, 0x25, 0x02, 0x01,
+            0x01, 0x04, 0x20,
+        ]
+        let number = try ECDSAP256.generate().exposing { $0.copied() }
+        return try SecretBytes.copying((start + number).span)
+    }
+
+    @Test(
+        "A client certificate with an RSA key is shown", .enabled(if: isBuilt),
+        .enabled("python3 or openssl is not installed") { await ScriptedServer.isPossible() })
+    func rsaCertificate() async throws {
+        try await ScriptedServer.with { server in
+            try await server.answer("/", .response(body: "{}"))
+            var security = server.security
+            security.clientCertificate = try await server.rsaClientCertificate()
+            let request = HTTPRequest(method: .get, url: try server.url("/"), security: security)
+            #expect(try await CurlTransport().exchange(request).status == 200)
+            #expect(try await server.requests().map(\.clientName) == ["coffer client-rsa"])
         }
     }
 

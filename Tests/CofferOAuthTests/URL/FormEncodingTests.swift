@@ -41,6 +41,15 @@ struct FormEncodingTests {
         #expect(FormEncoding.percentDecoded(copy, plusIsSpace: true) == bytes)
     }
 
+    @Test("A secret is percent-encoded as public text is, with %20 for a space")
+    func percentEncodedSecret() throws {
+        let text = "a b+%/é~\0"
+        let encoded = try FormEncoding.percentEncoded(try SecretBytes.copying(text))
+        let copy = encoded.exposing { $0.copied() }
+        #expect(copy == Array(FormEncoding.percentEncoded(text).utf8))
+        #expect(copy == Array("a%20b%2B%25%2F%C3%A9~%00".utf8))
+    }
+
     @Test("A secret with an invalid percent sign is refused", arguments: ["%", "%2", "a%zz", "%%41"])
     func refusedSecret(_ text: String) {
         #expect(failure { _ = try FormEncoding.decode(Array(text.utf8).span) } == .invalidInput)

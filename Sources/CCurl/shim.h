@@ -81,15 +81,17 @@ static inline CURLcode ccurl_close_sockets_in_children(CURL *handle) {
     return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, ccurl_open_socket);
 }
 
-// A client's certificates in PEM, its own first, and its key, an EVP_PKEY.
+// The data for TLS in an exchange: a client's certificates in PEM, its own first, and its key, an EVP_PKEY, or
+// null. And from it: whether the server closed the stream.
 typedef struct {
     const void *certificates;
     size_t count;
     void *key;
-} ccurl_client;
+    int is_closed;
+} ccurl_tls;
 
 // Returns whether the context took every certificate of a client.
-static inline int ccurl_use_certificates(SSL_CTX *context, const ccurl_client *client) {
+static inline int ccurl_use_certificates(SSL_CTX *context, const ccurl_tls *client) {
     if (client->count == 0 || client->count > INT_MAX) return 0;
     BIO *text = BIO_new_mem_buf(client->certificates, (int)client->count);
     if (text == NULL) return 0;
@@ -107,28 +109,36 @@ static inline int ccurl_use_certificates(SSL_CTX *context, const ccurl_client *c
     return used;
 }
 
+// Notes the message by which a server closes a stream: close_notify, whose number is 0.
+static inline void ccurl_note_alert(const SSL *stream, int event, int alert) {
+    ccurl_tls *tls = (ccurl_tls *)SSL_CTX_get_app_data(SSL_get_SSL_CTX(stream));
+    if (tls == NULL || event != SSL_CB_READ_ALERT) return;
+    if ((alert & 0xff) == SSL_AD_CLOSE_NOTIFY) tls->is_closed = 1;
+}
+
 // Prepares OpenSSL's part of a connection: it clears what it decrypted, tells the end of a stream from a
-// connection that was cut, writes no session keys, whatever SSLKEYLOGFILE says, and has the certificate of
-// the client in `parameter`, if there is one.
+// connection that was cut (libcurl itself does not), writes no session keys, whatever SSLKEYLOGFILE says, and
+// has the certificate of the client, if there is one.
 static inline CURLcode ccurl_prepare_tls(CURL *handle, void *context, void *parameter) {
     (void)handle;
-    SSL_CTX *tls = (SSL_CTX *)context;
-    const ccurl_client *client = (const ccurl_client *)parameter;
-    SSL_CTX_set_options(tls, SSL_OP_CLEANSE_PLAINTEXT);
-    SSL_CTX_clear_options(tls, SSL_OP_IGNORE_UNEXPECTED_EOF);
-    SSL_CTX_set_keylog_callback(tls, NULL);
-    if (client == NULL) return CURLE_OK;
+    SSL_CTX *made = (SSL_CTX *)context;
+    ccurl_tls *tls = (ccurl_tls *)parameter;
+    SSL_CTX_set_options(made, SSL_OP_CLEANSE_PLAINTEXT);
+    SSL_CTX_clear_options(made, SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_keylog_callback(made, NULL);
+    SSL_CTX_set_app_data(made, tls);
+    SSL_CTX_set_info_callback(made, ccurl_note_alert);
+    if (tls->key == NULL) return CURLE_OK;
     ERR_clear_error();
     // The key last: OpenSSL compares it with the certificate.
-    int used = ccurl_use_certificates(tls, client)
-               && SSL_CTX_use_PrivateKey(tls, (EVP_PKEY *)client->key) == 1;
+    int used = ccurl_use_certificates(made, tls) && SSL_CTX_use_PrivateKey(made, (EVP_PKEY *)tls->key) == 1;
     ERR_clear_error();
     return used ? CURLE_OK : CURLE_SSL_CERTPROBLEM;
 }
 
-// The client, which may be null, must stay where it is until the exchange is over.
-static inline CURLcode ccurl_set_tls_preparation(CURL *handle, const ccurl_client *client) {
-    CURLcode status = curl_easy_setopt(handle, CURLOPT_SSL_CTX_DATA, client);
+// `tls` must stay where it is until the handle is gone.
+static inline CURLcode ccurl_set_tls_preparation(CURL *handle, ccurl_tls *tls) {
+    CURLcode status = curl_easy_setopt(handle, CURLOPT_SSL_CTX_DATA, tls);
     if (status != CURLE_OK) return status;
     return curl_easy_setopt(handle, CURLOPT_SSL_CTX_FUNCTION, ccurl_prepare_tls);
 }

@@ -14,6 +14,8 @@
         private let multi: UnsafeMutableRawPointer
         private var list: UnsafeMutablePointer<curl_slist>?
         private let collector: ResponseCollector
+        /// The data for and from OpenSSL. The handles, which may close a connection late, go first.
+        private let tls: UnsafeMutablePointer<ccurl_tls>
         /// The first option that libcurl refused.
         private var refused = CURLE_OK
 
@@ -30,12 +32,15 @@
             self.collector = collector
             unsafe self.easy = easy
             unsafe self.multi = multi
+            unsafe tls = UnsafeMutablePointer<ccurl_tls>.allocate(capacity: 1)
+            unsafe tls.initialize(to: ccurl_tls())
         }
 
         deinit {
             unsafe curl_easy_cleanup(easy)
             unsafe curl_multi_cleanup(multi)
             unsafe curl_slist_free_all(list)
+            unsafe tls.deallocate()
         }
 
         // MARK: Options
@@ -119,6 +124,7 @@
             set(CURLOPT_SSL_VERIFYPEER, 1)
             set(CURLOPT_SSL_VERIFYHOST, 2)
             set(CURLOPT_SSLVERSION, ccurl_tls_1_2)
+            note(unsafe ccurl_set_tls_preparation(easy, tls))
             set(CURLOPT_PINNEDPUBLICKEY, plan.pins)
             // The default folder would be trusted beside the profile's own certificates.
             if plan.authorities != nil {
@@ -176,17 +182,13 @@
         private func run(
             _ certificates: UnsafeRawBufferPointer, _ key: TLSClientKey?, _ isCancelled: () -> Bool
         ) throws(CofferError) -> HTTPOutcome {
-            guard let key else {
-                note(unsafe ccurl_set_tls_preparation(easy, nil))
-                return try run(isCancelled)
-            }
             defer { withExtendedLifetime(key) {} }
-            let client = unsafe ccurl_client(
-                certificates: certificates.baseAddress, count: certificates.count, key: key.address)
-            return try unsafe withUnsafePointer(to: client) { (client) throws(CofferError) -> HTTPOutcome in
-                note(unsafe ccurl_set_tls_preparation(easy, client))
-                return try run(isCancelled)
+            if let key {
+                unsafe tls.pointee.certificates = certificates.baseAddress
+                unsafe tls.pointee.count = certificates.count
+                unsafe tls.pointee.key = key.address
             }
+            return try run(isCancelled)
         }
 
         private func setBody(_ bytes: UnsafeRawBufferPointer) {
@@ -233,7 +235,7 @@
             defer { unsafe curl_multi_remove_handle(multi, easy) }
             let failure = wait(isCancelled)
             if let refusal = collector.failure { throw refusal }
-            return try collector.outcome(failure)
+            return try collector.outcome(failure, isClosed: unsafe tls.pointee.is_closed != 0)
         }
 
         /// Waits until the exchange ends. Returns `nil` if the response is whole.

@@ -35,8 +35,9 @@
         }
 
         /// Returns a copy of what came.
-        func outcome(_ failure: CofferError?) throws(CofferError) -> HTTPOutcome {
-            HTTPOutcome(head: try head.contents(), body: try body.contents(), failure: failure)
+        func outcome(_ failure: CofferError?, isClosed: Bool) throws(CofferError) -> HTTPOutcome {
+            HTTPOutcome(
+                head: try head.contents(), body: try body.contents(), isClosed: isClosed, failure: failure)
         }
     }
 #endif

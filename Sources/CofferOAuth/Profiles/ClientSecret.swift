@@ -2,7 +2,8 @@
 public enum ClientSecret: String, Sendable, Hashable, CaseIterable {
     /// The client secret.
     case secret
-    /// The private key for signed assertions or for the client certificate.
+    /// The private key for signed assertions or for the client certificate: a PKCS #8 file without a
+    /// passphrase. A client certificate's key is for P-256 or RSA.
     case key
     /// The client certificate with its chain.
     case certificate

@@ -91,7 +91,8 @@ public struct CurlTransport: OAuthTransport {
                 )
         }
         try head.check()
-        let isWhole = head.isLengthReached(outcome.body.count, isBodyless: request.method == .head)
+        let isWhole = head.isLengthReached(
+            outcome.body.count, isBodyless: request.method == .head, isClosed: outcome.isClosed)
         return HTTPResponse(
             status: head.status, headers: head.fields, body: SecretBytes(outcome.takeBody()),
             isComplete: failure == nil && isWhole)

@@ -59,11 +59,13 @@ struct HTTPHead: Sendable {
         }
     }
 
-    /// Whether a body has the announced length, if one was announced.
-    func isLengthReached(_ count: Int, isBodyless: Bool) -> Bool {
+    /// Whether a body has the announced length. One that is neither announced nor in chunks ends with the
+    /// stream, which the server must have closed.
+    func isLengthReached(_ count: Int, isBodyless: Bool, isClosed: Bool) -> Bool {
         guard !isBodyless, status != 204, status != 304 else { return true }
         let length = fields.first { $0.name.hasSameBytes(as: "content-length") }
-        return length.map { Int($0.value) == count } ?? true
+        if let length { return Int(length.value) == count }
+        return isClosed || fields.contains { $0.name.hasSameBytes(as: "transfer-encoding") }
     }
 
     /// Returns the value of the only field with this name; `nil` if there is none.

@@ -68,6 +68,22 @@ struct HTTPHeadTests {
         #expect(failure { try parsed.check() } == .serverMalformed)
     }
 
+    @Test("A body is whole by its length or its chunks; without both, the stream must have been closed")
+    func lengths() throws {
+        for (fields, isClosed, count, isWhole) in [
+            ("Content-Length: 2", false, 2, true), ("Content-Length: 2", true, 1, false),
+            ("Transfer-Encoding: chunked", false, 2, true), ("A: 1", true, 2, true),
+            ("A: 1", false, 2, false), ("A: 1", false, 0, false),
+        ] {
+            let parsed = try #require(try head("HTTP/1.1 200 OK\r\n" + fields + "\r\n\r\n"))
+            let found = parsed.isLengthReached(count, isBodyless: false, isClosed: isClosed)
+            #expect(found == isWhole, "\(fields) \(isClosed) \(count)")
+            #expect(parsed.isLengthReached(0, isBodyless: true, isClosed: false))
+        }
+        let empty = try #require(try head("HTTP/1.1 204 No Content\r\n\r\n"))
+        #expect(empty.isLengthReached(0, isBodyless: false, isClosed: false))
+    }
+
     @Test("Cookies are left out")
     func cookies() throws {
         let parsed = try head("HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nset-cookie2: c\r\nA: 1\r\n\r\n")

@@ -81,8 +81,8 @@ static inline CURLcode ccurl_close_sockets_in_children(CURL *handle) {
     return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, ccurl_open_socket);
 }
 
-// The data for TLS in an exchange: a client's certificates in PEM, its own first, and its key, an EVP_PKEY, or
-// null. And from it: whether the server closed the stream.
+// The data for TLS in an exchange: a client's certificates in PEM, its own first, and its key, an EVP_PKEY,
+// or null. And from it: whether the server closed the stream.
 typedef struct {
     const void *certificates;
     size_t count;

@@ -26,8 +26,8 @@ package final class TLSClientKey {
     ///   memory is available.
     package static func make(_ form: Form, _ bytes: Span<UInt8>) throws(CofferError) -> TLSClientKey {
         switch form {
-        case .p256: TLSClientKey(try ECDSABinding.keyPair(bytes))
-        case .rsa(let numbers): TLSClientKey(try RSABinding.keyPair(bytes, numbers))
+        case .p256: return TLSClientKey(try ECDSABinding.keyPair(bytes))
+        case .rsa(let numbers): return TLSClientKey(try RSABinding.keyPair(bytes, numbers))
         }
     }
 }

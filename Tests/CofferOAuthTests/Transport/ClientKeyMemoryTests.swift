@@ -12,7 +12,7 @@ struct ClientKeyMemoryTests {
     /// file's second line, which encode its middle. The pieces themselves never leave guarded memory.
     private static func complements(of file: borrowing SecretBytes) throws(CofferError) -> [[UInt8]] {
         let number = try ECDSAP256.privateKey(importing: file)
-        var found = number.exposing { bytes in
+        var found: [[UInt8]] = number.exposing { bytes in
             [(0..<24).map { ~bytes[$0] }, (0..<24).map { ~bytes[31 - $0] }]
         }
         let line = "-----BEGIN PRIVATE KEY-----\n".utf8.count + 65

@@ -58,8 +58,8 @@ package struct LoopbackSocket: ~Copyable, Sendable {
         }
     }
 
-    /// Returns the next connection that waits to be accepted, or `nil` if there is none. If the process or the
-    /// system lacks descriptors or memory, the result is also `nil`, and the connection goes on waiting.
+    /// Returns the next connection that waits to be accepted, or `nil` if there is none. If the process or
+    /// the system lacks descriptors or memory, the result is also `nil`, and the connection goes on waiting.
     package func accept() throws(CofferError) -> LoopbackConnection? {
         let raw = clinux_accept(descriptor.raw)
         if raw >= 0 {

@@ -17,8 +17,8 @@ public struct LoginServer: Sendable, Hashable {
         self.url = url
     }
 
-    /// Whether a text can be a label: 1 to 256 bytes without control characters, line ends and characters that
-    /// change the direction of the text, with which one label could look like another.
+    /// Whether a text can be a label: 1 to 256 bytes without control characters, line ends and characters
+    /// that change the direction of the text, with which one label could look like another.
     static func isLabel(_ text: String) -> Bool {
         (1...256).contains(text.utf8.count)
             && text.unicodeScalars.allSatisfy {

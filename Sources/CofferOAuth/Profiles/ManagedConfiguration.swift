@@ -26,8 +26,8 @@ public struct ManagedConfiguration: Sendable, Equatable {
     /// values, or arrays of strings, of the same length. A host may begin with `https://`.
     ///
     /// - Parameter bytes: The document, JSON of at most 256 KiB.
-    /// - Throws: `refused` if the document is not strict JSON, or if a member is unknown or has another type or
-    ///   an invalid value. A misspelt name must not lift a restriction.
+    /// - Throws: `refused` if the document is not strict JSON, or if a member is unknown or has another type
+    ///   or an invalid value. A misspelt name must not lift a restriction.
     public init(parsing bytes: [UInt8]) throws(CofferError) {
         var members = try JSONMembers(
             parsing: bytes, atMost: Self.maxByteCount, of: "The administrator's OAuth configuration",

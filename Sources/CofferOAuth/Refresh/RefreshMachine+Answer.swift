@@ -39,7 +39,8 @@ extension RefreshMachine {
     }
 
     /// Notes an answer whose refresh token cannot be stored. The server may have spent the stored one, so the
-    /// note of the attempt stays: if the server refuses the stored one later, the session is lost, not revoked.
+    /// note of the attempt stays: if the server refuses the stored one later, the session is lost, not
+    /// revoked.
     private func suspend(
         _ response: TokenResponse, _ record: GrantRecord, _ grant: GrantID
     ) async -> RefreshOutcome {

@@ -4,11 +4,12 @@ import CofferEngine
 
 /// A launcher of the user's own browser: the programs that `$BROWSER` lists, then `xdg-open`.
 ///
-/// No shell is involved: every program receives an argument vector. A program can be a shell script itself, as
-/// `xdg-open` is, so the characters `!$'()*;` of the URL are percent-encoded. Other users of the same machine may be
-/// able to read the arguments of a running program, so the URL must not contain a secret. The URL of an
-/// ``AuthorizationRequest`` contains `state`, perhaps `nonce`, and the challenge. Whoever reads them can send
-/// a wrong answer to the listener, but cannot redeem a code, because the verifier stays in this process.
+/// No shell is involved: every program receives an argument vector. A program can be a shell script itself,
+/// as `xdg-open` is, so the characters `!$'()*;` of the URL are percent-encoded. Other users of the same
+/// machine may be able to read the arguments of a running program, so the URL must not contain a secret.
+/// The URL of an ``AuthorizationRequest`` contains `state`, perhaps `nonce`, and the challenge. Whoever reads
+/// them can send a wrong answer to the listener, but cannot redeem a code, because the verifier stays in this
+/// process.
 public struct BrowserLauncher: Sendable {
     private static let maxProgramCount = 16
 
@@ -62,8 +63,8 @@ public struct BrowserLauncher: Sendable {
         }
     }
 
-    /// Returns the URL for a program, which may be a shell script, as `xdg-open` is: characters that a URL can
-    /// contain and that mean something in a shell are percent-encoded.
+    /// Returns the URL for a program, which may be a shell script, as `xdg-open` is: characters that a URL
+    /// can contain and that mean something in a shell are percent-encoded.
     private static func escaped(_ url: HTTPSURL) -> [UInt8] {
         url.text.utf8.flatMap { byte -> [UInt8] in
             guard "!$'()*;".utf8.contains(byte) else { return [byte] }

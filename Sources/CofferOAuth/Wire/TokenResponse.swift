@@ -17,8 +17,8 @@ public struct TokenResponse: Sendable {
 
     /// The access token; `nil` if the answer contains none that can be used.
     public let accessToken: Token?
-    /// The refresh token; `nil` if the server sent none, so that the previous one remains valid, or an invalid
-    /// one, which is a ``defect``.
+    /// The refresh token; `nil` if the server sent none, so that the previous one remains valid, or an
+    /// invalid one, which is a ``defect``.
     public let refreshToken: Token?
     /// The id token, not verified; `nil` if the answer contains none.
     public let idToken: Token?

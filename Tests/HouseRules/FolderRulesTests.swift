@@ -37,7 +37,8 @@ struct FolderRulesTests {
         "Endpoints": ["Profiles", "Refresh", "SignIn", "Transport", "URL", "Wire"],
         "Grants": ["Profiles", "Wire"], "Leave": ["Endpoints", "Grants", "Profiles", "Refresh", "URL", "Wire"],
         "Profiles": ["Transport", "URL"], "REST": ["Transport", "URL", "Wire"],
-        "Refresh": ["Grants", "Profiles", "URL", "Wire"], "SignIn": ["URL"], "Transport": ["URL"],
+        "Refresh": ["Grants", "Profiles", "URL", "Wire"], "SignIn": ["Profiles", "URL"],
+        "Transport": ["URL"],
         "Use": ["Endpoints", "Grants", "Profiles", "REST", "Refresh", "Transport", "URL", "Wire"],
         "Wire": ["Transport", "URL"],
     ]

@@ -79,7 +79,8 @@ skip. It holds no cases itself.
   string is not the same as none. `ct` = synthetic IV ‖ ciphertext. Wycheproof's AES-SIV-CMAC has one string, `aad`;
   its AEAD-AES-SIV-CMAC has two, `aad` and `iv`, and the synthetic IV in `tag`.
 * JWS: `jws` is a token, `keys` the issuer's set of keys, `typ` the only permitted type and `claims` what the token
-  says; a token without a type is of the type `JWT`. Permitted are RS256, PS256, ES256 and EdDSA.
+  says; a token without a type is of the type `JWT`. Permitted are RS256, PS256, ES256 and EdDSA,
+  also under the name `Ed25519`.
 * FILE-CONTAINER: `container` is a whole file as `FileFormat.md` of the documentation describes it;
   `deviceKey`, `classKey` of the id `classKeyID`, `vaultID` and `context` open it to `msg`, `name`
   (bytes) and `mtime` (nanoseconds). `expectError` is the code of our error; another reader has its own words.

@@ -182,10 +182,11 @@ def web_key(key):
         names = {"RS256", "PS256"}
     else:
         need(kind == ("OKP", "Ed25519"))
-        names, numbers = {"EdDSA"}, (unpadded(key.get("x")),)
+        names, numbers = {"EdDSA", "Ed25519"}, (unpadded(key.get("x")),)
         need(len(numbers[0]) == 32)
     need(key.get("alg", min(names)) in names)
-    return {key["alg"]} if "alg" in key else names, numbers
+    # Both names of an Ed25519 key mean the same algorithm (RFC 9864).
+    return {key["alg"]} if "alg" in key and "EdDSA" not in names else names, numbers
 
 
 def jws(algorithm, group, t):
@@ -209,7 +210,7 @@ def jws(algorithm, group, t):
         need(len(sig) == 64)
         both = (int.from_bytes(half, "big") for half in (sig[:32], sig[32:]))
         need(library.p256_verify(*numbers, message, encode_dss_signature(*both)))
-    elif header["alg"] == "EdDSA":
+    elif header["alg"] in ("EdDSA", "Ed25519"):
         need(library.ed25519_verify(*numbers, message, sig))
     else:
         need(library.rsa_verify(*numbers, message, sig, "pss" if header["alg"] == "PS256" else "pkcs1"))

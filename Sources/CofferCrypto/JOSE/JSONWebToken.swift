@@ -13,11 +13,15 @@ public struct JSONWebToken: Sendable {
         case ps256 = "PS256"
         /// ECDSA over P-256 with SHA-256.
         case es256 = "ES256"
-        /// Ed25519.
+        /// Ed25519. Tokens and keys can also name it `Ed25519` (RFC 9864).
         case edDSA = "EdDSA"
 
         /// Creates the algorithm with exactly this name; `nil` if there is none.
         init?(named name: String) {
+            guard !name.hasSameBytes(as: "Ed25519") else {
+                self = .edDSA
+                return
+            }
             guard let found = Self.allCases.first(where: { $0.rawValue.hasSameBytes(as: name) }) else {
                 return nil
             }

@@ -58,7 +58,8 @@ package struct LoopbackSocket: ~Copyable, Sendable {
         }
     }
 
-    /// Returns the next connection that waits to be accepted, or `nil` if there is none.
+    /// Returns the next connection that waits to be accepted, or `nil` if there is none. If the process or
+    /// the system lacks descriptors or memory, the result is also `nil`, and the connection goes on waiting.
     package func accept() throws(CofferError) -> LoopbackConnection? {
         let raw = clinux_accept(descriptor.raw)
         if raw >= 0 {
@@ -67,6 +68,8 @@ package struct LoopbackSocket: ~Copyable, Sendable {
         switch Errno.current {
         // The other side has closed the connection before it was accepted: the caller waits again.
         case EAGAIN, EINTR, ECONNABORTED, EPROTO: return nil
+        // A shortage passes, and a sign-in must survive it: any page in the browser can open connections.
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM: return nil
         default: throw Errno.failure("accept a connection", nil)
         }
     }
@@ -85,12 +88,16 @@ package struct LoopbackSocket: ~Copyable, Sendable {
     /// - Parameters:
     ///   - connections: The connections, and whether the caller wants to write to them instead of reading.
     ///   - milliseconds: The maximum time.
+    ///   - acceptsConnections: Whether an arriving connection ends the wait.
     /// - Returns: The sockets that are ready; none after the maximum time.
     /// - Throws: `inputOutput` or `outOfMemory` if the system call fails.
     package func wait(
-        for connections: [(connection: LoopbackConnection, writes: Bool)], milliseconds: Int32
+        for connections: [(connection: LoopbackConnection, writes: Bool)], milliseconds: Int32,
+        acceptsConnections: Bool = true
     ) throws(CofferError) -> Ready {
-        var polls = [pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)]
+        // The system call passes over a negative number.
+        let listening = acceptsConnections ? descriptor.raw : -1
+        var polls = [pollfd(fd: listening, events: Int16(POLLIN), revents: 0)]
         for (connection, writes) in connections {
             polls.append(
                 pollfd(fd: connection.raw, events: Int16(writes ? POLLOUT : POLLIN), revents: 0))

@@ -40,17 +40,22 @@ package enum Encoding {
     /// Decodes `text` from Base64 with the alphabet for URLs and without padding. Bits that encode nothing
     /// must be zero, so every value has exactly one text.
     package static func decodeBase64URL(_ text: Span<UInt8>) throws(CofferError) -> GuardedBytes {
-        try decodeBase64(text, variant: sodium_base64_VARIANT_URLSAFE_NO_PADDING, ignored: "")
+        try decodeBase64(text, variant: sodium_base64_VARIANT_URLSAFE_NO_PADDING, ignored: nil)
     }
 
     /// Decodes `text` from Base64 with the standard alphabet and padding, and ignores the ends of lines, as
     /// in PEM.
     package static func decodeBase64Lines(_ text: Span<UInt8>) throws(CofferError) -> GuardedBytes {
-        try decodeBase64(text, variant: sodium_base64_VARIANT_ORIGINAL, ignored: "\r\n")
+        // libsodium looks for ignored characters in a C string, in which it also finds the NUL at its end.
+        for index in text.indices where text[index] == 0 { throw notBase64 }
+        return try decodeBase64(text, variant: sodium_base64_VARIANT_ORIGINAL, ignored: "\r\n")
     }
 
+    private static var notBase64: CofferError { CofferError(.invalidInput, "The text is not valid Base64.") }
+
+    /// Decodes `text`. An `ignored` text, even an empty one, makes libsodium skip NUL, too.
     private static func decodeBase64(
-        _ text: Span<UInt8>, variant: Int32, ignored: String
+        _ text: Span<UInt8>, variant: Int32, ignored: String?
     ) throws(CofferError) -> GuardedBytes {
         let size = text.count / 4 * 3 + 3
         let result = try GuardedStorage.make(count: size)
@@ -58,9 +63,7 @@ package enum Encoding {
         let status = unsafe text.withCharacters {
             unsafe sodium_base642bin(result.start, size, $0, text.count, ignored, &written, nil, variant)
         }
-        guard status == 0, written <= size else {
-            throw CofferError(.invalidInput, "The text is not valid Base64.")
-        }
+        guard status == 0, written <= size else { throw notBase64 }
         return try GuardedBytes.copying(unsafe Span(_unsafeStart: result.start, count: written))
     }
 
@@ -92,9 +95,7 @@ package enum Encoding {
                     start, size, $0, text.count, nil, &written, nil, sodium_base64_VARIANT_ORIGINAL)
             }
         }
-        guard text.count % 4 == 0, status == 0 else {
-            throw CofferError(.invalidInput, "The text is not valid Base64.")
-        }
+        guard text.count % 4 == 0, status == 0 else { throw notBase64 }
         result.removeLast(size - written)
         return result
     }

@@ -39,8 +39,9 @@ package struct ServerEndpoints: Sendable {
     ///   - keys: The cache of servers' public keys.
     ///   - time: The difference between the server's clock and this machine's, as far as it is known.
     /// - Returns: The endpoints.
-    /// - Throws: `absent` if the client's certificate is not stored; `invalidInput` if the proxy's
-    ///   credentials are invalid; `locked`, `wiped` or `corrupt`.
+    /// - Throws: `hostRefused` or `refused` if the administrator does not allow the profile; `absent` if the
+    ///   client's certificate is not stored; `invalidInput` if the proxy's credentials are invalid; `locked`,
+    ///   `wiped` or `corrupt`.
     package static func load(
         _ profile: OAuthProfile, from profiles: ProfileStore, transport: any OAuthTransport,
         clock: VaultClock, proof: KeyProof? = nil, keys: ServerKeys = ServerKeys(),

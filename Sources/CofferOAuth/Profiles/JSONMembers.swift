@@ -132,7 +132,7 @@ struct JSONMembers {
     }
 
     /// The names of the members that were not taken out, in the order of their bytes.
-    var rest: [String] {
+    private var rest: [String] {
         members.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 

@@ -17,11 +17,13 @@ public struct LoginServer: Sendable, Hashable {
         self.url = url
     }
 
-    /// Whether a text can be a label: 1 to 256 bytes without control characters and line ends.
+    /// Whether a text can be a label: 1 to 256 bytes without control characters, line ends and characters
+    /// that change the direction of the text, with which one label could look like another.
     static func isLabel(_ text: String) -> Bool {
         (1...256).contains(text.utf8.count)
             && text.unicodeScalars.allSatisfy {
                 $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) && !$0.endsLine
+                    && !$0.properties.isBidiControl
             }
     }
 }

@@ -15,9 +15,6 @@ public struct ManagedConfiguration: Sendable, Equatable {
     public let requiresCertificate: Bool
     /// The name of the certificate that clients use; `nil` if the administrator names none.
     public let certificateAlias: String?
-    /// The names of the members that this release does not know and does not apply.
-    public let unknownMembers: [String]
-
     /// The server that is offered first; `nil` if there is none.
     public var defaultServer: LoginServer? { servers.first }
 
@@ -29,8 +26,8 @@ public struct ManagedConfiguration: Sendable, Equatable {
     /// values, or arrays of strings, of the same length. A host may begin with `https://`.
     ///
     /// - Parameter bytes: The document, JSON of at most 256 KiB.
-    /// - Throws: `refused` if the document is not strict JSON, or if a member has another type or an invalid
-    ///   value.
+    /// - Throws: `refused` if the document is not strict JSON, or if a member is unknown or has another type
+    ///   or an invalid value. A misspelt name must not lift a restriction.
     public init(parsing bytes: [UInt8]) throws(CofferError) {
         var members = try JSONMembers(
             parsing: bytes, atMost: Self.maxByteCount, of: "The administrator's OAuth configuration",
@@ -63,7 +60,7 @@ public struct ManagedConfiguration: Sendable, Equatable {
         guard certificateAlias.map(LoginServer.isLabel) ?? true else {
             throw members.invalid("ManagedAppCertAlias is empty or too long, or has control characters")
         }
-        unknownMembers = members.rest
+        try members.finish()
     }
 
     /// Returns the URL of a host, without a path; `nil` if the host is invalid.
@@ -118,19 +115,31 @@ public struct ManagedConfiguration: Sendable, Equatable {
     /// Throws an error unless the configuration allows a profile.
     ///
     /// - Parameter profile: The profile.
-    /// - Throws: `hostRefused` if the profile's issuer is not on an allowed server; `refused` if the profile
-    ///   must use a client certificate and does not.
+    /// - Throws: `hostRefused` if the profile's issuer or one of its endpoints is not on an allowed server;
+    ///   `refused` if the profile must use a client certificate and does not.
     public func check(_ profile: OAuthProfile) throws(CofferError) {
-        let isListed = servers.contains { $0.url.origin.hasSameBytes(as: profile.issuer.origin) }
-        guard isListed || !allowsOnlyServers else {
+        for origin in Self.origins(of: profile) where !allows(origin) {
             throw CofferError(
-                .hostRefused,
-                "The administrator of this machine does not allow the server \(profile.issuer.origin).")
+                .hostRefused, "The administrator of this machine does not allow the server \(origin).")
         }
         guard !requiresCertificate || profile.authentication == .mutualTLS else {
             throw CofferError(
                 .refused, "The administrator of this machine requires a client certificate (mutual TLS).")
         }
+    }
+
+    private func allows(_ origin: String) -> Bool {
+        !allowsOnlyServers || servers.contains { $0.url.origin.hasSameBytes(as: origin) }
+    }
+
+    /// Returns the origins of the issuer and of every endpoint: each endpoint receives codes, tokens or the
+    /// user's password, wherever the issuer is.
+    private static func origins(of profile: OAuthProfile) -> [String] {
+        let pinned = profile.endpoints ?? PinnedEndpoints()
+        let endpoints = ServerEndpoint.allCases.flatMap { endpoint in
+            [pinned.urls[endpoint], pinned.mutualTLSAliases[endpoint]].compactMap { $0?.origin }
+        }
+        return [profile.issuer.origin] + endpoints
     }
 }
 

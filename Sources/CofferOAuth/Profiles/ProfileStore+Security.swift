@@ -9,9 +9,12 @@ extension ProfileStore {
     ///
     /// - Parameter profile: The profile.
     /// - Returns: The rules.
-    /// - Throws: `absent` if a client certificate is required and its chain or its key is not stored;
-    ///   `invalidInput` if the proxy's credentials have no colon; `locked`, `wiped` or `corrupt`.
+    /// - Throws: `hostRefused` or `refused` if the administrator does not allow the profile; `absent` if a
+    ///   client certificate is required and its chain or its key is not stored; `invalidInput` if the proxy's
+    ///   credentials have no colon; `locked`, `wiped` or `corrupt`.
     package func security(of profile: OAuthProfile) async throws(CofferError) -> TransportSecurity {
+        // No connection without it: a stored profile may be older than the administrator's configuration.
+        try managed?.check(profile)
         var security = TransportSecurity()
         if let authorities = profile.trust.authorities {
             security.trust = .certificates(Array(authorities.utf8))

@@ -7,19 +7,19 @@ public import CofferBase
 /// profile can be read or changed.
 public struct ProfileStore: Sendable {
     private let tokens: TokenStore
-    private let managed: ManagedConfiguration?
+    let managed: ManagedConfiguration?
 
     /// Creates a store of a vault's profiles.
     ///
     /// - Parameters:
     ///   - vault: The vault.
-    ///   - managed: The administrator's configuration, which restricts the servers of new and changed
-    ///     profiles; `nil` if there is none (``ManagedConfiguration/installed()``).
-    public init(_ vault: Vault, managed: ManagedConfiguration? = nil) {
+    ///   - managed: The administrator's configuration, ``ManagedConfiguration/installed()``, which restricts
+    ///     the servers of new, changed and used profiles; `nil` if there is none.
+    public init(_ vault: Vault, managed: ManagedConfiguration?) {
         self.init(vault.tokens, managed: managed)
     }
 
-    package init(_ tokens: TokenStore, managed: ManagedConfiguration? = nil) {
+    package init(_ tokens: TokenStore, managed: ManagedConfiguration?) {
         self.tokens = tokens
         self.managed = managed
     }
@@ -39,8 +39,8 @@ public struct ProfileStore: Sendable {
     ///
     /// - Parameter profile: The profile.
     /// - Throws: `alreadyExists` if there is a profile with that name; `hostRefused` if the administrator
-    ///   does not allow its server; `invalidInput` if a value is invalid; `locked`, `wiped`, `busy` or
-    ///   `noSpace`.
+    ///   does not allow its server or one of its endpoints; `invalidInput` if a value is invalid; `locked`,
+    ///   `wiped`, `busy` or `noSpace`.
     public func add(_ profile: OAuthProfile) async throws(CofferError) {
         try managed?.check(profile)
         let bytes = try profile.encoded()
@@ -120,8 +120,8 @@ public struct ProfileStore: Sendable {
     ///     user has agreed: whoever controls an endpoint receives the profile's tokens.
     /// - Throws: `refused` if the endpoints differ and `acceptsEndpoints` is not set; `issuerMismatch` if the
     ///   issuer differs; `absent` if there is no such profile; `conflict` if another process changed it in
-    ///   the meantime; `hostRefused` if the administrator does not allow its server; `invalidInput` if a
-    ///   value is invalid; `locked`, `wiped`, `busy` or `noSpace`.
+    ///   the meantime; `hostRefused` if the administrator does not allow its server or one of its endpoints;
+    ///   `invalidInput` if a value is invalid; `locked`, `wiped`, `busy` or `noSpace`.
     public func update(
         _ profile: OAuthProfile, acceptsEndpoints: Bool = false
     ) async throws(CofferError) {

@@ -15,7 +15,8 @@ public struct RedirectRule: Sendable, Hashable {
     public var address: Loopback
     /// The port that is registered with the server; `nil` if the server accepts any port.
     public var port: UInt16?
-    /// The path, which begins with a slash and is different for each profile.
+    /// The path, which begins with a slash and is different for each profile: letters, digits and `-._~`
+    /// between slashes.
     public var path: String
 
     /// Creates a rule.
@@ -34,21 +35,41 @@ public struct RedirectRule: Sendable, Hashable {
     ///
     /// - Parameter port: The port.
     /// - Returns: The URI, which begins with `http://` because it never leaves this machine.
-    public func uri(port: UInt16) -> String {
+    public func uri(port: UInt16) -> String { "http://" + host(port: port) + path }
+
+    /// Returns the address and the port as the `Host` header and the redirect URI contain them.
+    func host(port: UInt16) -> String {
         let host = address == .ipv6 ? "[\(address.rawValue)]" : address.rawValue
-        return "http://\(host):\(port)\(path)"
+        // Browsers leave out the default port.
+        return port == 80 ? host : "\(host):\(port)"
     }
 
     /// Throws `invalidInput` if the path or the port is invalid.
     func check() throws(CofferError) {
-        let url = try? HTTPSURL("https://127.0.0.1" + path)
-        guard let url, path.utf8.first == UInt8(ascii: "/"), url.query == nil, path.utf8.count <= 256,
-            port != 0
+        try Self.check(path: path)
+        guard port != 0 else { throw CofferError(.invalidInput, "A redirect's port must not be 0.") }
+    }
+
+    /// Throws `invalidInput` if the path is invalid. Browsers change other characters and dots before they
+    /// send a path.
+    static func check(path: String) throws(CofferError) {
+        let isAllowed = path.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "/-._~".utf8.contains(byte)
+            }
+        }
+        let segments = path.parts(between: "/", keepsEmpty: true).dropFirst()
+        let hasDots = segments.contains { $0.hasSameBytes(as: ".") || $0.hasSameBytes(as: "..") }
+        guard path.utf8.first == UInt8(ascii: "/"), isAllowed, !hasDots, path.utf8.count <= 256,
+            !segments.dropLast().contains(where: \.isEmpty)
         else {
             throw CofferError(
                 .invalidInput,
-                "A redirect's path must begin with a slash, must have no query and must be at most 256 bytes "
-                    + "long, and its port must not be 0.")
+                "The path of a redirect URI must begin with a slash, must be at most 256 bytes long and must "
+                    + "consist of letters, digits and -._~ between slashes.")
         }
     }
 }

@@ -8,6 +8,7 @@ extension RefreshMachine {
         _ response: TokenResponse, _ sent: ClockStamp, over current: StoredToken, _ record: GrantRecord,
         _ grant: GrantID
     ) async throws(CofferError) -> RefreshOutcome {
+        guard !response.hasInvalidRefreshToken else { return await suspend(response, record, grant) }
         let new = GrantTokens(
             grant: grant, response: response, sent: sent, assumedLife: profile.assumedLife,
             protection: current.info.protection)
@@ -35,6 +36,19 @@ extension RefreshMachine {
             guard isQueued, error.code == .locked else { throw error }
         }
         return try report(suspension, isQueued: isQueued, from: record, to: changed, grant)
+    }
+
+    /// Notes an answer whose refresh token cannot be stored. The server may have spent the stored one, so the
+    /// note of the attempt stays: if the server refuses the stored one later, the session is lost, not
+    /// revoked.
+    private func suspend(
+        _ response: TokenResponse, _ record: GrantRecord, _ grant: GrantID
+    ) async -> RefreshOutcome {
+        let error = CofferError(
+            .serverMalformed, response.defect ?? "The server's answer contains no valid refresh token.")
+        if let intent = record.state.intent { await note(.uncertain(intent), error, grant) }
+        events?.post(.refreshFailed, grant, error)
+        return .suspended(error)
     }
 
     private func report(

@@ -208,7 +208,7 @@ package struct RefreshMachine: Sendable {
     }
 
     /// Notes a failure. If it cannot be stored, the note of the attempt stays, and the token is sent again.
-    private func note(_ state: GrantRecord.State, _ error: CofferError, _ grant: GrantID) async {
+    func note(_ state: GrantRecord.State, _ error: CofferError, _ grant: GrantID) async {
         _ = try? await store.update(grant) { (record) throws(CofferError) in
             record.state = state
             record.failure = error.message

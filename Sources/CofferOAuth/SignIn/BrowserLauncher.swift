@@ -4,10 +4,12 @@ import CofferEngine
 
 /// A launcher of the user's own browser: the programs that `$BROWSER` lists, then `xdg-open`.
 ///
-/// No shell is involved: every program receives an argument vector. Other users of the same machine may be
-/// able to read the arguments of a running program, so the URL must not contain a secret. The URL of an
-/// ``AuthorizationRequest`` contains `state`, perhaps `nonce`, and the challenge. Whoever reads them can send
-/// a wrong answer to the listener, but cannot redeem a code, because the verifier stays in this process.
+/// No shell is involved: every program receives an argument vector. A program can be a shell script itself,
+/// as `xdg-open` is, so the characters `!$'()*;` of the URL are percent-encoded. Other users of the same
+/// machine may be able to read the arguments of a running program, so the URL must not contain a secret.
+/// The URL of an ``AuthorizationRequest`` contains `state`, perhaps `nonce`, and the challenge. Whoever reads
+/// them can send a wrong answer to the listener, but cannot redeem a code, because the verifier stays in this
+/// process.
 public struct BrowserLauncher: Sendable {
     private static let maxProgramCount = 16
 
@@ -61,8 +63,18 @@ public struct BrowserLauncher: Sendable {
         }
     }
 
+    /// Returns the URL for a program, which may be a shell script, as `xdg-open` is: characters that a URL
+    /// can contain and that mean something in a shell are percent-encoded.
+    private static func escaped(_ url: HTTPSURL) -> [UInt8] {
+        url.text.utf8.flatMap { byte -> [UInt8] in
+            guard "!$'()*;".utf8.contains(byte) else { return [byte] }
+            return Array(FormEncoding.percentEncoded(String(Unicode.Scalar(byte))).utf8)
+        }
+    }
+
     /// Returns the argument vector of a command.
     static func arguments(_ command: [String], _ url: HTTPSURL) -> [[UInt8]] {
+        let address = escaped(url)
         var arguments: [[UInt8]] = []
         var hasURL = false
         for word in command {
@@ -74,7 +86,7 @@ public struct BrowserLauncher: Sendable {
                     isMarked = true
                     continue
                 case (true, UInt8(ascii: "s")):
-                    argument += Array(url.text.utf8)
+                    argument += address
                     hasURL = true
                 case (true, UInt8(ascii: "c")): argument.append(UInt8(ascii: ":"))
                 case (true, UInt8(ascii: "%")): argument.append(byte)
@@ -86,6 +98,6 @@ public struct BrowserLauncher: Sendable {
             if isMarked { argument.append(UInt8(ascii: "%")) }
             arguments.append(argument)
         }
-        return hasURL ? arguments : arguments + [Array(url.text.utf8)]
+        return hasURL ? arguments : arguments + [address]
     }
 }

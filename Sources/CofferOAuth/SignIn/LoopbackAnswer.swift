@@ -9,7 +9,7 @@ package enum LoopbackAnswer: Sendable, Equatable {
     case badRequest
     /// The `Host` header is not the listener's address.
     case wrongHost
-    /// The path is neither that of the redirect nor that of the page after it.
+    /// The path is neither that of the redirect nor, after a redirect, that of the page that follows.
     case notFound
     /// The method is not `GET`.
     case wrongMethod

@@ -51,7 +51,7 @@ public final class LoopbackListener: Sendable {
     static func start(
         path: String, port: UInt16, address: LoopbackAddress, limits: RedirectServer.Limits
     ) throws(CofferError) -> LoopbackListener {
-        try RedirectPlace.check(path)
+        try RedirectRule.check(path: path)
         let socket = try LoopbackSocket.listening(on: address, port: port)
         let place = try RedirectPlace(address: address, port: socket.port, path: path)
         return LoopbackListener(socket, place, limits)

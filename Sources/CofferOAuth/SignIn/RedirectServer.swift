@@ -25,6 +25,8 @@ struct RedirectServer: ~Copyable {
     /// The outcome, once the redirect has arrived, and the time until which the browser is served.
     private var outcome: (result: Result<AuthorizationRedirect, CofferError>, until: Duration)?
     private var isServed = false
+    /// The time from which connections are accepted again.
+    private var acceptsFrom = Duration.zero
 
     init(
         _ socket: consuming LoopbackSocket, _ place: RedirectPlace, _ request: AuthorizationRequest,
@@ -68,7 +70,8 @@ struct RedirectServer: ~Copyable {
 
     private mutating func serveOnce(wait: Int32) throws(CofferError) {
         let ready = try socket.wait(
-            for: connections.map { ($0.connection, $0.isWriting) }, milliseconds: wait)
+            for: connections.map { ($0.connection, $0.isWriting) }, milliseconds: wait,
+            acceptsConnections: Clock.sinceBoot >= acceptsFrom)
         for (connection, isReady) in zip(connections, ready.connections) where isReady {
             try serve(connection)
         }
@@ -79,8 +82,12 @@ struct RedirectServer: ~Copyable {
 
     /// Accepts the waiting connections. Those beyond the limit replace the oldest idle ones.
     private mutating func acceptConnections(now: Duration) throws(CofferError) {
-        for _ in 0..<limits.connections {
-            guard let accepted = try socket.accept() else { return }
+        for index in 0..<limits.connections {
+            guard let accepted = try socket.accept() else {
+                // It still waits, for example for a free descriptor, so the next wait would end at once.
+                if index == 0 { acceptsFrom = now + Self.tick }
+                return
+            }
             if connections.count >= limits.connections {
                 connections.remove(at: connections.firstIndex { $0.isIdle } ?? 0)
             }
@@ -105,7 +112,8 @@ struct RedirectServer: ~Copyable {
         case .complete(let parsed):
             switch connection.verdict(parsed, at: place) {
             case .refused(let answer): connection.answer(answer)
-            case .done: connection.answer(.done, isLast: outcome != nil)
+            // Before the redirect, the page would tell a lie to whoever opens it.
+            case .done: connection.answer(outcome == nil ? .notFound : .done, isLast: outcome != nil)
             case .redirect(let query): try judge(query, connection)
             }
         }

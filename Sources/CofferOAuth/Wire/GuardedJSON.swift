@@ -108,8 +108,16 @@ extension GuardedJSON {
         /// Returns whether the object has a member of this name that is not `null`.
         package func has(_ name: String) -> Bool { value(name) != nil }
 
+        /// Returns whether a member is a string without any character.
+        func isEmptyText(_ name: String) -> Bool {
+            guard case .string(let range)? = value(name) else { return false }
+            return range.isEmpty
+        }
+
+        /// Returns the error for a member. Its name may be the server's own text.
         private func wrong(_ name: String, _ what: String) -> CofferError {
-            CofferError(.serverMalformed, "The member \(name) of the server's answer is not \(what).")
+            let name = WireText.printable(name)
+            return CofferError(.serverMalformed, "The member \(name) of the server's answer is not \(what).")
         }
 
         /// Returns a secret string member, or `nil` if it is absent.

@@ -17,7 +17,8 @@ public struct TokenResponse: Sendable {
 
     /// The access token; `nil` if the answer contains none that can be used.
     public let accessToken: Token?
-    /// The refresh token; `nil` if the previous one remains valid.
+    /// The refresh token; `nil` if the server sent none, so that the previous one remains valid, or an
+    /// invalid one, which is a ``defect``.
     public let refreshToken: Token?
     /// The id token, not verified; `nil` if the answer contains none.
     public let idToken: Token?
@@ -39,6 +40,8 @@ public struct TokenResponse: Sendable {
     public let issuedTokenType: String?
     /// The reason why the access token must not be used, as a sentence; `nil` if it can be used.
     public let defect: String?
+    /// Whether the server sent a refresh token that cannot be one. It may have spent the previous one.
+    let hasInvalidRefreshToken: Bool
 
     /// The longest life that an answer can give an access token: ten years, in seconds.
     public static let maxLifetime = 315_360_000
@@ -47,8 +50,7 @@ public struct TokenResponse: Sendable {
     ///
     /// - Parameter body: The body, which must be a complete JSON object.
     /// - Throws: `serverMalformed` if it is not a JSON object under the rules of RFC 8259, has duplicate
-    ///   names, contains neither an access nor a refresh token, or contains a refresh token that is not 1 to
-    ///   65 536 visible ASCII characters.
+    ///   names, or contains neither an access nor a refresh token of 1 to 65 536 visible ASCII characters.
     public init(body: Span<UInt8>) throws(CofferError) {
         try self.init(GuardedJSON(copying: body))
     }
@@ -56,7 +58,8 @@ public struct TokenResponse: Sendable {
     init(_ json: GuardedJSON) throws(CofferError) {
         let object = json.root
         var defects = Defects()
-        refreshToken = try Self.token("refresh_token", in: object)
+        refreshToken = try defects.noting { () throws(CofferError) in try Self.refreshToken(in: object) }
+        hasInvalidRefreshToken = defects.first != nil
         let access = try defects.noting { () throws(CofferError) in
             try Self.token("access_token", in: object)
         }
@@ -114,6 +117,12 @@ extension TokenResponse {
                 return nil
             }
         }
+    }
+
+    /// The refresh token. Some servers write an empty one if the previous one remains valid.
+    private static func refreshToken(in object: GuardedJSON.Object) throws(CofferError) -> Token? {
+        guard !object.isEmptyText("refresh_token") else { return nil }
+        return try token("refresh_token", in: object)
     }
 
     private static func token(

@@ -121,6 +121,49 @@ struct JSONWebTokenTests {
         #expect(failure { _ = try JSONWebToken(verifying: long, keys: keys) } == .invalidInput)
     }
 
+    /// A token under a header of the caller's choice.
+    private func token(header: JSONValue, signing key: borrowing SymmetricKey) throws -> String {
+        let head = try Base64URL.encode(Array(try header.jsonText().utf8))
+        let body = try Base64URL.encode(Array(try JSONValue.object(Self.good).jsonText().utf8))
+        let message = Array("\(head).\(body)".utf8)
+        let signature = try Base64URL.encode(try Ed25519.sign(message.span, seed: key))
+        return "\(head).\(body).\(signature)"
+    }
+
+    @Test("The algorithm Ed25519 of RFC 9864 is EdDSA with an Ed25519 key")
+    func ed25519() throws {
+        let seed = try SymmetricKey.copying([UInt8].counting(32).span)
+        let material = JSONWebKey.Material.ed25519(try Ed25519.publicKey(seed: seed))
+        let text = try SecretBytes.copying(try token(header: ["alg": "Ed25519"], signing: seed))
+        let key = try JSONWebKey(material)
+        let token = try JSONWebToken(verifying: text, keys: JSONWebKeySet([key]))
+        #expect(token.algorithm == .edDSA)
+        let others = Set(JSONWebToken.Algorithm.allCases).subtracting([.edDSA])
+        let code = failure {
+            _ = try JSONWebToken(verifying: text, keys: JSONWebKeySet([key]), algorithms: others)
+        }
+        #expect(code == .notAuthentic)
+        guard case .object(var members) = try key.json() else {
+            Issue.record("A key is an object.")
+            return
+        }
+        members["alg"] = "Ed25519"
+        #expect(try JSONWebKey(parsing: .object(members)).algorithm == .edDSA)
+        members["alg"] = "ed25519"
+        #expect(failure { _ = try JSONWebKey(parsing: .object(members)) } == .invalidInput)
+    }
+
+    @Test("A token with NUL in its text is refused", arguments: ["\0", "\0\0", "\0=="])
+    func refusesNUL(_ more: String) throws {
+        let seed = try SymmetricKey.copying([UInt8].counting(32).span)
+        let keys = JSONWebKeySet([try JSONWebKey(.ed25519(try Ed25519.publicKey(seed: seed)))])
+        let good = try token(header: ["alg": "EdDSA"], signing: seed)
+        let whole = try SecretBytes.copying(good)
+        _ = try JSONWebToken(verifying: whole, keys: keys)
+        let longer = try SecretBytes.copying(good + more)
+        #expect(failure { _ = try JSONWebToken(verifying: longer, keys: keys) } == .invalidInput)
+    }
+
     @Test("A header of the caller's cannot name another algorithm or key")
     func refusesHeaders() throws {
         let key = try SigningKeys.key(.es256)
@@ -188,7 +231,7 @@ struct JSONWebTokenTests {
         let bytes = [UInt8].counting(size, from: 0xF8)
         let text = try Base64URL.encode(bytes)
         #expect(try Base64URL.decode(text) == bytes)
-        for bad in [text + "=", text + "\n", " " + text, text + "////"] {
+        for bad in [text + "=", text + "\n", " " + text, text + "////", text + "\0", "\0" + text] {
             #expect(failure { _ = try Base64URL.decode(bad) } == .invalidInput, "\(bad)")
         }
         #expect(failure { _ = try Base64URL.decode("AB") } == .invalidInput)

@@ -97,6 +97,28 @@ struct LoopbackSocketTests {
         #expect(connection == nil)
     }
 
+    /// Lowers the limit of open files, so this runs in a separate process.
+    @Test("Without a free descriptor a connection goes on waiting, and the socket stays")
+    func noFreeDescriptor() async {
+        await #expect(processExitsWith: .success) {
+            let socket = try LoopbackSocket.listening(on: .ipv4)
+            let client = try LoopbackConnection.connecting(
+                to: .ipv4, port: socket.port, deadline: .seconds(60))
+            let limit = try CommandRun.run("prlimit", ["--pid", "\(getpid())", "--nofile=128:128"])
+            try #require(limit.code == 0)
+            var copies: [Int32] = []
+            while case let copy = dup(2), copy >= 0 { copies.append(copy) }
+            let ready = try socket.wait(for: [], milliseconds: 60_000)
+            let refused = try socket.accept()
+            let paused = try socket.wait(for: [], milliseconds: 1, acceptsConnections: false)
+            for copy in copies { close(copy) }
+            let accepted = try socket.accept()
+            #expect(!copies.isEmpty && ready.hasConnection && refused == nil)
+            #expect(!paused.hasConnection && accepted != nil)
+            client.finishWriting()
+        }
+    }
+
     @Test("Only the connection with input is ready")
     func onlyOneIsReady() throws {
         let socket = try LoopbackSocket.listening(on: .ipv4)

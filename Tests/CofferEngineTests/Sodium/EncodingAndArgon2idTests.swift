@@ -74,6 +74,25 @@ struct EncodingTests {
         #expect(text(result) == "+//+")
     }
 
+    @Test(
+        "The Base64 decoders skip no NUL",
+        arguments: ["\0", "\0AQID", "AQ\0ID", "AQID\0", "AQID\0\0", "AQ\0==", "AQ==\0", "AQ=\0="])
+    func base64WithNUL(text: String) {
+        let bytes = Array(text.utf8)
+        #expect(failure { _ = try Encoding.decodeBase64URL(bytes.span) } == .invalidInput)
+        #expect(failure { _ = try Encoding.decodeBase64Lines(bytes.span) } == .invalidInput)
+        #expect(failure { _ = try Encoding.decodeBase64Text(bytes) } == .invalidInput)
+    }
+
+    @Test("Base64 in lines ignores the ends of lines only")
+    func base64Lines() throws {
+        let decoded = try Encoding.decodeBase64Lines(Array("AQ\r\nI=\n".utf8).span)
+        #expect(decoded.span.copied() == [1, 2])
+        for bad in ["AQ I=", "AQ\tI=", "AQI=-"] {
+            #expect(failure { _ = try Encoding.decodeBase64Lines(Array(bad.utf8).span) } == .invalidInput)
+        }
+    }
+
     @Test("The decoder accepts upper-case digits")
     func takesUpperCase() throws {
         let result = try Encoding.decodeHex(Array("0aFf".utf8).span)

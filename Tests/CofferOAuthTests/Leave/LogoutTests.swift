@@ -258,7 +258,8 @@ struct LogoutTests {
         let server = bench.server
         server.answer(Self.revoke, UseServer.Answer())
         let endpoints = try await ServerEndpoints.load(
-            UseBench.profile(), from: ProfileStore(second), transport: server, clock: clock.source)
+            UseBench.profile(), from: ProfileStore(second, managed: nil), transport: server,
+            clock: clock.source)
         let receipt = try await Logout(store, clock: clock.source).run(UseBench.id, at: endpoints)
         #expect(receipt.refreshToken == .revoked || receipt.refreshToken == .absent, "\(count)")
         #expect(try await second.tokens.list().isEmpty, "\(count)")

@@ -27,6 +27,7 @@ struct ManagedConfigurationTests {
             #"{"AppServiceHosts":["a.org"],"AppServiceHostLabels":["a\u0007"]}"#,
             #"{"OnlyShowAuthorizedHosts":"true"}"#, #"{"OnlyShowAuthorizedHosts":1}"#,
             #"{"RequireCertAuth":null}"#, #"{"ManagedAppCertAlias":true}"#, #"{"ManagedAppCertAlias":""}"#,
+            #"{"Later":1}"#, #"{"OnlyShowAuthorisedHosts":true}"#, #"{"onlyShowAuthorizedHosts":true}"#,
         ])
     func refused(_ text: String) {
         #expect(failure { _ = try parse(text) } == .refused, "\(text)")
@@ -38,14 +39,13 @@ struct ManagedConfigurationTests {
             #"""
             {"AppServiceHosts":["login.example.org","https://test.example.org:8443"],
              "AppServiceHostLabels":["Production","Sandbox"],"RequireCertAuth":true,
-             "ManagedAppCertAlias":"work","OnlyShowAuthorizedHosts":true,"Later":1,"Else":{}}
+             "ManagedAppCertAlias":"work","OnlyShowAuthorizedHosts":true}
             """#)
         #expect(arrays.servers.map(\.label) == ["Production", "Sandbox"])
         #expect(
             arrays.servers.map(\.url.text) == ["https://login.example.org", "https://test.example.org:8443"])
         #expect(arrays.defaultServer?.label == "Production" && arrays.allowsOnlyServers)
         #expect(arrays.requiresCertificate && arrays.certificateAlias == "work")
-        #expect(arrays.unknownMembers == ["Else", "Later"])
         let texts = try parse(#"{"AppServiceHosts":"a.org, https://b.org","AppServiceHostLabels":"A, B"}"#)
         #expect(texts.servers.map(\.label) == ["A", "B"] && texts.servers[1].url.host == "b.org")
         let bare = try parse(#"{"AppServiceHosts":["a.org"]}"#)
@@ -67,6 +67,24 @@ struct ManagedConfigurationTests {
         var withCertificate = profile
         withCertificate.authentication = .mutualTLS
         try parse(#"{"RequireCertAuth":true}"#).check(withCertificate)
+    }
+
+    @Test("Every endpoint must be on an authorised server, and so must its alias for a certificate")
+    func endpoints() throws {
+        let hosts = #""AppServiceHosts":["login.example.org"]"#
+        let rules = try parse("{\(hosts),\"OnlyShowAuthorizedHosts\":true}")
+        var profile = try SampleProfile.plain()
+        profile.endpoints = PinnedEndpoints([.token: try HTTPSURL("https://login.example.org/token")])
+        try rules.check(profile)
+        for endpoint in ServerEndpoint.allCases {
+            var moved = profile
+            moved.endpoints?.urls[endpoint] = try HTTPSURL("https://evil.example.org/token")
+            #expect(failure { try rules.check(moved) } == .hostRefused, "\(endpoint.rawValue)")
+            try parse("{\(hosts)}").check(moved)
+            var aliased = profile
+            aliased.endpoints?.mutualTLSAliases[endpoint] = try HTTPSURL("https://login.example.org:8443/")
+            #expect(failure { try rules.check(aliased) } == .hostRefused, "\(endpoint.rawValue)")
+        }
     }
 
     private func read(

@@ -1,5 +1,6 @@
 @testable import CofferOAuth
 import CofferBase
+import CofferEngine
 import Testing
 import TestSupport
 
@@ -159,6 +160,31 @@ struct OAuthProfileTests {
         #expect(try !profile.allows(HTTPSURL("https://login.example.org/")))
         #expect(profile.redirect.uri(port: 4711) == "http://127.0.0.1:4711/oauth/work")
         #expect(RedirectRule(address: .ipv6, path: "/a").uri(port: 1) == "http://[::1]:1/a")
+    }
+
+    @Test(
+        "A path that the listener refuses is refused in a profile, too",
+        arguments: ["", "a", "/a;b", "/%41", "//x", "/a//b", "/a/../b", "/a?b", "/a#b", "/ü", "/a b"])
+    func redirectPaths(_ path: String) throws {
+        var profile = try SampleProfile.plain()
+        profile.redirect.path = path
+        let changed = profile
+        #expect(failure { try changed.check() } == .invalidInput)
+        #expect(
+            failure { _ = try RedirectPlace(address: .ipv4, port: 1, path: path) } == .invalidInput)
+    }
+
+    @Test(
+        "A profile and its listener have the same redirect URI on every port",
+        arguments: [1, 80, 443, 8400] as [UInt16])
+    func redirectURIs(_ port: UInt16) throws {
+        for address in LoopbackAddress.allCases {
+            let rule = RedirectRule(address: address == .ipv6 ? .ipv6 : .ipv4, path: "/oauth/work")
+            let place = try RedirectPlace(address: address, port: port, path: rule.path)
+            #expect(place.uri == rule.uri(port: port))
+            #expect(place.uri == "http://" + place.host + rule.path)
+            #expect(place.host == address.literal + (port == 80 ? "" : ":\(port)"))
+        }
     }
 
     @Test("The alias of an endpoint is for clients with a certificate")

@@ -31,14 +31,14 @@ struct ProfileStoreTests {
             for service in ["oauth-profile", "oauth:work", "Oauth-profile:work"] {
                 try await tokens.put("{}", for: TokenID(service: service, account: ""))
             }
-            #expect(try await ProfileStore(temporary.vault).names().isEmpty)
+            #expect(try await ProfileStore(temporary.vault, managed: nil).names().isEmpty)
         }
     }
 
     @Test("Profiles are added once, listed by name, changed and removed")
     func life() async throws {
         try await TemporaryVault.with { temporary in
-            let store = ProfileStore(temporary.vault)
+            let store = ProfileStore(temporary.vault, managed: nil)
             let (work, full) = (try SampleProfile.plain(), try SampleProfile.full())
             #expect(await code { _ = try await store.profile("work") } == .absent)
             #expect(await code { try await store.update(work) } == .absent)
@@ -61,7 +61,7 @@ struct ProfileStoreTests {
     @Test("Endpoints that differ from the accepted ones are refused until they are accepted")
     func endpoints() async throws {
         try await TemporaryVault.with { temporary in
-            let store = ProfileStore(temporary.vault)
+            let store = ProfileStore(temporary.vault, managed: nil)
             var profile = try SampleProfile.full()
             try await store.add(profile)
             let pinned = try #require(profile.endpoints)
@@ -96,7 +96,7 @@ struct ProfileStoreTests {
     @Test("The first endpoints of a profile need no acceptance")
     func firstEndpoints() async throws {
         try await TemporaryVault.with { temporary in
-            let store = ProfileStore(temporary.vault)
+            let store = ProfileStore(temporary.vault, managed: nil)
             var profile = try SampleProfile.plain()
             try await store.add(profile)
             profile.endpoints = PinnedEndpoints([.token: try HTTPSURL("https://login.example.org/token")])
@@ -109,7 +109,7 @@ struct ProfileStoreTests {
     @Test("A client's secrets are stored beside its profile and go with it")
     func secrets() async throws {
         try await TemporaryVault.with { temporary in
-            let store = ProfileStore(temporary.vault)
+            let store = ProfileStore(temporary.vault, managed: nil)
             let token = try Token(copying: "hunter2")
             #expect(await code { try await store.set(token, as: .secret, of: "work") } == .absent)
             try await store.add(SampleProfile.plain())
@@ -126,7 +126,7 @@ struct ProfileStoreTests {
         }
     }
 
-    @Test("A profile of a server that the administrator does not allow is neither added nor changed")
+    @Test("A profile of a server that the administrator does not allow is neither added, changed nor used")
     func managed() async throws {
         try await TemporaryVault.with { temporary in
             let text = #"{"AppServiceHosts":["other.example.org"],"OnlyShowAuthorizedHosts":true}"#
@@ -134,18 +134,38 @@ struct ProfileStoreTests {
             let store = ProfileStore(temporary.vault, managed: managed)
             let profile = try SampleProfile.plain()
             #expect(await code { try await store.add(profile) } == .hostRefused)
-            try await ProfileStore(temporary.vault).add(profile)
+            let earlier = ProfileStore(temporary.vault, managed: nil)
+            try await earlier.add(profile)
             #expect(await code { try await store.update(profile) } == .hostRefused)
+            #expect(await code { _ = try await store.security(of: profile) } == .hostRefused)
+            _ = try await earlier.security(of: profile)
+        }
+    }
+
+    @Test("A server that announces an endpoint elsewhere does not lead past the administrator")
+    func managedEndpoints() async throws {
+        try await TemporaryVault.with { temporary in
+            let text = #"{"AppServiceHosts":["login.example.org"],"OnlyShowAuthorizedHosts":true}"#
+            let managed = try ManagedConfiguration(parsing: Array(text.utf8))
+            let store = ProfileStore(temporary.vault, managed: managed)
+            let profile = try SampleProfile.plain()
+            try await store.add(profile)
+            var moved = profile
+            moved.endpoints = PinnedEndpoints([.token: try HTTPSURL("https://evil.example.org/token")])
+            let announced = moved
+            #expect(await code { try await store.update(announced) } == .hostRefused)
+            #expect(await code { _ = try await store.security(of: announced) } == .hostRefused)
+            #expect(try await store.profile("work") == profile)
         }
     }
 
     @Test("While the vault is locked nothing is read or changed, and nothing is queued")
     func locked() async throws {
         try await TemporaryVault.with(passcode: "2468") { temporary in
-            let store = ProfileStore(temporary.vault)
+            let store = ProfileStore(temporary.vault, managed: nil)
             let profile = try SampleProfile.plain()
             try await store.add(profile)
-            let other = ProfileStore(try await temporary.openAnother())
+            let other = ProfileStore(try await temporary.openAnother(), managed: nil)
             let more = try SampleProfile.full()
             #expect(await code { try await other.add(more) } == .locked)
             #expect(await code { try await other.update(profile) } == .locked)
@@ -157,7 +177,7 @@ struct ProfileStoreTests {
     @Test("The rules for connections come from the profile and its client's secrets")
     func security() async throws {
         try await TemporaryVault.with { temporary in
-            let store = ProfileStore(temporary.vault)
+            let store = ProfileStore(temporary.vault, managed: nil)
             var profile = try SampleProfile.full()
             profile.authentication = .mutualTLS
             let client = profile

@@ -179,6 +179,34 @@ struct RefreshVerdictTests {
         }
     }
 
+    private static func body(refresh: String) -> String {
+        "{\"access_token\":\"x\",\"token_type\":\"Bearer\",\"refresh_token\":\"\(refresh)\"}"
+    }
+
+    @Test("With an empty refresh token the old one stays")
+    func emptySuccessor() async throws {
+        try await RefreshFixture.with(steps: [.body(Self.body(refresh: ""))]) { fixture in
+            #expect(try await fixture.run(need: .always).name == "refreshed")
+            #expect(try await fixture.refreshToken() == "r0")
+            #expect(try await fixture.accessToken() == "x")
+            #expect(try await fixture.state() == "paired" && fixture.endpoint.received == ["r0"])
+        }
+    }
+
+    @Test("With an invalid refresh token nothing is stored, and a later refusal is a loss and no revocation")
+    func invalidSuccessor() async throws {
+        let body = Self.body(refresh: "a b")
+        try await RefreshFixture.with(hasGrace: false, steps: [.body(body)]) { fixture in
+            let outcome = try await fixture.run(need: .always)
+            #expect(outcome.name == "suspended" && outcome.error?.code == .serverMalformed)
+            #expect(fixture.endpoint.received == ["r0"] && fixture.waits.list.isEmpty)
+            #expect(try await fixture.state() == "uncertain")
+            #expect(try await fixture.refreshToken() == "r0")
+            #expect(try await fixture.accessToken() == "a-r0")
+            #expect(try await fixture.run(need: .always).name == "lost")
+        }
+    }
+
     @Test("An id token that fails its check suspends the access token, and the events name each change")
     func checkFails() async throws {
         try await RefreshFixture.with { fixture in

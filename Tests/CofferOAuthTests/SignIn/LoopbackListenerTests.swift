@@ -46,6 +46,7 @@ struct LoopbackListenerTests {
             ("GET http://HOST/callback?code=a&state=STATE HTTP/1.1\r\nHost: HOST\r\n\r\n", "400"),
             ("GET /callback/?code=a&state=STATE HTTP/1.1\r\nHost: HOST\r\n\r\n", "404"),
             ("GET /CALLBACK?code=a&state=STATE HTTP/1.1\r\nHost: HOST\r\n\r\n", "404"),
+            ("GET /done HTTP/1.1\r\nHost: HOST\r\n\r\n", "404"),
             ("GET /favicon.ico HTTP/1.1\r\nHost: HOST\r\n\r\n", "404"),
             ("POST /callback HTTP/1.1\r\nHost: HOST\r\nContent-Length: 3\r\n\r\na=b", "405"),
             ("HEAD /callback?code=a&state=STATE HTTP/1.1\r\nHost: HOST\r\n\r\n", "405"),

@@ -41,7 +41,7 @@ struct UseBench {
         server = UseServer()
         store = GrantStore(vault)
         endpoints = try await ServerEndpoints.load(
-            profile, from: ProfileStore(vault), transport: server, clock: clock.source)
+            profile, from: ProfileStore(vault, managed: nil), transport: server, clock: clock.source)
         server.answer(Self.tokenURL, .json(Self.renewal))
         server.answer(Self.login + "/revoke", UseServer.Answer())
     }

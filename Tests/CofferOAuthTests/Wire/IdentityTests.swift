@@ -85,6 +85,14 @@ struct IdentityTests {
         #expect(status != nil && status?.created == nil && status?.body == nil)
     }
 
+    @Test("A member's name in an error message has no escape sequence and is short")
+    func names() throws {
+        let name = "a\\u001b[31m\\u202e\\n" + String(repeating: "b", count: 900)
+        let error = #expect(throws: CofferError.self) { _ = try identity("{\"urls\":{\"\(name)\":7}}") }
+        let shown = "a[31m" + String(repeating: "b", count: 59)
+        #expect(error?.message == "The member \(shown) of the server's answer is not a string.")
+    }
+
     @Test("Each of the ten codes, with its own status only")
     func codes() throws {
         #expect(IdentityRefusal.allCases.count == 10)

@@ -13,9 +13,8 @@ struct TokenResponseTests {
             "", "{}", "<html></html>", "{\"token_type\":\"Bearer\"}", "{\"access_token\":\"\"}",
             "{\"access_token\":1}", "{\"access_token\":\"a b\"}", "{\"access_token\":\"a\\n\"}",
             "{\"access_token\":\"a\\u0000\"}", "{\"access_token\":\"\u{E9}\"}",
-            "{\"access_token\":\"a\",\"refresh_token\":\"\"}",
-            "{\"access_token\":\"a\",\"refresh_token\":[]}",
-            "{\"access_token\":\"a\",\"refresh_token\":\"r\\r\"}",
+            "{\"refresh_token\":\"\"}", "{\"refresh_token\":[]}", "{\"refresh_token\":\"r\\r\"}",
+            "{\"access_token\":\"a b\",\"refresh_token\":\"r\\r\"}",
             "{\"access_token\":\"a\",\"refresh_token\":\"r\",\"refresh_token\":\"s\"}",
         ])
     func refuses(_ body: String) {
@@ -38,6 +37,25 @@ struct TokenResponseTests {
         let answer = try tokens("{\"refresh_token\":\"r\"" + rest + "}")
         #expect(text(answer.refreshToken) == "r")
         #expect(answer.defect != nil)
+        #expect(failure { _ = try answer.usableAccessToken() } == .serverMalformed)
+    }
+
+    @Test("An empty refresh token counts as none")
+    func emptyRefreshToken() throws {
+        let answer = try tokens(
+            "{\"access_token\":\"a\",\"token_type\":\"Bearer\",\"refresh_token\":\"\"}")
+        #expect(answer.refreshToken == nil && answer.defect == nil && !answer.hasInvalidRefreshToken)
+        #expect(try text(answer.usableAccessToken()) == "a")
+    }
+
+    @Test(
+        "An invalid refresh token beside an access token is a defect",
+        arguments: ["[]", "7", "\"r\\r\"", "\"a b\"", "\"\\u0000\""])
+    func invalidRefreshToken(_ written: String) throws {
+        let answer = try tokens(
+            "{\"access_token\":\"a\",\"token_type\":\"Bearer\",\"refresh_token\":\(written)}")
+        #expect(answer.refreshToken == nil && answer.hasInvalidRefreshToken)
+        #expect(answer.defect?.contains("refresh_token") == true)
         #expect(failure { _ = try answer.usableAccessToken() } == .serverMalformed)
     }
 

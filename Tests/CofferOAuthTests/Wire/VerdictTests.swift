@@ -21,6 +21,9 @@ struct VerdictTests {
 
     static let refreshes: [(Int, String, String)] = [
         (200, good, "success"), (201, good, "success"), (200, "{\"refresh_token\":\"r\"}", "success"),
+        (200, "{\"access_token\":\"a\",\"refresh_token\":\"\"}", "success"),
+        (200, "{\"access_token\":\"a\",\"refresh_token\":\"a b\"}", "success"),
+        (200, "{\"refresh_token\":\"\"}", "uncertain"),
         (200, "", "uncertain"), (200, html, "uncertain"), (200, "{}", "uncertain"), (204, "", "uncertain"),
         (200, code("bad_refresh_token"), "refused bad_refresh_token"),
         (200, code("invalid_grant"), "revoked invalid_grant"),

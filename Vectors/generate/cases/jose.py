@@ -152,8 +152,14 @@ def tokens():
         ("no header", f".{body}.{signature}"), ("no claims", f"{head}..{signature}"), ("padding", good + "=="),
         ("a space in front", " " + good), ("a line feed behind", good + "\n"), ("bits that encode nothing set", f"{head}.{body}.{spoiled}"),
         ("alphabet of plain Base64", f"{head}.{body}.{'+' + signature[1:]}"), ("JSON form", json.dumps({"payload": body})),
+        ("zero bytes behind", good + "\0\0"), ("a zero byte within", f"{head}.{body[:4]}\0{body[4:]}.{signature}"),
     ):
         add("invalid", "form: " + comment, "InvalidToken", jws)
+    named = token({"alg": "Ed25519", "kid": "o"}, algorithm="EdDSA")
+    add("valid", "EdDSA under the name Ed25519 (RFC 9864)", "EdgeCase", named)
+    add("valid", "key for Ed25519 by that name", "EdgeCase", named, [{**okp, "alg": "Ed25519"}])
+    add("invalid", "Ed25519 with a key of P-256", "InvalidKey", named, [{**ec, "kid": "o"}])
+    add("invalid", "alg ed25519", "InvalidHeader", token({"alg": "ed25519", "kid": "o"}, algorithm="EdDSA"))
     return file
 
 

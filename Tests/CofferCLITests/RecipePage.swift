@@ -2,34 +2,33 @@ import Foundation
 import TestSupport
 
 /// The blocks of the article on recipes: shell commands and configuration files, each with its name in a
-/// comment on its first line.
+/// line `<!-- recipe: name -->` above it.
 struct RecipePage {
-    /// The blocks by name, without the comment.
+    /// The blocks by name.
     let blocks: [String: String]
-    /// The first lines of blocks without a name. Those of Swift have another test.
+    /// The blocks without a name. Those of Swift have another test.
     let unnamed: [String]
 
     init() throws {
         let path = PackageRoot.path + "Sources/Coffer/Coffer.docc/Recipes.md"
         var blocks: [String: String] = [:]
         var unnamed: [String] = []
-        var block: [String]?
+        var block: (name: String?, lines: [String])?
+        var name: String?
         for line in try String(contentsOfFile: path, encoding: .utf8).components(separatedBy: "\n") {
-            guard line.hasPrefix("```") else {
-                block?.append(line)
-                continue
-            }
-            guard let lines = block else {
-                block = [line]
-                continue
-            }
-            block = nil
-            guard lines.count > 1, lines[0] != "```swift" else { continue }
-            if lines[1].hasPrefix("# recipe: ") {
-                blocks[String(lines[1].dropFirst("# recipe: ".count))] = lines.dropFirst(2)
-                    .joined(separator: "\n")
+            if !line.hasPrefix("```") {
+                block?.lines.append(line)
+                name = line.wholeMatch(of: /<!-- recipe: ([\w-]+) -->/).map { String($0.1) }
+            } else if let (name, lines) = block {
+                block = nil
+                if lines[0] == "```swift" { continue }
+                if let name {
+                    blocks[name] = lines.dropFirst().joined(separator: "\n")
+                } else {
+                    unnamed.append(lines.joined(separator: "\n"))
+                }
             } else {
-                unnamed.append(lines[1])
+                block = (name, [line])
             }
         }
         self.blocks = blocks

@@ -1,6 +1,7 @@
 import Foundation
 
-/// The code that a document shows and the code that a test compiles, both with a `// snippet: name` above it.
+/// The code that a document shows, below a line `<!-- snippet: name -->`, and the code that a test compiles,
+/// below a line `// snippet: name`.
 public enum Snippets {
     /// The code between the markers of source files, by name.
     public static func compiled(in paths: [String]) throws -> [String: [String]] {
@@ -20,24 +21,21 @@ public enum Snippets {
         return snippets.mapValues(unindented)
     }
 
-    /// The blocks of Swift of a document that carry a marker, by name, without it.
+    /// The blocks of Swift of a document that have a marker on the line above them, by name.
     public static func shown(in path: String) throws -> [(name: String, code: [String])] {
         var blocks: [(name: String, code: [String])] = []
-        var block: [String]?
+        var block: (name: String?, code: [String])?
+        var name: String?
         for line in try lines(of: path).map(unquoted) {
             if line == "```swift" {
-                block = []
-            } else if line == "```", let lines = block {
+                block = (name, [])
+            } else if line == "```", let (name, code) = block {
                 block = nil
-                guard let position = lines.firstIndex(where: { marker($0) != nil }),
-                    let name = marker(lines[position])
-                else { continue }
-                var code = lines
-                code.remove(at: position)
-                blocks.append((name, unindented(code)))
+                if let name { blocks.append((name, unindented(code))) }
             } else {
-                block?.append(line)
+                block?.code.append(line)
             }
+            name = hiddenMarker(line)
         }
         return blocks
     }
@@ -60,6 +58,12 @@ public enum Snippets {
 
     private static func marker(_ line: String) -> String? {
         guard let match = line.wholeMatch(of: /\s*\/\/ snippet: (\w+)/) else { return nil }
+        return String(match.1)
+    }
+
+    /// A marker of a document, which its readers do not see.
+    private static func hiddenMarker(_ line: String) -> String? {
+        guard let match = line.wholeMatch(of: /\s*<!-- snippet: (\w+) -->/) else { return nil }
         return String(match.1)
     }
 

@@ -8,6 +8,11 @@ import TestSupport
 /// The code in the documents is compiled and run.
 @Suite("Documents: the code in them")
 struct GettingStartedTests {
+    /// The articles with code.
+    private static let articles = [
+        "GettingStarted", "Tokens", "Files", "Recipes", "RemoteCommands", "Testing",
+    ]
+
     @Test("The tutorial runs from the first vault to the wipe")
     func tutorial() async throws {
         let scratch = try ScratchDirectory.make()
@@ -96,15 +101,12 @@ struct GettingStartedTests {
 
     @Test(
         "Each document prints the code that was compiled",
-        arguments: [
-            "README.md", "Sources/Coffer/Coffer.docc/GettingStarted.md",
-            "Sources/Coffer/Coffer.docc/Recipes.md", "Sources/Coffer/Coffer.docc/RemoteCommands.md",
-            "Sources/Coffer/Coffer.docc/Testing.md",
-        ])
+        arguments: ["README.md"] + articles.map { "Sources/Coffer/Coffer.docc/\($0).md" })
     func printed(document: String) throws {
-        let files = ["GettingStarted", "RecipeGuide", "RemoteCommandGuide", "TestingGuide"].map {
-            "Tests/CofferTests/Documentation/\($0).swift"
-        }
+        let files = [
+            "GettingStarted", "TokenGuide", "FileGuide", "RecipeGuide", "RemoteCommandGuide", "TestingGuide",
+            "ClientTestGuide",
+        ].map { "Tests/CofferTests/Documentation/\($0).swift" }
         let snippets = try Snippets.compiled(in: files)
         let blocks = try Snippets.shown(in: document)
         #expect(!blocks.isEmpty, "\(document) shows no compiled code.")
@@ -116,11 +118,26 @@ struct GettingStartedTests {
         }
     }
 
-    @Test(
-        "The articles mark every block of Swift",
-        arguments: ["GettingStarted", "Recipes", "RemoteCommands", "Testing"])
+    @Test("The articles mark every block of Swift", arguments: articles)
     func marked(article: String) throws {
         let path = "Sources/Coffer/Coffer.docc/\(article).md"
         #expect(try Snippets.shown(in: path).count == Snippets.blockCount(in: path))
+    }
+
+    @Test("The article on the security model names sections that SECURITY.md has")
+    func sections() throws {
+        let article = try text(of: "Sources/Coffer/Coffer.docc/SecurityModel.md")
+        let headings = try text(of: "SECURITY.md").split(separator: "\n").compactMap { line in
+            line.wholeMatch(of: /#+ ([0-9.]*[0-9])\.? .*/).map { String($0.1) }
+        }
+        let named = article.matches(of: /section ([0-9.]*[0-9])/).map { String($0.1) }
+        #expect(named.count >= 10)
+        for section in named {
+            #expect(headings.contains(section), "SECURITY.md has no section \(section).")
+        }
+    }
+
+    private func text(of path: String) throws -> String {
+        try String(contentsOfFile: PackageRoot.path + path, encoding: .utf8)
     }
 }

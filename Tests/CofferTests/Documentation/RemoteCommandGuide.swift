@@ -45,4 +45,34 @@ struct RemoteCommandGuide {
         #expect(verified.content.counter == 7)
         #expect(try await Vault.status(at: location).state == .wiped)
     }
+
+    // snippet: receiveCommand
+    static func receive(_ bytes: [UInt8], for vault: Vault) async -> String {
+        do throws(CofferError) {
+            let verified = try await vault.verify(SignedCommand.read(bytes))
+            if case .wiped(let receipt) = try await vault.execute(verified) {
+                return "erased: \(receipt.reason)"
+            }
+            return "carried out"
+        } catch {
+            return "not carried out: \(error.message)"
+        }
+    }
+    // snippet end
+
+    @Test("The receiver's function refuses noise, and carries a command out")
+    func received() async throws {
+        let home = try TestHome()
+        let vault = try await home.create("2468")
+        let seed = try SymmetricKey.random()
+        try await vault.pinAdministratorKey(AdministratorKey(of: seed), label: "the office")
+        let refusal = await Self.receive(Array("noise".utf8), for: vault)
+        #expect(refusal.utf8.starts(with: "not carried out: ".utf8))
+        let command = RemoteCommand(
+            .wipe(.all), for: .vault(vault.vaultID.uuid), counter: 7, issued: Date(), expires: Date() + 60,
+            reason: "lost on a train")
+        let bytes = try command.signed(by: seed)
+        #expect(await Self.receive(bytes, for: vault) == "erased: lost on a train")
+        #expect(try await Vault.status(at: home.location).state == .wiped)
+    }
 }

@@ -6,10 +6,21 @@ import SystemPackage
 
 // The second process of tests of sessions: HOME LOG PROFILE ACCOUNT answer|wait. It prints `ready`, renews a
 // session's tokens after a line of input, and prints what became of it. With `wait`, it prints `asked` when
-// the request has been sent, and waits for another line before the answer.
+// the request has been sent, and waits for another line before the answer. `use` uses a session at a real
+// server: SessionUse.swift.
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 do {
+    if arguments.first == "use" {
+        try await useSession(Array(arguments.dropFirst()))
+    } else {
+        try await renewSession(arguments)
+    }
+} catch {
+    say("failed: \((error as? CofferError)?.code.name ?? "\(error)")")
+}
+
+func renewSession(_ arguments: [String]) async throws {
     guard arguments.count == 5 else {
         throw CofferError(.invalidInput, "HOME LOG PROFILE ACCOUNT answer|wait")
     }
@@ -28,6 +39,4 @@ do {
     case .refreshed: say("refreshed")
     default: say(outcome.error?.code.name ?? "none")
     }
-} catch {
-    say("failed: \((error as? CofferError)?.code.name ?? "\(error)")")
 }

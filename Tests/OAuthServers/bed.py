@@ -51,8 +51,12 @@ class Bed:
                   pathlib.Path("/usr/lib/chromium/chromium")]
         return next((place for place in places if place.is_file()), None)
 
-    def public_jwk(self):
+    def public_key(self):
         """The public half of tls/client.key, which also signs the assertions of the client `key`."""
+        return run("openssl", "pkey", "-in", self.tls / "client.key", "-pubout").decode()
+
+    def public_jwk(self):
+        """The same as a JSON Web Key."""
         point = run("openssl", "pkey", "-in", self.tls / "client.key", "-pubout", "-outform", "DER")[-64:]
         x, y = encoded(point[:32]), encoded(point[32:])
         return {"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig", "kid": "k1", "x": x, "y": y}

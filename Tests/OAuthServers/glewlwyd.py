@@ -105,7 +105,8 @@ class Glewlwyd:
         return {
             "native": public, "dpop": public, "device": public,
             "server": {"client_secret": SECRET, "token_endpoint_auth_method": ["client_secret_basic"]},
-            "key": {"jwks": {"keys": [self.bed.public_jwk()]}, "token_endpoint_auth_method": ["private_key_jwt"]},
+            # Not as a key set, for which Glewlwyd demands a `kid` in every assertion.
+            "key": {"pubkey": self.bed.public_key(), "token_endpoint_auth_method": ["private_key_jwt"]},
             "mtls": {"client_secret": SECRET, "token_endpoint_auth_method": ["tls_client_auth"],
                      "tls_client_auth_san_dns": "client.test"}}
 

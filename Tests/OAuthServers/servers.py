@@ -26,6 +26,7 @@ puts the proxy in front, at the address that the server calls its own; mutual TL
     {"do": "allow-device", "code": CODE}    the user allows a device
     {"do": "fault", …}, {"do": "clear"}     with --faults: see proxy.py; takes back faults that did not strike yet
     {"do": "log"}                           the requests, tokens hashed: Django, and both with --faults
+    {"do": "end"}                           ends without an answer, as the end of standard input does
 An answer with "error" is a failure.
 
 By hand: `Scripts/oauth-servers start django`, then `curl --cacert CA DISCOVERY` with both from its JSON.
@@ -149,6 +150,8 @@ def obey(command):
             words = json.loads(line)
             if not isinstance(words, dict):
                 raise Failure("A command is an object.")
+            if words == {"do": "end"}:
+                return
             show(command(words))
         except (Failure, OSError, ValueError, KeyError) as problem:
             show({"error": f"{type(problem).__name__}: {problem}"})

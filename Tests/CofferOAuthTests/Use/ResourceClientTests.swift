@@ -81,7 +81,7 @@ struct ResourceClientTests {
 
     @Test("A second refusal is the caller's, and so is one of a token that was just renewed")
     func secondRefusal() async throws {
-        try await UseBench.with { bench in
+        try await UseBench.with { (bench) async throws in
             bench.server.answer(Self.path, .json("no", 401))
             #expect(try await bench.client.send(get(Self.path)).status == 401)
             #expect(bench.server.requests(Self.path).count == 2)
@@ -142,7 +142,7 @@ struct ResourceClientTests {
 
     @Test("A renewal that is refused as revoked ends the session, and the request is not sent again")
     func revoked() async throws {
-        try await UseBench.with { bench in
+        try await UseBench.with { (bench) async throws in
             bench.server.answer(Self.path, .json("", 401))
             bench.server.answer(UseBench.tokenURL, .json(#"{"error":"invalid_grant"}"#, 400))
             let error = await useFailure { _ = try await bench.client.send(get(Self.path)) }

@@ -29,7 +29,7 @@ struct RefreshTimeTests {
         }
     }
 
-    @Test("A wall clock that jumps by a day changes nothing", arguments: [1, -1])
+    @Test("A wall clock that jumps by a day changes nothing", arguments: [1, -1] as [Int64])
     func jumps(_ days: Int64) async throws {
         try await RefreshFixture.with { (fixture) async throws in
             let policies = [GrantPolicy.absolute(.seconds(7200)), .idle(.seconds(7200))]

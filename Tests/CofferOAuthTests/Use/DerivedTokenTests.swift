@@ -2,6 +2,7 @@
 import Coffer
 import CofferBase
 import CofferEngine
+import CofferTesting
 import Testing
 
 @Suite("Derived tokens")

@@ -3,6 +3,7 @@ import Coffer
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferTesting
 import Synchronization
 import Testing
 

@@ -33,12 +33,15 @@ struct FolderRulesTests {
         "Retention": ["Soups"], "Vault": ["Encrypted", "Soups"],
     ]
     private static let cofferOAuth: [String: Set<String>] = [
-        "Client": ["Endpoints", "Grants", "Leave", "Profiles", "Refresh", "SignIn", "Transport", "URL", "Use", "Wire"],
+        "Client": [
+            "Endpoints", "Grants", "Leave", "Profiles", "REST", "Refresh", "SignIn", "Transport", "URL",
+            "Use", "Wire",
+        ],
         "Endpoints": ["Profiles", "Refresh", "SignIn", "Transport", "URL", "Wire"],
-        "Grants": ["Profiles", "Wire"], "Leave": ["Endpoints", "Grants", "Profiles", "Refresh", "URL", "Wire"],
+        "Grants": ["Profiles", "Wire"],
+        "Leave": ["Endpoints", "Grants", "Profiles", "URL"],
         "Profiles": ["Transport", "URL"], "REST": ["Transport", "URL", "Wire"],
-        "Refresh": ["Grants", "Profiles", "URL", "Wire"], "SignIn": ["Profiles", "URL"],
-        "Transport": ["URL"],
+        "Refresh": ["Grants", "Profiles", "Wire"], "SignIn": ["Profiles", "URL"], "Transport": ["URL"],
         "Use": ["Endpoints", "Grants", "Profiles", "REST", "Refresh", "Transport", "URL", "Wire"],
         "Wire": ["Transport", "URL"],
     ]

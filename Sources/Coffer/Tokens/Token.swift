@@ -78,6 +78,11 @@ public final class Token: Sendable, CustomStringConvertible, CustomReflectable {
     /// Returns an array with a copy of the token's bytes. The array is neither guarded nor cleared.
     public func copyBytes() -> [UInt8] { secret.exposing { $0.copied() } }
 
+    /// Returns a copy of the bytes in guarded memory, as asynchronous work and writers of bytes need it.
+    package func guardedCopy() throws(CofferError) -> SecretBytes {
+        try secret.exposing { (bytes) throws(CofferError) -> SecretBytes in try SecretBytes.copying(bytes) }
+    }
+
     /// A description that contains the token's length but never its bytes.
     public var description: String { "Token(\(count) bytes)" }
 

@@ -55,7 +55,7 @@ public struct Grant: Sendable {
     /// - Throws: `hostRefused` if the profile does not list the URL's host and port; `serverUnreachable` or
     ///   `timedOut` if no answer came; `certificateRefused`; the errors of the session and of the sink.
     public func send(
-        _ request: OAuthRequest, limits: HTTPLimits = HTTPLimits(body: 8 << 20),
+        _ request: OAuthRequest, limits: HTTPLimits = .resource,
         to sink: (any DownloadSink)? = nil
     ) async throws(CofferError) -> HTTPResponse {
         try await session().client.send(request, limits: limits, to: sink)

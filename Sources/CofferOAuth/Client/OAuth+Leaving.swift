@@ -56,7 +56,7 @@ extension OAuth {
         byLogoutToken token: Token, for name: String
     ) async throws(CofferError) -> [Revocation] {
         let endpoints = try await context.server(of: name)
-        let verified = try await endpoints.verified(token, types: ["logout+jwt", "JWT"])
+        let verified = try await endpoints.verified(token, types: LogoutToken.types)
         let message = try LogoutToken(verified.claims, endpoints.profile, now: endpoints.now)
         return try await message.revocations(in: context.grants, of: endpoints.profile)
     }

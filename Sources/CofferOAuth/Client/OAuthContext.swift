@@ -1,6 +1,5 @@
 import Coffer
 import CofferBase
-import CofferCrypto
 
 /// The parts that an ``OAuth`` and its ``Grant``s share.
 struct OAuthContext: Sendable {
@@ -65,10 +64,7 @@ struct OAuthContext: Sendable {
         var proof: KeyProof?
         if record.hasDPoPKey {
             guard let key = try await grants.dpopKey(id) else { throw GrantStore.signInNeeded }
-            let copy = try key.exposing { (bytes) throws(CofferError) -> SecretBytes in
-                try SecretBytes.copying(bytes)
-            }
-            proof = try KeyProof.restoring(copy, nonces: nonces)
+            proof = try KeyProof.restoring(try key.guardedCopy(), nonces: nonces)
         }
         return try await endpoints(profile, proof: proof, skew: record.clockSkew)
     }

@@ -49,7 +49,7 @@ struct SignInSession: Sendable {
         if try isBound(tokens, flow.endpoints), let proof = flow.endpoints.proof {
             key = try proof.copyKey()
         }
-        try checkHost(tokens, profile)
+        try profile.check(instance: tokens.instanceURL)
         let subject = try await subject(of: answer, accessToken, flow)
         guard !Task.isCancelled else { throw CofferError(.cancelled, "The sign-in was cancelled.") }
         var record = try GrantRecord(
@@ -82,16 +82,6 @@ struct SignInSession: Sendable {
             let token = try? await context.grants.refreshToken(id)
         else { return false }
         return token.info.version != nil
-    }
-
-    /// Checks the host that the access token is for, if the server named one.
-    private func checkHost(_ tokens: TokenResponse, _ profile: OAuthProfile) throws(CofferError) {
-        guard let text = tokens.instanceURL else { return }
-        guard let url = try? HTTPSURL(text), profile.allows(url) else {
-            throw CofferError(
-                .hostRefused, "The server named a host for requests that the profile does not allow.",
-                remedy: .allowHost)
-        }
     }
 
     /// Returns whether the access token is bound to the key.

@@ -121,9 +121,6 @@ package struct ClientIdentity: Sendable {
 extension SecretBox {
     /// Creates a box with a copy of a token's bytes in guarded memory.
     convenience init(copying token: Token) throws(CofferError) {
-        self.init(
-            try token.exposing { (bytes) throws(CofferError) -> SecretBytes in
-                try SecretBytes.copying(bytes)
-            })
+        self.init(try token.guardedCopy())
     }
 }

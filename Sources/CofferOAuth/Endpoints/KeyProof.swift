@@ -79,12 +79,7 @@ package final class KeyProof: Sendable {
         guard response.status == 400 || response.status == 401 else { return false }
         let code = "use_dpop_nonce"
         let error = try response.json().flatMap { TokenErrorResponse($0) }
-        if error?.isOne(of: [code]) == true { return true }
-        let mark = Array("error=\"\(code)\"".utf8)
-        return response.headers.contains { field in
-            guard field.name.hasSameBytes(as: "www-authenticate") else { return false }
-            let bytes = Array(field.value.utf8)
-            return bytes.indices.contains { bytes[$0...].starts(with: mark) }
-        }
+        return error?.isOne(of: [code]) == true
+            || HTTPChallenge.error(in: response)?.hasSameBytes(as: code) == true
     }
 }

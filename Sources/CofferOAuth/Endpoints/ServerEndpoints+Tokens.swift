@@ -45,7 +45,7 @@ extension ServerEndpoints {
             try body.append("grant_type", "authorization_code")
             try body.append("code", secret: try redirect.code())
             try body.append("redirect_uri", request.contents.redirectURI)
-            try body.append("code_verifier", secret: request.verifier)
+            try body.append("code_verifier", secret: request.proofKey.verifier)
             for resource in request.contents.resources { try body.append("resource", resource.text) }
             return body
         }

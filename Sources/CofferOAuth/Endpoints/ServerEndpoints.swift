@@ -12,6 +12,9 @@ package struct ServerEndpoints: Sendable {
         case access = "access_token"
         /// A refresh token.
         case refresh = "refresh_token"
+
+        /// The name of a kind of token; every kind but a refresh token counts as an access token.
+        package init(_ kind: TokenKind) { self = kind == .refresh ? .refresh : .access }
     }
 
     /// The profile.

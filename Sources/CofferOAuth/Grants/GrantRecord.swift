@@ -101,17 +101,27 @@ package struct GrantRecord: Sendable, Equatable {
         self.scopes = scopes
     }
 
+    /// The error for a session that is lost, with the server's code.
+    static func lost(_ serverCode: String? = nil) -> CofferError {
+        CofferError(
+            .sessionLost,
+            "The server no longer accepts the session, probably because an answer was lost. Sign in again.",
+            remedy: .signIn, serverCode: serverCode)
+    }
+
+    /// The error for a session that the server revoked, with the server's code.
+    static func revoked(_ serverCode: String? = nil) -> CofferError {
+        CofferError(
+            .tokenRevoked, "The server revoked the session. Sign in again.", remedy: .signIn,
+            serverCode: serverCode)
+    }
+
     /// The error that a session in this state gives its callers; `nil` if the session may be used.
     package var obstacle: CofferError? {
         switch state {
         case .paired, .refreshing, .uncertain: nil
-        case .lost:
-            CofferError(
-                .sessionLost,
-                "The server no longer accepts the session, probably because an answer was lost. Sign in "
-                    + "again.", remedy: .signIn)
-        case .revoked:
-            CofferError(.tokenRevoked, "The server revoked the session. Sign in again.", remedy: .signIn)
+        case .lost: Self.lost()
+        case .revoked: Self.revoked()
         case .expired:
             CofferError(
                 .signInNeeded, "The session's time is over. Sign in again.", remedy: .signIn)

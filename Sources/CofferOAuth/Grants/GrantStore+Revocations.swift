@@ -3,8 +3,6 @@ package import CofferBase
 
 /// The tokens that the server is still to revoke.
 extension GrantStore {
-    private static let maxConflicts = 16
-
     /// Returns the tokens that are to be revoked. A token that is in use again is not among them: a crash can
     /// put it there before its successor is stored.
     ///

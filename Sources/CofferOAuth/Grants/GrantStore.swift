@@ -9,7 +9,8 @@ package struct GrantStore: Sendable {
 
     /// The time for which callers wait for another one's refresh or sign-in.
     static let leaseDeadline = Duration.seconds(60)
-    private static let maxConflicts = 16
+    /// The number of changes at the same time after which a change fails.
+    static let maxConflicts = 16
 
     /// Creates a store of a vault's sessions.
     package init(_ vault: Vault) { self.vault = vault }

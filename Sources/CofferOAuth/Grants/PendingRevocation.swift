@@ -78,9 +78,4 @@ extension Token {
     func hasSameBytes(as other: Token) -> Bool {
         exposing { own in other.exposing { ConstantTime.equal(own, $0) } }
     }
-
-    /// Returns a copy of the bytes in guarded memory, as asynchronous work and writers of bytes need it.
-    func guardedCopy() throws(CofferError) -> SecretBytes {
-        try exposing { (bytes) throws(CofferError) -> SecretBytes in try SecretBytes.copying(bytes) }
-    }
 }

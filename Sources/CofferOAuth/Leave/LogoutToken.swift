@@ -22,6 +22,8 @@ public struct LogoutToken: Sendable, Hashable {
     public static let maxAge: Int64 = 600
     /// The seconds by which the issuer's clock may differ.
     public static let leeway: Int64 = 60
+    /// The permitted types: servers also send the common one.
+    static let types = ["logout+jwt", "JWT"]
     private static let event = "http://schemas.openid.net/event/backchannel-logout"
 
     /// Verifies a message.
@@ -38,10 +40,8 @@ public struct LogoutToken: Sendable, Hashable {
     public static func verify(
         _ token: Token, for profile: OAuthProfile, keys: JSONWebKeySet, now: Int64
     ) throws(CofferError) -> LogoutToken {
-        let copy = try token.exposing { (bytes) throws(CofferError) -> SecretBytes in
-            try SecretBytes.copying(bytes)
-        }
-        let verified = try JSONWebToken(verifying: copy, keys: keys, types: ["logout+jwt", "JWT"])
+        let copy = try token.guardedCopy()
+        let verified = try JSONWebToken(verifying: copy, keys: keys, types: types)
         return try LogoutToken(verified.claims, profile, now: now)
     }
 

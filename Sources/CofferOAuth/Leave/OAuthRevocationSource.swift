@@ -115,7 +115,7 @@ public final class OAuthRevocationSource: RevocationSource {
     }
 
     private func isActive(_ token: StoredToken, _ session: Session) async throws(CofferError) -> Bool {
-        let hint: ServerEndpoints.TokenHint = token.info.id.kind == .refresh ? .refresh : .access
+        let hint = ServerEndpoints.TokenHint(token.info.id.kind)
         return try await session.endpoints.introspect(token.token, hint: hint).isActive
     }
 

@@ -44,8 +44,7 @@ package struct PendingRevocations: Sendable {
         guard let endpoints = server else { return .pending }
         guard endpoints.has(.revocation) else { return .notRevoked }
         do throws(CofferError) {
-            let hint = entry.kind == .refresh ? ServerEndpoints.TokenHint.refresh : .access
-            switch try await endpoints.revoke(entry.token, hint: hint) {
+            switch try await endpoints.revoke(entry.token, hint: ServerEndpoints.TokenHint(entry.kind)) {
             case .done: return .revoked
             case .unsupportedTokenType: return .unsupported
             case .uncertain, .refused: return .pending

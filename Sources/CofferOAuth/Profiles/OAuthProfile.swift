@@ -182,6 +182,20 @@ extension OAuthProfile {
     public func allows(_ url: HTTPSURL) -> Bool { resourceHosts.contains { $0.matches(url) } }
 }
 
+extension OAuthProfile {
+    /// Checks the host that an access token is for, if the server named one.
+    ///
+    /// - Throws: `hostRefused` if the profile does not allow the host.
+    func check(instance text: String?) throws(CofferError) {
+        guard let text else { return }
+        guard let url = try? HTTPSURL(text), allows(url) else {
+            throw CofferError(
+                .hostRefused, "The server named a host for requests that the profile does not allow.",
+                remedy: .allowHost)
+        }
+    }
+}
+
 extension Duration {
     /// Whether the time is a whole number of seconds, as a profile stores it.
     var isWholeSeconds: Bool { components.attoseconds == 0 }

@@ -32,11 +32,8 @@ extension ProfileStore {
                 throw CofferError(
                     .absent, "The profile \(profile.name) has no client certificate or no key for it.")
             }
-            let copy = try key.exposing { (bytes) throws(CofferError) -> SecretBytes in
-                try SecretBytes.copying(bytes)
-            }
             security.clientCertificate = TransportSecurity.ClientCertificate(
-                chain: chain.copyBytes(), key: copy)
+                chain: chain.copyBytes(), key: try key.guardedCopy())
         }
         return security
     }

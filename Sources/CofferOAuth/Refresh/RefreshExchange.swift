@@ -79,10 +79,12 @@ struct RefreshExchange {
                 }
             case .judged(.refused(let answer)): return .refused(Self.refused(answer))
             case .judged(.revokedCandidate(let answer)):
-                guard !isUnanswered else { return .lost(Self.lost(answer)) }
+                guard await isCurrent() else { return .superseded }
+                guard !isUnanswered else { return .lost(GrantRecord.lost(answer.error)) }
                 if let refusal {
                     let isSame = refusal.error.hasSameBytes(as: answer.error)
-                    return isSame ? .revoked(Self.revoked(answer)) : .refused(Self.refused(answer))
+                    guard isSame else { return .refused(Self.refused(answer)) }
+                    return .revoked(GrantRecord.revoked(answer.error))
                 }
                 refusal = answer
                 guard await pause(Self.confirmationWait, atLeast: nil) else {
@@ -145,18 +147,5 @@ struct RefreshExchange {
         CofferError(
             .serverRefused, answer?.message ?? "The server refused the request for new tokens.",
             serverCode: answer?.error)
-    }
-
-    private static func lost(_ answer: TokenErrorResponse) -> CofferError {
-        CofferError(
-            .sessionLost,
-            "The server no longer accepts the session, probably because an answer was lost. Sign in again.",
-            remedy: .signIn, serverCode: answer.error)
-    }
-
-    private static func revoked(_ answer: TokenErrorResponse) -> CofferError {
-        CofferError(
-            .tokenRevoked, "The server revoked the session. Sign in again.", remedy: .signIn,
-            serverCode: answer.error)
     }
 }

@@ -155,14 +155,7 @@ extension RefreshMachine {
                         .serverMalformed, "The server granted more scopes than the user agreed to.")
                 }
             }
-            if let instance = response.instanceURL {
-                guard let url = try? HTTPSURL(instance), profile.allows(url) else {
-                    throw CofferError(
-                        .hostRefused,
-                        "The server named a host for requests that the profile does not allow.",
-                        remedy: .allowHost)
-                }
-            }
+            try profile.check(instance: response.instanceURL)
             try await check(response, record)
             return nil
         } catch {

@@ -13,7 +13,7 @@ package struct RefreshMachine: Sendable {
     let profile: OAuthProfile
     /// The policies, of which any one ends the session.
     var policies: [GrantPolicy]
-    /// The response if the server revoked the session.
+    /// The response if the server revoked the session, or if its time is over.
     package var onRevocation = RevocationPolicy.wipe(.account)
     /// The response if the session is lost.
     package var onLost = RevocationPolicy.lock
@@ -121,13 +121,16 @@ package struct RefreshMachine: Sendable {
         }
     }
 
-    /// Ends a session by its policy. The caller must hold the lease.
+    /// Ends a session by its policy. That erases what belongs to the account, as a revocation does. The
+    /// caller must hold the lease.
     private func expire(_ grant: GrantID) async throws(CofferError) -> RefreshOutcome {
         try await store.setTokensAside(grant, clock: clock)
         try await store.removeTokens(grant)
         let record = try await store.update(grant) { (record) throws(CofferError) in record.state = .expired }
         let error = record.obstacle ?? GrantStore.signInNeeded
         events?.post(.expired, grant, error)
+        try await store.tokens.applyRevocation(
+            onRevocation, to: grant.tokenAccount, reason: "the session's time is over")
         return .expired(error)
     }
 

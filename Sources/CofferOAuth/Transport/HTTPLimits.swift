@@ -29,6 +29,9 @@ public struct HTTPLimits: Sendable, Hashable {
     /// The limits of a key set: 256 KiB.
     public static let keys = HTTPLimits(body: 256 << 10)
 
+    /// The limits of a resource that is kept in memory: 8 MiB.
+    public static let resource = HTTPLimits(body: 8 << 20)
+
     /// Checks that the numbers can be kept.
     ///
     /// - Throws: `invalidInput` if a limit is not allowed.

@@ -25,9 +25,9 @@ struct RenewalSign {
         guard response.status == 403 else { return false }
         let known = ["invalid_token"] + quirks.renewalCodes
         let codes = Self.codes(in: response)
-        let isKnown = (codes + Self.word(in: response)).contains { code in
-            known.contains { $0.hasSameBytes(as: code) }
-        }
+        var all = codes
+        if let word = response.onlyWord { all.append(word) }
+        let isKnown = all.contains { code in known.contains { $0.hasSameBytes(as: code) } }
         return isKnown || (codes.isEmpty && quirks.renewsOnBareForbidden)
     }
 
@@ -51,14 +51,6 @@ struct RenewalSign {
             if let code = (json[name] ?? json[0]?[name])?.string { codes.append(code) }
         }
         return codes
-    }
-
-    /// The word that is the whole body, as some services write a code.
-    private static func word(in response: HTTPResponse) -> [String] {
-        guard response.body.count <= 256 else { return [] }
-        let words = response.body.exposing { $0.copied() }.split { $0 <= 0x20 }
-        guard words.count == 1 else { return [] }
-        return words.compactMap { String(validating: $0, as: UTF8.self) }
     }
 }
 

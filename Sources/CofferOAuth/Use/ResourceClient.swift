@@ -12,9 +12,6 @@ package struct ResourceClient: Sendable {
         case identity
     }
 
-    /// The limits of a response that is kept in memory: 8 MiB.
-    package static let limits = HTTPLimits(body: 8 << 20)
-
     let endpoints: ServerEndpoints
     let source: any AccessTokenSource
 
@@ -98,7 +95,7 @@ package struct ResourceClient: Sendable {
     ///   a sink was to receive a body that is incomplete; the errors of the session, the transport and the
     ///   sink.
     package func send(
-        _ request: OAuthRequest, limits: HTTPLimits = ResourceClient.limits,
+        _ request: OAuthRequest, limits: HTTPLimits = .resource,
         to sink: (any DownloadSink)? = nil
     ) async throws(CofferError) -> HTTPResponse {
         let response: HTTPResponse

@@ -66,10 +66,7 @@ package struct SessionTokens: AccessTokenSource {
         case .current, .refreshed: return try await result(of: outcome)
         case .refused(let error), .uncertain(let error), .suspended(let error):
             return try await survivor(of: error)
-        case .lost(let error), .revoked(let error): throw error
-        case .expired(let error):
-            try await purge()
-            throw error
+        case .lost(let error), .revoked(let error), .expired(let error): throw error
         }
     }
 
@@ -77,7 +74,6 @@ package struct SessionTokens: AccessTokenSource {
     package func renewed(after refused: LiveToken) async throws(CofferError) -> LiveToken {
         let outcome = try await machine.run(
             grant, endpoint: endpoint, need: .rejected(version: refused.info.version))
-        if case .expired = outcome { try await purge() }
         if let error = outcome.error { throw error }
         return try await result(of: outcome)
     }
@@ -120,11 +116,5 @@ package struct SessionTokens: AccessTokenSource {
             try await store.tokens.applyRevocation(
                 machine.onRevocation, to: grant.tokenAccount, reason: reason)
         }
-    }
-
-    /// Erases what belongs to the account: the end of a session's time is like a revocation.
-    private func purge() async throws(CofferError) {
-        try await store.tokens.applyRevocation(
-            machine.onRevocation, to: grant.tokenAccount, reason: "the session's time is over")
     }
 }

@@ -1,5 +1,6 @@
 import CofferBase
 import CofferCrypto
+import CofferEngine
 
 /// The properties of a response by which the answers of OAuth servers are judged.
 extension HTTPResponse {
@@ -41,6 +42,15 @@ extension HTTPResponse {
             guard error.code == .serverMalformed else { throw error }
             return nil
         }
+    }
+
+    /// The word that is the whole body, as some services write an error code; `nil` if there is none.
+    var onlyWord: String? {
+        guard body.count <= 256 else { return nil }
+        let bytes = body.exposing { $0.copied() }
+        let words = bytes.split { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
+        guard words.count == 1 else { return nil }
+        return words.first.flatMap { String(validating: $0, as: UTF8.self) }
     }
 
     /// Throws unless the answer is complete and a success: `serverUnreachable` if the same request can

@@ -1,6 +1,4 @@
 import CofferBase
-import CofferCrypto
-import CofferEngine
 
 /// An identity service's refusal: one of its ten error codes, with the status that belongs to it.
 public enum IdentityRefusal: String, Sendable, Hashable, CaseIterable {
@@ -55,10 +53,6 @@ public enum IdentityRefusal: String, Sendable, Hashable, CaseIterable {
 
     private static func code(_ answer: HTTPResponse) -> String? {
         if let json = try? answer.json() { return TokenErrorResponse(json)?.error }
-        guard answer.body.count <= 256 else { return nil }
-        let bytes = answer.body.exposing { $0.copied() }
-        let words = bytes.split { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
-        guard words.count == 1 else { return nil }
-        return words.first.flatMap { String(validating: $0, as: UTF8.self) }
+        return answer.onlyWord
     }
 }

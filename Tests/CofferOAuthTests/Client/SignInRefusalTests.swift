@@ -33,7 +33,7 @@ struct SignInRefusalTests {
 
     @Test("A redirect that is not one to this sign-in redeems nothing", arguments: RedirectFault.allCases)
     func redirect(_ fault: RedirectFault) async throws {
-        try await SignInBench.with { bench in
+        try await SignInBench.with { (bench) async throws in
             bench.authority.change { $0.redirect = fault.parameters }
             let error = await bench.failure()
             #expect(error?.code == fault.code)
@@ -44,7 +44,7 @@ struct SignInRefusalTests {
 
     @Test("The listener refuses another server's answer, too")
     func listener() async throws {
-        try await SignInBench.with { bench in
+        try await SignInBench.with { (bench) async throws in
             bench.authority.change { $0.redirect = RedirectFault.issuer.parameters }
             #expect(await bench.failure(by: .browser)?.code == .issuerMismatch)
             #expect(bench.authority.exchanges("/token").isEmpty)
@@ -53,7 +53,7 @@ struct SignInRefusalTests {
 
     @Test("An issuer that the server announces must be in the answer")
     func announcedIssuer() async throws {
-        try await SignInBench.with { bench in
+        try await SignInBench.with { (bench) async throws in
             let member = "authorization_response_iss_parameter_supported"
             bench.authority.change { $0.discovery[member] = true }
             #expect(await bench.failure()?.code == .issuerMismatch)
@@ -138,7 +138,7 @@ struct SignInRefusalTests {
 
     @Test("A code that was redeemed before is refused and not sent again")
     func replayedCode() async throws {
-        try await SignInBench.with { bench in
+        try await SignInBench.with { (bench) async throws in
             bench.authority.change { $0.isCodeUsed = true }
             let error = await bench.failure()
             #expect(error?.code == .serverRefused && error?.serverCode == "invalid_grant")
@@ -149,7 +149,7 @@ struct SignInRefusalTests {
 
     @Test("A locked vault ends a sign-in before anything is sent")
     func locked() async throws {
-        try await SignInBench.with { bench in
+        try await SignInBench.with { (bench) async throws in
             bench.temporary.vault.lock()
             #expect(await bench.failure()?.code == .locked)
             #expect(bench.authority.count == 0)

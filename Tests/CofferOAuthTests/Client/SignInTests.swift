@@ -101,7 +101,7 @@ struct SignInTests {
             ("invalid_client", .serverRefused),
         ])
     func refusedDevice(_ error: String, _ code: CofferError.Code) async throws {
-        try await SignInBench.with { bench in
+        try await SignInBench.with { (bench) async throws in
             bench.authority.change { $0.polls = [error] }
             #expect(await bench.failure(by: .device)?.code == code)
             #expect(try await !bench.hasSession())
@@ -110,7 +110,7 @@ struct SignInTests {
 
     @Test("Without a browser, the user is shown the URL and the listener goes on")
     func noBrowser() async throws {
-        try await SignInBench.with(hasBrowser: false) { bench in
+        try await SignInBench.with(hasBrowser: false) { (bench) async throws in
             let task = Task { await bench.failure(by: .browser)?.code }
             while bench.log.prompts.count < 2 { await Task.yield() }
             guard case .openYourself? = bench.log.prompts.last else {

@@ -194,7 +194,7 @@ final class TestAuthority: OAuthTransport {
         if exchange.field("grant_type") != "refresh_token" {
             members["id_token"] = .string(try idToken(settings, request["nonce"], now))
         }
-        for (name, value) in settings.members { members[name] = value == .null ? nil : value }
+        replace(&members, settings.members)
         return try response(200, members, settings.date.map { [(name: "date", value: $0)] } ?? [])
     }
 
@@ -206,8 +206,19 @@ final class TestAuthority: OAuthTransport {
             "exp": .integer(now + 300),
         ]
         claims["nonce"] = nonce.map { .string($0) }
-        for (name, value) in settings.claims { claims[name] = value == .null ? nil : value }
+        replace(&claims, settings.claims)
         return text(try JSONWebToken.signing(.object(claims), with: settings.signer.key))
+    }
+
+    /// Replaces members; `null` removes one. A `nil` in an expression with JSON values would be `null`.
+    private static func replace(_ members: inout [String: JSONValue], _ changes: [String: JSONValue]) {
+        for (name, value) in changes {
+            if value == .null {
+                members.removeValue(forKey: name)
+            } else {
+                members[name] = value
+            }
+        }
     }
 
     private static func response(

@@ -43,7 +43,7 @@ struct ServerEndpointsTests {
         "A server that always asks for another nonce is asked twice, and one with an invalid nonce once",
         arguments: [("nonce-1", 2), ("a b", 1), ("ä", 1)])
     func endlessNonces(_ nonce: String, _ count: Int) async throws {
-        try await SignInBench.with { bench in
+        try await SignInBench.with { (bench) async throws in
             offering(bench, nonce: nonce)
             bench.authority.change { $0.forgetsNonces = true }
             #expect(await bench.failure()?.serverCode == "use_dpop_nonce")
@@ -54,7 +54,7 @@ struct ServerEndpointsTests {
 
     @Test("A profile that requires a key refuses a token without one, and one that forbids it has none")
     func requiredKeyProof() async throws {
-        try await SignInBench.with(keyProof: .always) { bench in
+        try await SignInBench.with(keyProof: .always) { (bench) async throws in
             bench.authority.change { $0.members = ["token_type": "Bearer"] }
             #expect(await bench.failure()?.code == .serverMalformed)
             #expect(try await !bench.hasSession())

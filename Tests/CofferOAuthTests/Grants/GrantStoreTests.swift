@@ -95,7 +95,7 @@ struct GrantStoreTests {
                 tokens(EndpointDouble.answer("r0")), record: record, dpopKey: SecretBytes.copying("key"),
                 for: grant, storage: .refreshOnly, clock: clock)
             #expect(try await store.record(grant)?.hasDPoPKey == true)
-            #expect(text(try await store.dpopKey(grant)) == "key")
+            #expect(try await text(store.dpopKey(grant)) == "key")
             let access = try #require(try await store.accessToken(grant))
             #expect(access.info.isEphemeral && access.life == .seconds(3600) && !access.isDPoP)
             #expect(access.remaining(clock) == .seconds(3600))

@@ -50,7 +50,7 @@ struct RemoteEndTests {
 
     @Test("A server that never called the session active does not revoke it")
     func neverActive() async throws {
-        try await UseBench.with { bench in
+        try await UseBench.with { (bench) async throws in
             bench.server.answer(Self.introspect, Self.inactive)
             #expect(try await source(bench).poll().isEmpty)
             #expect(try await bench.state() == "paired")
@@ -59,7 +59,7 @@ struct RemoteEndTests {
 
     @Test("Neither an unreachable server nor one that changes its mind revokes")
     func doubt() async throws {
-        try await UseBench.with { bench in
+        try await UseBench.with { (bench) async throws in
             let source = source(bench)
             bench.server.answer(Self.introspect, Self.active, Self.inactive, Self.active)
             #expect(try await source.poll().isEmpty)
@@ -75,7 +75,7 @@ struct RemoteEndTests {
 
     @Test("A refresh token that is replaced while the server is asked is not revoked")
     func replaced() async throws {
-        try await UseBench.with { bench in
+        try await UseBench.with { (bench) async throws in
             let session = bench.session
             let source = source(bench) {
                 let live = try? await session.stored()

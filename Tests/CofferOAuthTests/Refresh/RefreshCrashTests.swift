@@ -71,7 +71,7 @@ struct RefreshCrashTests {
 
     @Test("A change whose answer was lost took effect, and is not made twice")
     func replyLost() async throws {
-        try await RefreshFixture.with { fixture in
+        try await RefreshFixture.with { (fixture) async throws in
             fixture.letExpire()
             fixture.temporary.faults.fail(
                 .afterCommit, with: CofferError(.interrupted, "Gone."), after: 1, times: 1)
@@ -85,7 +85,7 @@ struct RefreshCrashTests {
         "A store that is busy for a moment, or full, costs no token",
         arguments: [CofferError.Code.busy, .inputOutput, .noSpace])
     func triesAgain(_ code: CofferError.Code) async throws {
-        try await RefreshFixture.with { fixture in
+        try await RefreshFixture.with { (fixture) async throws in
             fixture.letExpire()
             fixture.temporary.faults.fail(.changing, with: CofferError(code, "Later."), after: 1)
             #expect(try await fixture.run().name == "refreshed")

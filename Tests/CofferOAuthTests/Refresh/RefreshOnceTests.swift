@@ -59,7 +59,7 @@ struct RefreshOnceTests {
     func cancelled() async throws {
         let begun = AsyncStream<Void>.makeStream()
         let gate = AsyncStream<Void>.makeStream()
-        try await RefreshFixture.with(hasGrace: false) { fixture in
+        try await RefreshFixture.with(hasGrace: false) { (fixture) async throws in
             fixture.letExpire()
             fixture.endpoint.then(
                 .during {
@@ -90,7 +90,7 @@ struct RefreshOnceTests {
 
     @Test("Processes send one request, and another one goes on where one was killed")
     func processes() async throws {
-        try await RefreshFixture.with { fixture in
+        try await RefreshFixture.with { (fixture) async throws in
             fixture.letExpire()
             let home = fixture.temporary.location.path.string
             let log = home + ".log"

@@ -10,7 +10,7 @@ struct RefreshTimeTests {
 
     @Test("An access token is renewed a minute, or a tenth of its life, before its end")
     func due() async throws {
-        try await RefreshFixture.with { fixture in
+        try await RefreshFixture.with { (fixture) async throws in
             fixture.clock.advance(by: .seconds(3539))
             #expect(try await fixture.run().name == "current")
             let longer = RefreshNeed.due(minimumLife: .seconds(300))
@@ -29,9 +29,9 @@ struct RefreshTimeTests {
         }
     }
 
-    @Test("A wall clock that jumps by a day changes nothing", arguments: [1, -1])
+    @Test("A wall clock that jumps by a day changes nothing", arguments: [1, -1] as [Int64])
     func jumps(_ days: Int64) async throws {
-        try await RefreshFixture.with { fixture in
+        try await RefreshFixture.with { (fixture) async throws in
             let policies = [GrantPolicy.absolute(.seconds(7200)), .idle(.seconds(7200))]
             let wall = fixture.clock.source.wallClock()
             fixture.clock.setWallClock(to: wall + Self.day * Int(days))

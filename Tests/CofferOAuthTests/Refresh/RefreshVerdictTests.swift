@@ -42,8 +42,7 @@ struct RefreshVerdictTests {
     func replays() async throws {
         try await RefreshFixture.with(steps: [
             .lostAnswer, .unreachable, .verdict(.uncertain(retryAfter: nil)),
-        ]) {
-            fixture in
+        ]) { (fixture) async throws in
             fixture.letExpire()
             #expect(try await fixture.run().name == "refreshed")
             #expect(fixture.endpoint.received == ["r0", "r0", "r0", "r0"])
@@ -56,7 +55,7 @@ struct RefreshVerdictTests {
     @Test("Without any answer the session is uncertain, and the next call goes on")
     func uncertain() async throws {
         let cut = EndpointDouble.Step.lostAnswer
-        try await RefreshFixture.with(steps: [cut, cut, cut, cut]) { fixture in
+        try await RefreshFixture.with(steps: [cut, cut, cut, cut]) { (fixture) async throws in
             fixture.letExpire()
             #expect(try await fixture.run().error?.code == .serverUnreachable)
             #expect(try await fixture.state() == "uncertain")
@@ -70,7 +69,7 @@ struct RefreshVerdictTests {
     func retryAfter() async throws {
         let wait = RefreshVerdict.uncertain(retryAfter: .seconds(7))
         let long = RefreshVerdict.uncertain(retryAfter: .seconds(60))
-        try await RefreshFixture.with(steps: [.verdict(wait), .verdict(long)]) { fixture in
+        try await RefreshFixture.with(steps: [.verdict(wait), .verdict(long)]) { (fixture) async throws in
             fixture.letExpire()
             #expect(try await fixture.run().name == "uncertain")
             #expect(fixture.waits.list == [.seconds(7)])
@@ -98,11 +97,11 @@ struct RefreshVerdictTests {
     func notConfirmed() async throws {
         let refusal = try EndpointDouble.invalidGrant()
         let other = try EndpointDouble.refusal("invalid_client")
-        try await RefreshFixture.with(steps: [.verdict(refusal)]) { fixture in
+        try await RefreshFixture.with(steps: [.verdict(refusal)]) { (fixture) async throws in
             fixture.letExpire()
             #expect(try await fixture.run().name == "refreshed")
         }
-        try await RefreshFixture.with(steps: [.verdict(refusal), .verdict(other)]) { fixture in
+        try await RefreshFixture.with(steps: [.verdict(refusal), .verdict(other)]) { (fixture) async throws in
             fixture.letExpire()
             #expect(try await fixture.run().name == "refused")
             #expect(try await fixture.state() == "paired")
@@ -142,14 +141,14 @@ struct RefreshVerdictTests {
             .unsent(CofferError(.certificateRefused, "Another certificate.")),
         ]
         for verdict in verdicts {
-            try await RefreshFixture.with(steps: [verdict]) { fixture in
+            try await RefreshFixture.with(steps: [verdict]) { (fixture) async throws in
                 fixture.letExpire()
                 #expect(try await fixture.run().name == "refused")
                 #expect(try await fixture.state() == "paired")
                 #expect(try await fixture.refreshToken() == "r0")
                 #expect(try await fixture.run().name == "refreshed")
             }
-            try await RefreshFixture.with(steps: [.lostAnswer, verdict]) { fixture in
+            try await RefreshFixture.with(steps: [.lostAnswer, verdict]) { (fixture) async throws in
                 fixture.letExpire()
                 #expect(try await fixture.run().name == "refused")
                 #expect(try await fixture.state() == "uncertain")
@@ -170,7 +169,7 @@ struct RefreshVerdictTests {
                 + "\"instance_url\":\"https://evil.example.com\"}",
         ])
     func suspends(_ body: String) async throws {
-        try await RefreshFixture.with(steps: [.body(body)]) { fixture in
+        try await RefreshFixture.with(steps: [.body(body)]) { (fixture) async throws in
             #expect(try await fixture.run(need: .always).name == "suspended")
             #expect(try await fixture.refreshToken() == "r1")
             #expect(try await fixture.accessToken() == "a-r0")

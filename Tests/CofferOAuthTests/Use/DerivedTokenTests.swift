@@ -2,6 +2,7 @@
 import Coffer
 import CofferBase
 import CofferEngine
+import CofferTesting
 import Testing
 
 @Suite("Derived tokens")
@@ -100,7 +101,7 @@ struct DerivedTokenTests {
 
     @Test("Nothing is asked for a resource that is not the profile's, or for nothing narrower")
     func noExchange() async throws {
-        try await UseBench.with { bench in
+        try await UseBench.with { (bench) async throws in
             let host = await useFailure {
                 _ = try await bench.client.derived(resource: HTTPSURL("https://evil.org/"), in: pool(bench))
             }
@@ -113,7 +114,7 @@ struct DerivedTokenTests {
 
     @Test("Introspection asks about the access token, at the profile's endpoint only")
     func introspection() async throws {
-        try await UseBench.with { bench in
+        try await UseBench.with { (bench) async throws in
             let url = UseBench.login + "/introspect"
             bench.server.answer(url, .json(#"{"active":true,"scope":"api"}"#))
             #expect(try await bench.client.introspect().isActive)
@@ -121,7 +122,7 @@ struct DerivedTokenTests {
             #expect(request.form("token") == "access-1")
             #expect(request.form("token_type_hint") == "access_token")
         }
-        try await UseBench.with({ $0.endpoints?.urls[.introspection] = nil }) { bench in
+        try await UseBench.with({ $0.endpoints?.urls[.introspection] = nil }) { (bench) async throws in
             let error = await useFailure { _ = try await bench.client.introspect() }
             #expect(error?.code == .unsupported)
             #expect(bench.server.requests().isEmpty)

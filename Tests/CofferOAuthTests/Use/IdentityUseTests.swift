@@ -42,7 +42,7 @@ struct IdentityUseTests {
             "https://login.example.org:444/id", "https://user@api.example.org/id",
         ])
     func otherHosts(_ target: String) async throws {
-        try await with { bench in
+        try await with { (bench) async throws in
             bench.server.answer(Self.identity, .redirect(target))
             let error = await useFailure { _ = try await bench.client.identity(of: bench.record()) }
             #expect(error?.code == .redirectRefused)
@@ -52,7 +52,7 @@ struct IdentityUseTests {
 
     @Test("A second redirect is refused, also one to the same URL")
     func secondRedirect() async throws {
-        try await with { bench in
+        try await with { (bench) async throws in
             bench.server.answer(Self.identity, .redirect(Self.identity))
             let error = await useFailure { _ = try await bench.client.identity(of: bench.record()) }
             #expect(error?.code == .redirectRefused)
@@ -64,7 +64,7 @@ struct IdentityUseTests {
         "An identity URL that is not the server's or the profile's receives nothing",
         arguments: ["https://evil.org/id", "http://login.example.org/id", "https://login.example.org:1/id"])
     func otherIdentity(_ url: String) async throws {
-        try await with(url) { bench in
+        try await with(url) { (bench) async throws in
             let error = await useFailure { _ = try await bench.client.identity(of: bench.record()) }
             #expect(error?.code == .hostRefused)
             #expect(bench.server.requests().isEmpty)
@@ -73,14 +73,14 @@ struct IdentityUseTests {
 
     @Test("Bad_OAuth_Token renews once; the other codes are the caller's")
     func codes() async throws {
-        try await with { bench in
+        try await with { (bench) async throws in
             bench.server.answer(
                 Self.identity, UseServer.Answer(status: 403, body: "Bad_OAuth_Token"), .json(Self.document))
             #expect(try await bench.client.identity(of: bench.record()).userID == "005")
             #expect(bench.renewals == 1)
         }
         for refusal in IdentityRefusal.allCases where !refusal.isAboutToken && !refusal.isRevocation {
-            try await with { bench in
+            try await with { (bench) async throws in
                 bench.server.answer(
                     Self.identity, UseServer.Answer(status: refusal.status, body: refusal.rawValue))
                 let error = await useFailure { _ = try await bench.client.identity(of: bench.record()) }
@@ -117,7 +117,7 @@ struct IdentityUseTests {
         "An answer of something in front of the server is no revocation",
         arguments: [(404, "<html>Inactive</html>"), (403, "Inactive"), (404, "inactive"), (503, "Inactive")])
     func noRevocations(_ status: Int, _ body: String) async throws {
-        try await with { bench in
+        try await with { (bench) async throws in
             bench.server.answer(Self.identity, UseServer.Answer(status: status, body: body))
             let error = await useFailure { _ = try await bench.client.identity(of: bench.record()) }
             #expect(error != nil && error?.code != .tokenRevoked)
@@ -127,7 +127,7 @@ struct IdentityUseTests {
 
     @Test("Claims about another user are refused")
     func subject() async throws {
-        try await UseBench.with { bench in
+        try await UseBench.with { (bench) async throws in
             let url = UseBench.login + "/userinfo"
             bench.server.answer(url, .json(#"{"sub":"ada-1","email":"ada@example.org"}"#))
             #expect(try await bench.client.identity(of: bench.record()).email == "ada@example.org")

@@ -3,6 +3,7 @@ import Coffer
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import CofferTesting
 import Synchronization
 import Testing
 
@@ -81,7 +82,7 @@ struct ResourceClientTests {
 
     @Test("A second refusal is the caller's, and so is one of a token that was just renewed")
     func secondRefusal() async throws {
-        try await UseBench.with { bench in
+        try await UseBench.with { (bench) async throws in
             bench.server.answer(Self.path, .json("no", 401))
             #expect(try await bench.client.send(get(Self.path)).status == 401)
             #expect(bench.server.requests(Self.path).count == 2)
@@ -142,7 +143,7 @@ struct ResourceClientTests {
 
     @Test("A renewal that is refused as revoked ends the session, and the request is not sent again")
     func revoked() async throws {
-        try await UseBench.with { bench in
+        try await UseBench.with { (bench) async throws in
             bench.server.answer(Self.path, .json("", 401))
             bench.server.answer(UseBench.tokenURL, .json(#"{"error":"invalid_grant"}"#, 400))
             let error = await useFailure { _ = try await bench.client.send(get(Self.path)) }
@@ -175,7 +176,7 @@ struct ResourceClientTests {
             let request = try get(Self.path)
             let sinks = (0..<5).map { _ in Sink() }
             let whole = try await bench.client.send(request, to: sinks[0])
-            #expect(whole.body.count == 0)
+            #expect(text(whole.body).isEmpty)
             #expect(sinks[0].log == ["blob", "finish"])
             let gone = try await bench.client.send(request, to: sinks[1])
             #expect(text(gone.body) == "gone")

@@ -149,12 +149,20 @@ let package = Package(
                 .embedInCode("Resources/scripted_server.py"),
             ], swiftSettings: shared),
 
-        // Floor 4: what people run.
+        // Floor 4: what people run, and what the commands share.
+        .target(
+            name: "CofferCommandLine",
+            dependencies: [
+                "Coffer", "CofferBase", "CofferCrypto", "CofferEngine",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
         .executableTarget(
             name: "CofferCLI",
             dependencies: [
-                "Coffer", "CofferBase", "CofferCrypto", "CofferDBus", "CofferDatabase", "CofferEngine",
-                "CofferVectors",
+                "Coffer", "CofferBase", "CofferCommandLine", "CofferCrypto", "CofferDBus", "CofferDatabase",
+                "CofferEngine", "CofferVectors",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),

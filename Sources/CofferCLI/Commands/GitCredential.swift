@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 import CofferEngine
 
 /// The `coffer git-credential` command, a credential helper that git runs as `git-credential-coffer`.

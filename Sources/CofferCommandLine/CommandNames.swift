@@ -1,8 +1,8 @@
-import ArgumentParser
+package import ArgumentParser
 import CofferBase
 
 /// A check of the command names on the command line.
-enum CommandNames {
+package enum CommandNames {
     /// Checks that each word up to a command without subcommands, or to an option, names a command. The error
     /// for an unknown word suggests commands; the one for an option that resembles a global one suggests that
     /// one.
@@ -13,7 +13,7 @@ enum CommandNames {
     ///   - root: The program's root command.
     ///   - isHelp: Whether every word must be a name, as after `coffer help`.
     /// - Throws: ``UnknownWord``.
-    static func check(
+    package static func check(
         _ words: some Sequence<String>, of root: any ParsableCommand.Type, isHelp: Bool = false
     ) throws(UnknownWord) {
         var command = root
@@ -31,7 +31,7 @@ enum CommandNames {
     }
 
     /// Returns the command of this name or alias in a group.
-    static func subcommand(
+    package static func subcommand(
         _ word: String, of group: any ParsableCommand.Type
     ) -> (any ParsableCommand.Type)? {
         group.configuration.subcommands.first { isName(word, of: $0) }

@@ -1,11 +1,11 @@
 /// The commands that people look for under the names that other programs use.
-enum CommandMeanings {
+package enum CommandMeanings {
     /// Returns the commands of the program that `word` may mean, without the program's name.
-    static func commands(for word: String) -> [String] { inProgram[word] ?? [] }
+    package static func commands(for word: String) -> [String] { inProgram[word] ?? [] }
 
     /// Returns the commands of a group that `word` may mean, the most likely one first. A group has only some
     /// of them.
-    static func commandsInGroup(for word: String) -> [String] {
+    package static func commandsInGroup(for word: String) -> [String] {
         inGroups.first { $0.words.contains(word) }?.commands ?? []
     }
 

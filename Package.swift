@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "CofferCrypto", targets: ["CofferCrypto"]),
         .library(name: "CofferTesting", targets: ["CofferTesting"]),
         .executable(name: "coffer", targets: ["CofferCLI"]),
+        .executable(name: "coffer-oauth", targets: ["CofferOAuthCLI"]),
         .executable(name: "bench", targets: ["Bench"]),
     ],
     traits: [
@@ -168,6 +169,15 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared, linkerSettings: immediateBinding),
+        // The commands of `coffer oauth`, which coffer runs: what links libcurl is not loaded with it.
+        .executableTarget(
+            name: "CofferOAuthCLI",
+            dependencies: [
+                "Coffer", "CofferBase", "CofferCommandLine", "CofferCrypto", "CofferEngine", "CofferOAuth",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared, linkerSettings: immediateBinding),
         .executableTarget(
             name: "Bench",
             dependencies: [
@@ -289,7 +299,10 @@ let package = Package(
             swiftSettings: shared),
         .testTarget(
             name: "CofferCLITests",
-            dependencies: ["Coffer", "CofferBase", "CofferCLI", "CofferEngine", "TestSupport"],
+            dependencies: [
+                "Coffer", "CofferBase", "CofferCLI", "CofferEngine", "CofferOAuth", "CofferOAuthCLI",
+                "CofferTesting", "TestSupport",
+            ],
             swiftSettings: shared),
     ]
 )

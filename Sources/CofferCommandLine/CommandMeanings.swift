@@ -10,7 +10,8 @@ package enum CommandMeanings {
     }
 
     private static let inProgram: [String: [String]] = [
-        "open": ["unlock"], "login": ["unlock"], "close": ["lock"], "logout": ["lock"],
+        "open": ["unlock"], "login": ["unlock", "oauth login"],
+        "close": ["lock"], "logout": ["lock", "oauth logout"],
         "create": ["init"], "new": ["init"], "setup": ["init"],
         "set": ["token put"], "put": ["token put"], "store": ["token put", "file add"],
         "save": ["token put", "file add"],

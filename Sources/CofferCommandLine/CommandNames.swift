@@ -111,12 +111,13 @@ package enum CommandNames {
     private static func meanings(
         of word: String, _ below: [any ParsableCommand.Type], isRoot: Bool
     ) -> [String] {
-        guard !isRoot else { return CommandMeanings.commands(for: word) }
-        let found = CommandMeanings.commandsInGroup(for: word).first { command in
+        let isThere = { (command: String) in
             let name = command.parts(between: " ").first ?? command
             return below.contains { $0._commandName.hasSameBytes(as: name) }
         }
-        return found.map { [$0] } ?? []
+        // The program coffer-oauth has only some of the commands that a word may mean.
+        guard !isRoot else { return CommandMeanings.commands(for: word).filter(isThere) }
+        return CommandMeanings.commandsInGroup(for: word).first(where: isThere).map { [$0] } ?? []
     }
 
     /// Returns the number of bytes to add, remove, change or swap with a neighbour to turn `word` into

@@ -16,8 +16,9 @@ struct CofferCommand: AsyncParsableCommand {
     /// All top-level commands, everyday ones first.
     private static let subcommands: [any ParsableCommand.Type] = [
         InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, WatchCommand.self,
-        PasscodeCommand.self, TokenCommand.self, RunCommand.self, FileCommand.self, SettingsCommand.self,
-        UsersCommand.self, KeyringCommand.self, WipeCommand.self, RemoteWipeCommand.self,
+        PasscodeCommand.self, TokenCommand.self, OAuthCommand.self, RunCommand.self, FileCommand.self,
+        SettingsCommand.self, UsersCommand.self, KeyringCommand.self, WipeCommand.self,
+        RemoteWipeCommand.self,
         ExportCommand.self, ImportCommand.self, DatabaseCommand.self, SoupCommand.self, KeyCommand.self,
         CryptCommand.self, VectorsCommand.self, DoctorCommand.self,
         DemoCommand.self, GitCredential.self,
@@ -42,6 +43,19 @@ extension CofferCommand {
     /// Parses and runs the command, then exits with the code for the command's result.
     static func start(_ arguments: some Sequence<String>) async -> Never {
         let hoisted = GlobalOptions.hoistGlobalOptions(Array(arguments), root: CofferCommand.self)
+        if let first = hoisted.first, first.hasSameBytes(as: OAuthCommand.name) {
+            await runOAuth(Array(hoisted.dropFirst()))
+        }
         await ProgramStart.run(self, replacingVersionOption(hoisted))
+    }
+
+    /// Runs a command of `coffer oauth`, whose options and help the other program knows.
+    private static func runOAuth(_ words: [String]) async -> Never {
+        do throws(CofferError) {
+            try await OAuthCommand.run(words)
+        } catch {
+            exit(withError: Failure.reported(error, asJSON: GlobalOptions.wantsJSON(words), root: self))
+        }
+        exit()
     }
 }

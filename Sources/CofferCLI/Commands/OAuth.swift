@@ -15,14 +15,9 @@ struct OAuthCommand: AsyncParsableCommand {
             the libraries that speak to servers. To see the commands, run coffer oauth --help.
             """)
 
-    /// The names of the subcommands, for completions.
-    private static let subcommands = [
-        "profile", "login", "token", "refresh", "revoke", "logout", "list", "status", "identity", "key",
-    ]
-
     @Argument(
         parsing: .captureForPassthrough, help: "The command and its arguments.",
-        completion: .list(OAuthCommand.subcommands))
+        completion: NameCompletion.oauth)
     var words: [String] = []
 
     func run() async throws { try await Self.run(words) }

@@ -99,7 +99,9 @@ struct ProfileSettings: ParsableArguments {
     @Option(help: ArgumentHelp("The life of a token whose life the server omits.", valueName: "seconds"))
     var assumedLife: Int64?
 
-    @Option(help: ArgumentHelp("Certificate authorities in PEM, in place of the system's.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Certificate authorities in PEM, in place of the system's.", valueName: "file"),
+        completion: .file())
     var caFile: String?
 
     @Option(

@@ -41,6 +41,7 @@ struct OAuthProgramTests {
         let unknown = try CommandRun.coffer("oauth", "logn")
         #expect(unknown.code == 64 && unknown.errorText.contains("coffer oauth login"))
         #expect(try CommandRun.coffer("oauth", "token").code == 64)
+        #expect(try CommandRun.coffer("help", "oauth", "login").text.contains("--no-browser"))
         #expect(try CommandRun.coffer("help", "oauth").text.contains("coffer-oauth"))
     }
 

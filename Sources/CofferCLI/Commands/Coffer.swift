@@ -46,6 +46,12 @@ extension CofferCommand {
         if let first = hoisted.first, first.hasSameBytes(as: OAuthCommand.name) {
             await runOAuth(Array(hoisted.dropFirst()))
         }
+        // The other program has the help of its commands.
+        if hoisted.count > 2, hoisted[0].hasSameBytes(as: "help"),
+            hoisted[1].hasSameBytes(as: OAuthCommand.name)
+        {
+            await runOAuth(["help"] + hoisted.dropFirst(2))
+        }
         await ProgramStart.run(self, replacingVersionOption(hoisted))
     }
 

@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "CofferCrypto", targets: ["CofferCrypto"]),
         .library(name: "CofferTesting", targets: ["CofferTesting"]),
         .executable(name: "coffer", targets: ["CofferCLI"]),
+        .executable(name: "coffer-oauth", targets: ["CofferOAuthCLI"]),
         .executable(name: "bench", targets: ["Bench"]),
     ],
     traits: [
@@ -149,13 +150,30 @@ let package = Package(
                 .embedInCode("Resources/scripted_server.py"),
             ], swiftSettings: shared),
 
-        // Floor 4: what people run.
+        // Floor 4: what people run, and what the commands share.
+        .target(
+            name: "CofferCommandLine",
+            dependencies: [
+                "Coffer", "CofferBase", "CofferCrypto", "CofferEngine",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
         .executableTarget(
             name: "CofferCLI",
             dependencies: [
-                "Coffer", "CofferBase", "CofferCrypto", "CofferDBus", "CofferDatabase", "CofferEngine",
-                "CofferVectors",
+                "Coffer", "CofferBase", "CofferCommandLine", "CofferCrypto", "CofferDBus", "CofferDatabase",
+                "CofferEngine", "CofferVectors",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared, linkerSettings: immediateBinding),
+        // The commands of `coffer oauth`, which coffer runs: what links libcurl is not loaded with it.
+        .executableTarget(
+            name: "CofferOAuthCLI",
+            dependencies: [
+                "Coffer", "CofferBase", "CofferCommandLine", "CofferCrypto", "CofferEngine", "CofferOAuth",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -281,7 +299,10 @@ let package = Package(
             swiftSettings: shared),
         .testTarget(
             name: "CofferCLITests",
-            dependencies: ["Coffer", "CofferBase", "CofferCLI", "CofferEngine", "TestSupport"],
+            dependencies: [
+                "Coffer", "CofferBase", "CofferCLI", "CofferEngine", "CofferOAuth", "CofferOAuthCLI",
+                "CofferTesting", "TestSupport",
+            ],
             swiftSettings: shared),
     ]
 )

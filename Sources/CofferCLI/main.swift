@@ -1,4 +1,5 @@
 import ArgumentParser
+import CofferCommandLine
 import CofferEngine
 
 // Before any secret exists in this process, disable core dumps and crash handlers that print memory, and keep
@@ -15,7 +16,8 @@ do {
     try StartRoom.check(isUrgent: CofferCommand.isUrgent(arguments))
 } catch {
     CofferCommand.exit(
-        withError: Failure.reported(error, asJSON: GlobalOptions.wantsJSON(ProgramArguments.all)))
+        withError: Failure.reported(
+            error, asJSON: GlobalOptions.wantsJSON(ProgramArguments.all), root: CofferCommand.self))
 }
 MountNamespace.execIfRequested(ProgramArguments.all)
 Threads.makeOwn()

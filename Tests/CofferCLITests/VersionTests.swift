@@ -36,7 +36,7 @@ struct VersionTests {
     func products() throws {
         let run = try CommandRun.coffer("version", "--json")
         let manifest = try String(contentsOfFile: PackageRoot.path + "Package.swift", encoding: .utf8)
-        let named = manifest.matches(of: /\.(?:library|executable)\(name: "(\w+)"/).map { String($0.1) }
+        let named = manifest.matches(of: /\.(?:library|executable)\(name: "([\w-]+)"/).map { String($0.1) }
         let products = try #require(run.json["products"] as? [String])
         #expect(!products.isEmpty && products == Array(named.prefix(products.count)))
         #expect(named.dropFirst(products.count).allSatisfy { $0 == "SQLiteFixture" })

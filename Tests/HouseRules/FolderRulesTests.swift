@@ -48,7 +48,7 @@ struct FolderRulesTests {
     private static let allowed = [
         "Coffer": coffer, "CofferVault": cofferVault, "CofferCrypto": cofferCrypto,
         "CofferDatabase": cofferDatabase, "CofferOAuth": cofferOAuth,
-        "CofferCLI": ["Commands": ["Support"]],
+        "CofferCLI": ["Commands": ["Support"]], "CofferOAuthCLI": ["Commands": ["Support"]],
     ]
 
     @Test(

@@ -65,7 +65,7 @@ struct RulesTests {
         arguments: ["print(1)", "  print (1)", "debugPrint(1)", "fputs(\"a\", stderr)"])
     func findsPrints(_ line: String) {
         #expect(Rules.prints(source(line)).count == 1)
-        #expect(Rules.prints(source(line, path: "Sources/CofferCLI/Support/Output.swift")).isEmpty)
+        #expect(Rules.prints(source(line, path: "Sources/CofferCommandLine/Output.swift")).isEmpty)
     }
 
     @Test(

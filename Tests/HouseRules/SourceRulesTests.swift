@@ -56,7 +56,7 @@ struct SourceRulesTests {
 
     @Test("Messages of the command begin with a capital letter")
     func capitals() {
-        let messages = sources.filter { $0.module == "Sources/CofferCLI" }.flatMap(\.literals)
+        let messages = sources.filter { Rules.commandModules.contains($0.module) }.flatMap(\.literals)
             .filter { $0.text.hasPrefix("coffer: ") }
         #expect(messages.count > 20, "The messages were not found.")
         for message in messages {
@@ -67,7 +67,7 @@ struct SourceRulesTests {
     @Test("11: the command has words for every remedy of the library")
     func remedies() throws {
         let base = try #require(sources.first { $0.path == "Sources/CofferBase/CofferError+Remedy.swift" })
-        let words = try #require(sources.first { $0.path == "Sources/CofferCLI/Support/Remedies.swift" })
+        let words = try #require(sources.first { $0.path == "Sources/CofferCommandLine/Remedies.swift" })
         let kinds = base.code.filter { $0.contains(/^\s+case\s/) }
             .flatMap { Rules.words($0).dropFirst().map(String.init) }
         let lets = base.code.flatMap { $0.matches(of: /static let (\w+) = Remedy\(kind: \.(\w+)\)/) }

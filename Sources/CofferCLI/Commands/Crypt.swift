@@ -1,5 +1,6 @@
 import ArgumentParser
 import CofferBase
+import CofferCommandLine
 import CofferCrypto
 import CofferEngine
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 import CofferDatabase
 
 /// The `coffer database` command, which groups the subcommands for encrypted SQLite databases.

@@ -1,6 +1,7 @@
 public import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 public import CofferDatabase
 import CofferEngine
 import GRDB

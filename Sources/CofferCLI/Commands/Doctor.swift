@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 import CofferDatabase
 
 /// The `coffer doctor` command, which reports how this host and this vault are protected.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 import CofferEngine
 
 /// The `coffer file cat` command, which writes a file's decrypted content to standard output.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 import CofferEngine
 
 /// The `coffer file names` command, which shell completion runs to list the words for stored files.

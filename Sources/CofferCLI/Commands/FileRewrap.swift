@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 
 /// The `coffer file rewrap` command, which rewraps one file's keys or replaces the keys of all files.
 struct FileRewrap: AsyncParsableCommand {

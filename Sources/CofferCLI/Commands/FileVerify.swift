@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 
 /// The `coffer file verify` command, which checks that every byte of a file is authentic.
 struct FileVerify: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 import CofferEngine
 
 /// The `coffer git-credential` command, a credential helper that git runs as `git-credential-coffer`.
@@ -12,8 +13,10 @@ struct GitCredential: AsyncParsableCommand {
             Link this program as git-credential-coffer into a directory in PATH and configure git: git \
             config --global credential.helper coffer. The action is get, store or erase; git's request comes \
             on standard input. Passwords are stored as tokens for the service git:URL; expired ones are not \
-            returned. If the vault is locked, the helper asks for the passcode on the terminal each time git \
-            runs it; coffer unlock asks only once. The helper does not ask if GIT_TERMINAL_PROMPT is 0.
+            returned. If an OAuth profile lists the host and has one session, the password is its access \
+            token, which is renewed first if it is due. If the vault is locked, the helper asks for the \
+            passcode on the terminal each time git runs it; coffer unlock asks only once. The helper does \
+            not ask if GIT_TERMINAL_PROMPT is 0.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -27,6 +30,7 @@ struct GitCredential: AsyncParsableCommand {
         let prompt = Self.mayAsk ? "Vault passcode, to \(action) git's password: " : nil
         let vault = try await VaultOpener.unlockedForHelper(global, prompt: prompt)
         let credentials = GitCredentials(tokens: vault.tokens)
+        if action != "erase", try await isForSession(request, vault.tokens) { return }
         switch action {
         case "get":
             let answer = try await credentials.answer(to: request)
@@ -34,6 +38,24 @@ struct GitCredential: AsyncParsableCommand {
         case "store": try await credentials.store(request)
         default: try await credentials.erase(request)
         }
+    }
+
+    /// Answers or stores the credential if an OAuth session's profile lists the host, in which case nothing
+    /// is stored. Returns `false` if the stored passwords must be looked at.
+    private func isForSession(
+        _ request: GitRequest, _ tokens: TokenStore
+    ) async throws(CofferError) -> Bool {
+        // A locked vault does not tell its profiles, but takes a password that waits for the next unlock.
+        let sessions = OAuthGitCredentials(tokens: tokens, global: global)
+        guard let session = try? await sessions.session(for: request) else { return false }
+        guard action.hasSameBytes(as: "get") else {
+            guard let password = try request.token("password") else { return false }
+            return try await sessions.isAccessToken(password, of: session)
+        }
+        let answer = try await sessions.answer(to: request, of: session, mayAsk: Self.mayAsk)
+        guard answer.count > 0 else { return false }
+        try Output.bytes(answer.span)
+        return true
     }
 
     /// Whether the environment variable `GIT_TERMINAL_PROMPT` allows a prompt on the terminal.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 
 /// The `coffer keyring` command, which groups the subcommands for the vault's keyring.
 struct KeyringCommand: ParsableCommand {

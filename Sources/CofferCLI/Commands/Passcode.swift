@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 
 /// The `coffer passcode` command, which groups the subcommands that set, change and remove the passcode.
 struct PasscodeCommand: ParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 
 /// The `coffer remote-wipe heartbeat` command, which sets the dead-man's switch.
 struct RemoteWipeHeartbeat: AsyncParsableCommand {

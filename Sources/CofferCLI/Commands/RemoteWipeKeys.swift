@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 import CofferEngine
 
 /// The `coffer remote-wipe trust-key` command, which makes the vault accept orders signed with a key.

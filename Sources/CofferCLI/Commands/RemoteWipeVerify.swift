@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 
 /// The `coffer remote-wipe verify` command, which checks an order and prints its contents.
 struct RemoteWipeVerify: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 
 /// The `coffer settings` command, which shows or changes the vault's settings.
 struct SettingsCommand: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 import CofferDatabase
 
 /// The `coffer soup` command, which groups the subcommands for JSON documents in the vault.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 
 /// The `coffer token accept` command, which replaces a stored token with a value that arrived while the vault
 /// was locked.

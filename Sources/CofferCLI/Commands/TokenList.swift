@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 import FoundationEssentials
 
 /// The `coffer token list` command, which lists the names and metadata of tokens.

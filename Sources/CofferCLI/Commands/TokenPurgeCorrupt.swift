@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 
 /// The `coffer token purge-corrupt` command, which removes damaged tokens that were stored while the vault
 /// was locked.

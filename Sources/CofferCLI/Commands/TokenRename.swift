@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 
 /// The `coffer token rename` command, which changes a token's service and account.
 struct TokenRename: AsyncParsableCommand {

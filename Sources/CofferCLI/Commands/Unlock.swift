@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 import FoundationEssentials
 
 /// The `coffer unlock` command, which caches the class keys in the kernel keyring.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 import SystemPackage
 
 /// The `coffer users` command, which lists the user vaults inside the vault.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CofferBase
+import CofferCommandLine
 import CofferDBus
 import CofferDatabase
 import CofferEngine
@@ -16,7 +17,8 @@ struct VersionCommand: ParsableCommand {
 
     /// The names of the package's products in this release.
     static let products = [
-        "Coffer", "CofferDatabase", "CofferOAuth", "CofferCrypto", "CofferTesting", "coffer", "bench",
+        "Coffer", "CofferDatabase", "CofferOAuth", "CofferCrypto", "CofferTesting", "coffer",
+        "coffer-oauth", "bench",
     ]
 
     @OptionGroup var global: NoVaultOptions

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Coffer
+import CofferCommandLine
 
 /// The kinds of token, as the words that specify them on the command line.
 enum TokenKindArgument: String, CaseIterable, ExpressibleByArgument {

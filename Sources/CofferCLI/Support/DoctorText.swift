@@ -1,5 +1,6 @@
 import Coffer
 import CofferBase
+import CofferCommandLine
 
 /// The lines that `coffer doctor` prints for people. Text that the library repeats for several lock sources
 /// or classes appears once.

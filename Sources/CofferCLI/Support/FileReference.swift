@@ -1,5 +1,6 @@
 import Coffer
 import CofferBase
+import CofferCommandLine
 import CofferEngine
 
 /// A stored file as a user specifies it: by its id, by the beginning of its id, or by its name.

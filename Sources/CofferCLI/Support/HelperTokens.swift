@@ -1,5 +1,6 @@
 import Coffer
 import CofferBase
+import CofferCommandLine
 
 /// Access to tokens for the credential helpers that other programs run.
 extension TokenStore {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Coffer
 import CofferBase
+import CofferCommandLine
 import CofferDatabase
 import CofferEngine
 
@@ -20,11 +21,30 @@ enum NameCompletion {
     /// The soups in the store that the command line names.
     static let soup = CompletionKind.custom(NameCompletion.soups)
 
+    /// The commands of `coffer oauth`, and after them the profiles.
+    static let oauth = CompletionKind.custom(NameCompletion.oauthWords)
+
     /// The time after which the process ends, because the user's shell waits for it.
     private static let deadline: UInt32 = 5
 
     /// Starts the deadline of a command that completes a word.
     static func startDeadline() { ProcessDeadline.start(seconds: deadline) }
+
+    private static let oauthCommands = [
+        "profile", "login", "token", "refresh", "revoke", "logout", "list", "status", "identity", "key",
+    ]
+
+    private static func oauthWords(_ words: [String], _ index: Int, _ prefix: String) async -> [String] {
+        let named = words.prefix(max(0, index))
+        guard named.contains(where: { word in oauthCommands.contains { $0.hasSameBytes(as: word) } }) else {
+            return oauthCommands
+        }
+        startDeadline()
+        guard let global = options(words), let vault = try? await VaultOpener.unlockedSilently(global),
+            let profiles = try? await vault.tokens.profileNames()
+        else { return [] }
+        return profiles.plainWords
+    }
 
     private static func services(_ words: [String], _ index: Int, _ prefix: String) async -> [String] {
         await tokens(words).map(\.service).plainWords

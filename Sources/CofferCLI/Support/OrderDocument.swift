@@ -1,5 +1,6 @@
 import Coffer
 import CofferBase
+import CofferCommandLine
 import FoundationEssentials
 
 extension RemoteCommand.Action {

@@ -1,4 +1,5 @@
 import Coffer
+import CofferCommandLine
 import CofferEngine
 import Synchronization
 

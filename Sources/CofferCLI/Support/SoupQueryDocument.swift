@@ -1,4 +1,5 @@
 import CofferBase
+import CofferCommandLine
 import CofferDatabase
 
 /// A soup query that is read from a JSON object. The object uses the terms of SmartStore's query specs.

@@ -1,5 +1,6 @@
 import Coffer
 import CofferBase
+import CofferCommandLine
 import CofferEngine
 
 /// An environment variable and the token for it, in the form `NAME=SERVICE/ACCOUNT` or

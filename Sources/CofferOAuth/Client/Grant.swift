@@ -42,6 +42,19 @@ public struct Grant: Sendable {
         try await session().client.withAccessToken(for: url, minimumLife: minimumLife, body)
     }
 
+    /// Returns an access token, renewed if it is due, for a caller that hands it to another program.
+    ///
+    /// - Parameter minimumLife: The time for which the token must be valid.
+    /// - Returns: The token, and whether each request with it needs a proof of the session's key.
+    /// - Throws: The errors of ``withAccessToken(for:minimumLife:_:)`` but `hostRefused`.
+    package func accessToken(
+        minimumLife: Duration = .seconds(30)
+    ) async throws(CofferError) -> (token: LiveToken, isBound: Bool) {
+        let session = try await session()
+        let token = try await session.client.source.current(minimumLife: minimumLife)
+        return (token, session.record.hasDPoPKey)
+    }
+
     /// Sends a request with an access token. If the server says that the token is no longer valid, the token
     /// is renewed once and the request is sent once more.
     ///

@@ -1,3 +1,4 @@
+import Coffer
 import CofferBase
 
 /// The names of the members of a stored record.

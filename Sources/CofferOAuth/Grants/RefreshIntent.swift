@@ -1,4 +1,4 @@
-import Coffer
+package import Coffer
 import CofferBase
 import CofferCrypto
 import CofferEngine

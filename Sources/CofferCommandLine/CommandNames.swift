@@ -1,8 +1,8 @@
-import ArgumentParser
+package import ArgumentParser
 import CofferBase
 
 /// A check of the command names on the command line.
-enum CommandNames {
+package enum CommandNames {
     /// Checks that each word up to a command without subcommands, or to an option, names a command. The error
     /// for an unknown word suggests commands; the one for an option that resembles a global one suggests that
     /// one.
@@ -13,7 +13,7 @@ enum CommandNames {
     ///   - root: The program's root command.
     ///   - isHelp: Whether every word must be a name, as after `coffer help`.
     /// - Throws: ``UnknownWord``.
-    static func check(
+    package static func check(
         _ words: some Sequence<String>, of root: any ParsableCommand.Type, isHelp: Bool = false
     ) throws(UnknownWord) {
         var command = root
@@ -31,7 +31,7 @@ enum CommandNames {
     }
 
     /// Returns the command of this name or alias in a group.
-    static func subcommand(
+    package static func subcommand(
         _ word: String, of group: any ParsableCommand.Type
     ) -> (any ParsableCommand.Type)? {
         group.configuration.subcommands.first { isName(word, of: $0) }
@@ -111,12 +111,13 @@ enum CommandNames {
     private static func meanings(
         of word: String, _ below: [any ParsableCommand.Type], isRoot: Bool
     ) -> [String] {
-        guard !isRoot else { return CommandMeanings.commands(for: word) }
-        let found = CommandMeanings.commandsInGroup(for: word).first { command in
+        let isThere = { (command: String) in
             let name = command.parts(between: " ").first ?? command
             return below.contains { $0._commandName.hasSameBytes(as: name) }
         }
-        return found.map { [$0] } ?? []
+        // The program coffer-oauth has only some of the commands that a word may mean.
+        guard !isRoot else { return CommandMeanings.commands(for: word).filter(isThere) }
+        return CommandMeanings.commandsInGroup(for: word).first(where: isThere).map { [$0] } ?? []
     }
 
     /// Returns the number of bytes to add, remove, change or swap with a neighbour to turn `word` into

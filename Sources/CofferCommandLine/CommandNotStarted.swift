@@ -1,14 +1,14 @@
-import CofferBase
+package import CofferBase
 import CofferEngine
 
 /// The error for a command that a user gave after `--` and that cannot be run.
-struct CommandNotStarted: Error {
-    let error: CofferError
+package struct CommandNotStarted: Error {
+    package let error: CofferError
     /// 127 if there is no such program, 126 if it cannot be executed.
-    let exitCode: Int32
+    package let exitCode: Int32
 
     /// Runs `body`, which runs the command, and marks its error if the command's name is the reason.
-    static func marking<Value>(_ body: () throws -> Value) throws -> Value {
+    package static func marking<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
         } catch let error as CofferError {

@@ -1,8 +1,8 @@
-package import Coffer
 import CofferBase
+package import CofferVault
 
-/// An access token with the time for which it is valid. The time stands in the token's attributes, so that it
-/// is never that of another token.
+/// An access token of a session at a server, with the time for which it is valid. The time stands in the
+/// token's attributes, so that it is never that of another token.
 package struct GrantAccess: Sendable {
     private enum Attribute {
         static let generation = "oauth-sign-in", boot = "oauth-boot", sinceBoot = "oauth-since-boot"
@@ -10,7 +10,7 @@ package struct GrantAccess: Sendable {
     }
 
     /// The attribute in which a session's tokens carry the name of the sign-in.
-    static let generation = Attribute.generation
+    package static let generation = Attribute.generation
 
     /// The token.
     package let token: Token
@@ -24,12 +24,14 @@ package struct GrantAccess: Sendable {
     package let isDPoP: Bool
 
     private static let dpop = "DPoP"
+    /// The longest life that a server can give a token, in seconds.
+    private static let maxLife: Int64 = 315_360_000
 
     /// The longest time before the end of a token's life at which it is renewed.
-    static let longestLead = Duration.seconds(60)
+    package static let longestLead = Duration.seconds(60)
 
     /// Creates an access token from a stored one of a sign-in; `nil` if it belongs to another sign-in.
-    init?(_ stored: StoredToken, of generation: String) {
+    package init?(_ stored: StoredToken, of generation: String) {
         let attributes = stored.info.attributes
         guard let own = attributes[Attribute.generation], own.hasSameBytes(as: generation),
             let boot = attributes[Attribute.boot],
@@ -37,7 +39,7 @@ package struct GrantAccess: Sendable {
             let wall = attributes[Attribute.wall].flatMap({ Int64($0) }),
             let life = attributes[Attribute.life].flatMap({ Int64($0) }),
             (0...Int64.max / 4).contains(sinceBoot), (-Int64.max / 4...Int64.max / 4).contains(wall),
-            (0...Int64(TokenResponse.maxLifetime)).contains(life)
+            (0...Self.maxLife).contains(life)
         else { return nil }
         token = stored.token
         info = stored.info
@@ -47,7 +49,7 @@ package struct GrantAccess: Sendable {
     }
 
     /// Returns the attributes of an access token.
-    static func attributes(
+    package static func attributes(
         of generation: String, sent: ClockStamp, life: Int64, isDPoP: Bool
     ) -> [String: String] {
         [

@@ -1,21 +1,21 @@
-import CofferBase
-import CofferCrypto
-import CofferEngine
+package import CofferBase
+package import CofferCrypto
+package import CofferEngine
 import Synchronization
 import SystemPackage
 
 /// Functions that read passcodes and keys from a descriptor or a terminal, but never from an argument or the
 /// environment.
-enum PasscodeInput {
+package enum PasscodeInput {
     /// Reads the first line of the given descriptor. Returns `nil` if no descriptor is given.
-    static func read(_ number: Int32?) throws(CofferError) -> SecretBytes? {
+    package static func read(_ number: Int32?) throws(CofferError) -> SecretBytes? {
         guard let number else { return nil }
         return SecretBytes(try line(of: number))
     }
 
     /// Reads a secret from the given descriptor or, without echo, from a terminal. Returns `nil` if there is
     /// neither a descriptor nor a terminal.
-    static func readOrPrompt(
+    package static func readOrPrompt(
         _ number: Int32?, prompt: String = "Passcode: "
     ) throws(CofferError) -> SecretBytes? {
         if number != nil { return try read(number) }
@@ -26,7 +26,7 @@ enum PasscodeInput {
 
     /// Reads a secret that must be present; `name` tells the user which, and `option` is the option that
     /// names its descriptor.
-    static func readRequired(
+    package static func readRequired(
         _ number: Int32?, prompt: String = "Secret: ", name: String = "key's secret",
         option: String = "--passcode-fd"
     ) throws(CofferError) -> SecretBytes {
@@ -40,7 +40,7 @@ enum PasscodeInput {
     }
 
     /// Reads a key in hexadecimal from the first line of a descriptor.
-    static func key(fromHexOn number: Int32) throws(CofferError) -> SymmetricKey {
+    package static func key(fromHexOn number: Int32) throws(CofferError) -> SymmetricKey {
         let digits = try line(of: number)
         return SymmetricKey.adopting(SecretBytes(try Encoding.decodeHex(digits.span)))
     }
@@ -51,13 +51,13 @@ enum PasscodeInput {
     /// Reads a vault's passcode from the first line of a descriptor. Discards a carriage return before the
     /// newline. Otherwise, a file written on Windows would contain a wrong passcode, which would cost an
     /// attempt.
-    static func passcode(on number: Int32) throws(CofferError) -> SecretBytes {
+    package static func passcode(on number: Int32) throws(CofferError) -> SecretBytes {
         SecretBytes(try line(of: number, droppingReturn: true))
     }
 
     /// Reads one line and closes the descriptor, so that no child process inherits it. Standard streams
     /// remain open, because a message may follow the line on standard input.
-    static func line(
+    package static func line(
         of number: Int32, droppingReturn: Bool = false
     ) throws(CofferError) -> GuardedBytes {
         // A standard stream can hold the next secret after this line; other descriptors end with their first

@@ -1,16 +1,17 @@
 /// The commands that people look for under the names that other programs use.
-enum CommandMeanings {
+package enum CommandMeanings {
     /// Returns the commands of the program that `word` may mean, without the program's name.
-    static func commands(for word: String) -> [String] { inProgram[word] ?? [] }
+    package static func commands(for word: String) -> [String] { inProgram[word] ?? [] }
 
     /// Returns the commands of a group that `word` may mean, the most likely one first. A group has only some
     /// of them.
-    static func commandsInGroup(for word: String) -> [String] {
+    package static func commandsInGroup(for word: String) -> [String] {
         inGroups.first { $0.words.contains(word) }?.commands ?? []
     }
 
     private static let inProgram: [String: [String]] = [
-        "open": ["unlock"], "login": ["unlock"], "close": ["lock"], "logout": ["lock"],
+        "open": ["unlock"], "login": ["unlock", "oauth login"],
+        "close": ["lock"], "logout": ["lock", "oauth logout"],
         "create": ["init"], "new": ["init"], "setup": ["init"],
         "set": ["token put"], "put": ["token put"], "store": ["token put", "file add"],
         "save": ["token put", "file add"],

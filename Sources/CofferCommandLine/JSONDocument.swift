@@ -1,22 +1,22 @@
-import CofferBase
+package import CofferBase
 
 /// A JSON document to print: a value, a list of documents, or an object whose members keep their order.
-enum JSONDocument {
+package enum JSONDocument {
     case value(JSONValue)
     case list([JSONDocument])
     case object([(String, JSONDocument)])
 
-    static func text(_ text: String) -> JSONDocument { .value(.string(text)) }
-    static func number(_ number: Int) -> JSONDocument { .value(.integer(Int64(number))) }
-    static func decimal(_ number: Double) -> JSONDocument { .value(.number(number)) }
-    static func flag(_ flag: Bool) -> JSONDocument { .value(.bool(flag)) }
-    static var none: JSONDocument { .value(.null) }
+    package static func text(_ text: String) -> JSONDocument { .value(.string(text)) }
+    package static func number(_ number: Int) -> JSONDocument { .value(.integer(Int64(number))) }
+    package static func decimal(_ number: Double) -> JSONDocument { .value(.number(number)) }
+    package static func flag(_ flag: Bool) -> JSONDocument { .value(.bool(flag)) }
+    package static var none: JSONDocument { .value(.null) }
 
     /// Returns the document on one line. Characters that control a terminal are escaped, because text in the
     /// document, such as a name, may come from someone else.
     ///
     /// - Throws: `invalidInput` if a number is infinite or is not a number (NaN).
-    func encoded() throws(CofferError) -> String {
+    package func encoded() throws(CofferError) -> String {
         switch self {
         case .value(let value): return try value.jsonText().escapingControls
         case .list(let elements):

@@ -1,5 +1,5 @@
-package import Coffer
 import CofferBase
+package import CofferVault
 
 /// A moment on both clocks. Two moments of the same boot are compared by the time since boot, which nobody
 /// can set; other moments by the wall clock.
@@ -18,7 +18,8 @@ package struct ClockStamp: Sendable, Equatable {
             wall: clock.wallClock().milliseconds)
     }
 
-    init(boot: String, sinceBoot: Int64, wall: Int64) {
+    /// Creates the stamp of another moment.
+    package init(boot: String, sinceBoot: Int64, wall: Int64) {
         self.boot = boot
         self.sinceBoot = sinceBoot
         self.wall = wall
@@ -42,7 +43,7 @@ package struct ClockStamp: Sendable, Equatable {
 
 extension Duration {
     /// The time in whole milliseconds.
-    var milliseconds: Int64 {
+    fileprivate var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         return seconds * 1000 + attoseconds / 1_000_000_000_000_000
     }

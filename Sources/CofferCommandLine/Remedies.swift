@@ -1,8 +1,8 @@
-import CofferBase
+package import CofferBase
 
 extension CofferError.Remedy {
     /// The remedy as one or more sentences, including the command that carries it out.
-    var sentence: String { Self.sentences[self] ?? "" }
+    package var sentence: String { Self.sentences[self] ?? "" }
 
     /// The sentences for all remedies in the library. One of the package's own checks reports any remedy
     /// without a sentence.
@@ -123,12 +123,12 @@ extension CofferError.Remedy {
 
 extension CofferError {
     /// The message on one line, followed by the sentences for the error's remedy.
-    var advice: String { (message + (remedy.map { " " + $0.sentence } ?? "")).printable }
+    package var advice: String { (message + (remedy.map { " " + $0.sentence } ?? "")).printable }
 }
 
 extension JSONDocument {
     /// Returns a remedy's name and its sentences as members of a JSON object.
-    static func members(of remedy: CofferError.Remedy?) -> [(String, JSONDocument)] {
+    package static func members(of remedy: CofferError.Remedy?) -> [(String, JSONDocument)] {
         [
             ("remedy", remedy.map { .text($0.name) } ?? .none),
             ("advice", remedy.map { .text($0.sentence) } ?? .none),

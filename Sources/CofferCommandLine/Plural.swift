@@ -1,5 +1,7 @@
 /// Functions that format counted nouns in messages.
-enum Plural {
+package enum Plural {
     /// Returns the number followed by the noun, which is in the plural unless the number is one.
-    static func of(_ count: Int, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }
+    package static func of(_ count: Int, _ noun: String) -> String {
+        "\(count) \(noun)\(count == 1 ? "" : "s")"
+    }
 }

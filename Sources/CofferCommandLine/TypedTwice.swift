@@ -1,8 +1,8 @@
-import Coffer
-import CofferBase
+package import Coffer
+package import CofferBase
 
 /// A new passcode or passphrase that the user types twice on the terminal.
-enum TypedTwice {
+package enum TypedTwice {
     private static let maxTries = 3
 
     /// Asks the user to type a new secret and then to repeat it. After a mistake, asks again, up to three
@@ -17,7 +17,7 @@ enum TypedTwice {
     /// - Returns: The secret that the user typed.
     /// - Throws: The error from the third attempt: either `invalidInput` if the two entries differ, or the
     ///   error that `check` threw.
-    static func read(
+    package static func read(
         _ prompt: String, confirmation: String, noun: String,
         check: (Passcode) throws(CofferError) -> Void
     ) throws(CofferError) -> Passcode {

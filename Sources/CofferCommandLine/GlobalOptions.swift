@@ -1,8 +1,7 @@
-import ArgumentParser
-import Coffer
-import CofferBase
+package import ArgumentParser
+package import CofferBase
 import CofferEngine
-import SystemPackage
+package import SystemPackage
 
 /// The help texts of the options that every command accepts, either before or after the command's name.
 /// Commands that do not use a vault accept these options, too.
@@ -16,45 +15,48 @@ private enum CommonHelp {
 }
 
 /// The options of commands that need no vault. These commands accept `--home` and ignore it.
-struct NoVaultOptions: ParsableArguments {
+package struct NoVaultOptions: ParsableArguments {
     @Option(help: .hidden)
-    var home: String?
+    package var home: String?
 
     @Flag(help: CommonHelp.json)
-    var json = false
+    package var json = false
 
     @Option(help: CommonHelp.passcodeFd)
-    var passcodeFd: Int32?
+    package var passcodeFd: Int32?
+
+    /// Creates the options of a command without any.
+    package init() {}
 }
 
 /// The options of commands that use a vault.
-struct GlobalOptions: ParsableArguments {
+package struct GlobalOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The vault directory; default: $COFFER_HOME, $XDG_DATA_HOME/coffer or ~/.local/share/coffer.",
             valueName: "dir"))
-    var home: String?
+    package var home: String?
 
     @Option(
         help: ArgumentHelp(
             "Use this user's vault inside that vault, which has its own passcode: see coffer users.",
             valueName: "name"))
-    var user: String?
+    package var user: String?
 
     @Flag(help: CommonHelp.json)
-    var json = false
+    package var json = false
 
     @Option(help: CommonHelp.passcodeFd)
-    var passcodeFd: Int32?
+    package var passcodeFd: Int32?
 
     @Flag(help: "Allow the desktop keyring to ask for its password if it is locked.")
-    var allowPrompt = false
+    package var allowPrompt = false
 
-    /// Whether the desktop keyring may prompt the user.
-    var interaction: PromptPolicy { allowPrompt ? .allowed : .never }
+    /// Creates the options of a command without any.
+    package init() {}
 
     /// Returns the vault directory's path.
-    func homePath() throws(CofferError) -> FilePath {
+    package func homePath() throws(CofferError) -> FilePath {
         if let home {
             guard !home.isEmpty else { throw CofferError(.invalidInput, "--home requires a directory.") }
             return ProgramArguments.path(home)
@@ -71,9 +73,9 @@ struct GlobalOptions: ParsableArguments {
 
 extension GlobalOptions {
     /// The global options without a value.
-    static let flags = ["--json", "--allow-prompt"]
+    package static let flags = ["--json", "--allow-prompt"]
     /// The global options with a value.
-    static let valued = ["--home", "--user", "--passcode-fd"]
+    package static let valued = ["--home", "--user", "--passcode-fd"]
 
     /// Returns the arguments with global options moved from before the command's name, or from before its
     /// group's, to after it.
@@ -82,7 +84,7 @@ extension GlobalOptions {
     ///   - arguments: The arguments without the program's name.
     ///   - root: The command that contains all others.
     /// - Returns: The same arguments in the order that the parser expects.
-    static func hoistGlobalOptions(
+    package static func hoistGlobalOptions(
         _ arguments: [String], root: any ParsableCommand.Type
     ) -> [String] {
         var rest = arguments[...]
@@ -109,7 +111,7 @@ extension GlobalOptions {
     }
 
     /// Reports whether errors must be printed as JSON, even if the arguments cannot be parsed.
-    static func wantsJSON(_ arguments: [String]) -> Bool {
+    package static func wantsJSON(_ arguments: [String]) -> Bool {
         arguments.prefix { !$0.hasSameBytes(as: "--") }.contains { $0.hasSameBytes(as: "--json") }
     }
 }

@@ -1,14 +1,14 @@
-import Coffer
-import CofferBase
-import CofferCrypto
+package import Coffer
+package import CofferBase
+package import CofferCrypto
 import CofferEngine
 import Synchronization
 import SystemPackage
 
 /// Functions that open and unlock the vault for commands.
-enum VaultOpener {
+package enum VaultOpener {
     /// Opens the vault and leaves it locked.
-    static func vault(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+    package static func vault(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         let place = try location(global)
         do throws(CofferError) {
             let vault = try await Vault(at: place, interaction: global.interaction)
@@ -21,7 +21,7 @@ enum VaultOpener {
     }
 
     /// The error for a user without a vault: the path of a user's vault does not show whose it is.
-    static func noVault(of user: String, _ code: CofferError.Code) -> CofferError {
+    package static func noVault(of user: String, _ code: CofferError.Code) -> CofferError {
         CofferError(
             code,
             "There is no vault for the user \(user.printable). Create one with coffer init --user "
@@ -30,7 +30,7 @@ enum VaultOpener {
 
     /// Returns the location of the vault that the options specify. If the options specify a user, this is the
     /// user's vault.
-    static func location(_ global: GlobalOptions) throws(CofferError) -> VaultLocation {
+    package static func location(_ global: GlobalOptions) throws(CofferError) -> VaultLocation {
         let home = try homeLocation(global)
         guard let user = global.user else { return home }
         guard ProgramArguments.isText(user) else {
@@ -40,7 +40,7 @@ enum VaultOpener {
     }
 
     /// Returns the location of the vault in the vault directory itself, even if the options specify a user.
-    static func homeLocation(_ global: GlobalOptions) throws(CofferError) -> VaultLocation {
+    package static func homeLocation(_ global: GlobalOptions) throws(CofferError) -> VaultLocation {
         VaultLocation(path: try global.homePath())
     }
 
@@ -49,7 +49,7 @@ enum VaultOpener {
     /// the terminal. If there is no terminal, keys that outlast a lock are still sufficient to open the items
     /// in their class. The parameter `given` is the passcode from `--passcode-fd` if the caller has already
     /// read it.
-    static func unlocked(
+    package static func unlocked(
         _ global: GlobalOptions, with given: Passcode? = nil
     ) async throws(CofferError) -> Vault {
         let vault = try await vault(global)
@@ -58,7 +58,7 @@ enum VaultOpener {
     }
 
     /// Opens and unlocks the vault without asking for a passcode. Throws `locked` if unlocking requires one.
-    static func unlockedSilently(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+    package static func unlockedSilently(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         let vault = try await vault(global)
         if try await !vault.restoreCachedKeys() { try await vault.unlock() }
         return vault
@@ -66,7 +66,7 @@ enum VaultOpener {
 
     /// Runs an operation that requires an unlocked vault. Keys that outlast a lock are not sufficient for the
     /// operation. If only such keys are available, the error states which option specifies the passcode.
-    static func withPasscode<Result>(
+    package static func withPasscode<Result>(
         _ global: GlobalOptions, _ body: (Vault) async throws(CofferError) -> Result
     ) async throws(CofferError) -> Result {
         let vault = try await unlocked(global)
@@ -80,7 +80,7 @@ enum VaultOpener {
 
     /// Opens and unlocks the vault with keys that can be cached for `duration`. The vault must have the keys
     /// of every class, and none of these may already be cached until an exact earlier time.
-    static func unlockedForHolding(
+    package static func unlockedForHolding(
         _ global: GlobalOptions, for duration: Duration?
     ) async throws(CofferError) -> Vault {
         let vault = try await vault(global)
@@ -106,7 +106,7 @@ enum VaultOpener {
 
     /// Returns the error with the reason why the passcode was not asked for, if it needed one for that
     /// reason.
-    static func explained(_ error: CofferError) -> CofferError {
+    package static func explained(_ error: CofferError) -> CofferError {
         let isForTerminal = error.remedy == .unlockVault && lackedTerminal.load(ordering: .relaxed)
         return isForTerminal ? noTerminal : error
     }
@@ -139,7 +139,7 @@ enum VaultOpener {
     /// Unlocks the vault with the given or typed passcode, for a scheme that uses the passcode itself. Cached
     /// keys unlock the vault but do not reveal its passcode. If `isNeeded` is `true`, asks for the passcode
     /// even if cached keys have unlocked the vault.
-    static func unlockedKeepingPasscode(
+    package static func unlockedKeepingPasscode(
         _ global: GlobalOptions, isNeeded: Bool
     ) async throws(CofferError) -> (vault: Vault, passcode: Token?) {
         let vault = try await vault(global)
@@ -172,7 +172,7 @@ enum VaultOpener {
     /// Unlocks the vault for a helper that another program runs, whose user sees only the error message. If
     /// `prompt` is given, asks for the passcode on this process's terminal, although standard input belongs
     /// to the other program.
-    static func unlockedForHelper(
+    package static func unlockedForHelper(
         _ global: GlobalOptions, prompt: String? = nil
     ) async throws(CofferError) -> Vault {
         do throws(CofferError) {
@@ -205,7 +205,7 @@ enum VaultOpener {
     /// Unlocks the vault so that tokens can be stored. If the vault is locked and there is no way to ask for
     /// the passcode, returns the locked vault. In that case, stored tokens remain pending until the next
     /// unlock.
-    static func unlockedForStoring(
+    package static func unlockedForStoring(
         _ global: GlobalOptions, with given: Passcode? = nil
     ) async throws(CofferError) -> Vault {
         do throws(CofferError) {
@@ -217,14 +217,14 @@ enum VaultOpener {
     }
 
     /// Reads the passcode from `--passcode-fd`. Returns `nil` if the option was not specified.
-    static func passcode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
+    package static func passcode(_ global: GlobalOptions) throws(CofferError) -> Passcode? {
         guard let number = global.passcodeFd else { return nil }
         return try Passcode(PasscodeInput.passcode(on: number))
     }
 
     /// Reads the current passcode from `--passcode-fd` or from the terminal. Returns `nil` if there is
     /// neither.
-    static func currentPasscode(
+    package static func currentPasscode(
         _ global: GlobalOptions, of vault: Vault
     ) async throws(CofferError) -> Passcode? {
         if let passcode = try passcode(global) { return passcode }
@@ -233,7 +233,7 @@ enum VaultOpener {
 
     /// Returns the notice about the consequences of wrong passcodes, which the owner must read before
     /// entering one.
-    static func erasureNotice(erases: Bool, delays: Bool) -> String {
+    package static func erasureNotice(erases: Bool, delays: Bool) -> String {
         guard !erases else {
             return "The tenth wrong passcode in a row erases the vault with everything in it. Keep a copy "
                 + "of everything that must not be lost."
@@ -245,7 +245,7 @@ enum VaultOpener {
 
     /// Reads a new passcode from the given descriptor, or asks the user to type it twice on the terminal. If
     /// `policy` refuses a typed passcode, does not ask the user to repeat it.
-    static func newPasscode(
+    package static func newPasscode(
         onDescriptor number: Int32?, option: String = "--new-passcode-fd", policy: PasscodePolicy
     ) throws(CofferError) -> Passcode {
         if let number { return try Passcode(PasscodeInput.passcode(on: number)) }
@@ -260,14 +260,14 @@ enum VaultOpener {
     }
 
     /// Unlocks the vault. If wrong passcodes have delayed further attempts, waits until the delay is over.
-    static func unlock(_ vault: Vault, with passcode: Passcode?) async throws(CofferError) {
+    package static func unlock(_ vault: Vault, with passcode: Passcode?) async throws(CofferError) {
         try await waitingForDelay { () async throws(CofferError) in try await vault.unlock(with: passcode) }
     }
 
     /// Runs an operation that checks a passcode. If the operation reports a delay, waits and runs the
     /// operation again.
     @discardableResult
-    static func waitingForDelay<Result>(
+    package static func waitingForDelay<Result>(
         _ body: () async throws(CofferError) -> Result
     ) async throws(CofferError) -> Result {
         while true {
@@ -303,9 +303,14 @@ enum VaultOpener {
     }
 }
 
+extension GlobalOptions {
+    /// Whether the desktop keyring may prompt the user.
+    package var interaction: PromptPolicy { allowPrompt ? .allowed : .never }
+}
+
 extension Token {
     /// Returns a copy of the token's bytes in separate guarded memory.
-    func copied() throws(CofferError) -> SecretBytes {
+    package func copied() throws(CofferError) -> SecretBytes {
         try exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
     }
 }

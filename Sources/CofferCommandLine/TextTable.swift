@@ -3,19 +3,19 @@ import CofferBase
 extension String {
     /// The text with `?` in place of every character that could disrupt a terminal or a line or that is
     /// invisible, so no name looks like another one on the screen.
-    var printable: String {
+    package var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.isPrintable ? $0 : "?" }))
     }
 
     /// The printable form of text with several lines, which remain separate.
-    var printableLines: String {
+    package var printableLines: String {
         String(
             String.UnicodeScalarView(
                 unicodeScalars.map { $0.isPrintable || $0.value == 0x0A ? $0 : "?" }))
     }
 
     /// The JSON text with escapes in place of control characters, which occur only in its strings.
-    var escapingControls: String {
+    package var escapingControls: String {
         guard unicodeScalars.contains(where: \.isControl) else { return self }
         var result = String.UnicodeScalarView()
         for scalar in unicodeScalars {
@@ -32,7 +32,7 @@ extension String {
 extension Unicode.Scalar {
     /// Whether the character controls a terminal, ends a line or changes the text direction. The code points
     /// of all these characters have at most four hexadecimal digits.
-    var isControl: Bool {
+    package var isControl: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
         default: properties.isBidiControl
@@ -40,7 +40,7 @@ extension Unicode.Scalar {
     }
 
     /// The escape with four hexadecimal digits, as in JSON.
-    var escape: String {
+    package var escape: String {
         let digits = String(value, radix: 16)
         return "\\u" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
     }
@@ -57,11 +57,11 @@ extension Unicode.Scalar {
 }
 
 /// A table of text in columns.
-enum TextTable {
+package enum TextTable {
     /// Returns the lines of a table, without blanks at their ends; none if there are no rows, so that an
     /// empty list prints nothing. Columns and their headings are flush left; those in `numbers` are flush
     /// right.
-    static func lines(_ heading: [String], _ rows: [[String]], numbers: Set<Int> = []) -> [String] {
+    package static func lines(_ heading: [String], _ rows: [[String]], numbers: Set<Int> = []) -> [String] {
         guard !rows.isEmpty else { return [] }
         let all = [heading] + rows
         let widths = heading.indices.map { column in all.map { $0[column].count }.max() ?? 0 }

@@ -1,33 +1,33 @@
-import CofferBase
+package import CofferBase
 import CofferEngine
 
 /// The program's output. Results go to standard output, and messages go to standard error.
 ///
 /// Results are written to the descriptor without a buffer, so a full disk or a closed pipe causes an error.
-enum Output {
+package enum Output {
     /// Prints one line of a result on standard output.
-    static func line(_ text: String) throws(CofferError) { try bytes(Array((text + "\n").utf8).span) }
+    package static func line(_ text: String) throws(CofferError) { try bytes(Array((text + "\n").utf8).span) }
 
     /// Prints a command's only JSON document on standard output.
-    static func json(_ document: JSONDocument) throws(CofferError) { try line(document.encoded()) }
+    package static func json(_ document: JSONDocument) throws(CofferError) { try line(document.encoded()) }
 
     /// Prints one line for the user on standard error. Ignores write errors.
-    static func message(_ text: String) { part(text + "\n") }
+    package static func message(_ text: String) { part(text + "\n") }
 
     /// Prints part of a line for the user on standard error. Ignores write errors.
-    static func part(_ text: String) {
+    package static func part(_ text: String) {
         let bytes = Array(text.utf8)
         try? Descriptor.standardError().append(bytes.span)
     }
 
     /// Writes bytes to standard output without changing them.
-    static func bytes(_ bytes: Span<UInt8>) throws(CofferError) {
+    package static func bytes(_ bytes: Span<UInt8>) throws(CofferError) {
         try Descriptor.standardOutput().append(bytes)
     }
 
     /// Prints a requested secret that contains no characters that JSON would escape. The secret is printed
     /// either alone on a line or, in a JSON document, before the other members.
-    static func secret(
+    package static func secret(
         _ name: String, _ value: Span<UInt8>, asJSON: Bool, with others: [(String, JSONDocument)] = []
     ) throws(CofferError) {
         // Without the brace that begins the object of the other members.
@@ -40,7 +40,7 @@ enum Output {
 
     /// Writes bytes to standard output, either unchanged or, in a JSON document, as Base64 before the other
     /// members.
-    static func content(
+    package static func content(
         _ name: String, _ value: Span<UInt8>, asJSON: Bool, with others: [(String, JSONDocument)] = []
     ) throws(CofferError) {
         guard asJSON else { return try bytes(value) }
@@ -50,7 +50,7 @@ enum Output {
 
     /// Prints two secrets that contain no characters that JSON would escape, either on separate lines with
     /// their names or in one JSON document.
-    static func secrets(
+    package static func secrets(
         _ firstName: String, _ first: Span<UInt8>, _ secondName: String, _ second: Span<UInt8>, asJSON: Bool
     ) throws(CofferError) {
         if asJSON { try text("{") }

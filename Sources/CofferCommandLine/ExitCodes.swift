@@ -1,9 +1,9 @@
-import ArgumentParser
-import CofferBase
+package import ArgumentParser
+package import CofferBase
 
 extension CofferError.Code {
     /// The exit code of a command that ends with this error.
-    var exitCode: Int32 {
+    package var exitCode: Int32 {
         switch self {
         case .absent: 3
         case .locked, .keyringLocked, .noPrompter, .promptDismissed: 4
@@ -34,16 +34,27 @@ extension CofferError.Code {
 }
 
 /// Functions that report a command's failure.
-enum Failure {
+package enum Failure {
+    /// The end of a program's help. Whoever looks for a command should not have to read it first.
+    package static let exitCodes = """
+        EXIT CODES:
+          0 ok, 1 other failure, 3 absent, 4 locked, 5 wrong passcode, 6 wiped, 7
+          corrupt or not authentic, 8 keyring unavailable, 9 timed out, 10 conflict, 11
+          refused by policy, 12 not initialised, 13 already exists, 14 sign-in needed, 15
+          server not reached, 64 usage, 75 busy.
+        """
+
     /// The parts before and after the message in the JSON document for an out-of-memory error. The parts are
     /// static strings because there may not be enough memory to build them.
-    static let noMemoryDocument: (before: StaticString, after: StaticString) = (
+    package static let noMemoryDocument: (before: StaticString, after: StaticString) = (
         "{\"error\":{\"code\":\"outOfMemory\",\"message\":\"", "\"}}\n"
     )
 
     /// Prints the error for the user and, if `asJSON` is `true`, also as JSON for a program. Returns the exit
-    /// code.
-    static func reported(_ error: any Error, asJSON: Bool) -> ExitCode {
+    /// code. The parser's own errors and its help are those of the program's command `root`.
+    package static func reported(
+        _ error: any Error, asJSON: Bool, root: any ParsableCommand.Type
+    ) -> ExitCode {
         if let failure = error as? CofferError {
             let error = VaultOpener.explained(failure)
             report(document(error), text: "coffer: \(error.advice)", asJSON)
@@ -59,17 +70,22 @@ enum Failure {
         }
         // The command has already reported the error.
         if let code = error as? ExitCode { return code }
-        let code = CofferCommand.exitCode(for: error)
-        let text = CofferCommand.fullMessage(for: error)
+        let code = root.exitCode(for: error)
+        let text = root.fullMessage(for: error)
         if code.isSuccess {
             try? Output.line(text)
-            if CofferCommand.isOwnHelp(text) { try? Output.line("\n" + CofferCommand.exitCodes) }
+            if isOwnHelp(text, of: root) { try? Output.line("\n" + exitCodes) }
         } else {
             // The parser repeats arguments as they are.
             report(
-                document("usage", CofferCommand.message(for: error)), text: text.printableLines, asJSON)
+                document("usage", root.message(for: error)), text: text.printableLines, asJSON)
         }
         return code
+    }
+
+    /// Reports whether the text is the help of the program itself, not of one of its commands.
+    private static func isOwnHelp(_ text: String, of root: any ParsableCommand.Type) -> Bool {
+        text.utf8.hasPrefix("OVERVIEW: ") && text.hasSameBytes(as: root.helpMessage(includeHidden: false))
     }
 
     private static func report(_ document: JSONDocument, text: String, _ asJSON: Bool) {
@@ -79,7 +95,7 @@ enum Failure {
     }
 
     /// Returns the error as a JSON document.
-    static func document(_ error: CofferError) -> JSONDocument {
+    package static func document(_ error: CofferError) -> JSONDocument {
         document(error.code.name, error.message, error.remedy, error.entries, error.serverCode)
     }
 

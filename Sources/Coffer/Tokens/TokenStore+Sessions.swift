@@ -1,0 +1,103 @@
+import CofferBase
+import CofferCrypto
+import CofferEngine
+package import CofferVault
+import SystemPackage
+
+/// What can be said of sessions at servers without the library that speaks to servers. It stores them.
+extension TokenStore {
+    /// The shortest time for which an access token must be valid, as for a caller that names none.
+    private static let minimumLife = Duration.seconds(30)
+
+    /// Returns a session's access token if nothing has to be sent or decided before it is used; `nil` if
+    /// there is none, or if the library that renews it must be asked: the token is due, the session's state
+    /// is not plain, its profile ends it at a time, or an administrator restricts this machine.
+    ///
+    /// - Parameters:
+    ///   - profile: The name of the session's profile.
+    ///   - account: The session's account.
+    ///   - clock: The clock.
+    /// - Returns: The token.
+    /// - Throws: `invalidInput` if the names are too long; `locked`, `wiped` or `corrupt`.
+    package func liveAccess(
+        profile: String, account: String, clock: VaultClock = .system
+    ) async throws(CofferError) -> GrantAccess? {
+        let service = ReservedServices.oauth + profile
+        let id = try TokenID(service: service, account: account, kind: .access)
+        guard let stored = try await stored(id), let name = stored.info.attributes[GrantAccess.generation],
+            let access = GrantAccess(stored, of: name), !access.isDue(clock, minimumLife: Self.minimumLife)
+        else { return nil }
+        let row = try TokenID(
+            service: service + ReservedServices.grantSuffix, account: account, kind: .other)
+        guard let state = try await self.stored(row).flatMap({ Self.plainState($0) }),
+            state["state"]?.string?.hasSameBytes(as: "paired") == true,
+            state["generation"]?.string?.hasSameBytes(as: name) == true,
+            let settings = try await profileSettings(profile),
+            settings["policy"]?.string?.hasSameBytes(as: "untilRevoked") == true,
+            try await !Self.isRestricted()
+        else { return nil }
+        return access
+    }
+
+    /// Returns the accounts that have a session of a profile, also one that has ended.
+    ///
+    /// - Throws: `locked`, `wiped` or `corrupt`.
+    package func sessionAccounts(of profile: String) async throws(CofferError) -> [String] {
+        let service = ReservedServices.oauth + profile + ReservedServices.grantSuffix
+        return try await listing().tokens.map(\.id)
+            .filter { $0.kind == .other && $0.service.hasSameBytes(as: service) }.map(\.account)
+    }
+
+    /// Returns the names of the profiles of servers.
+    ///
+    /// - Throws: `locked`, `wiped` or `corrupt`.
+    package func profileNames() async throws(CofferError) -> [String] {
+        let prefix = ReservedServices.oauthProfile
+        return try await listing().tokens.map(\.id)
+            .filter { $0.kind == .other && $0.account.isEmpty && $0.service.utf8.hasPrefix(prefix) }
+            .map { String(decoding: $0.service.utf8.dropFirst(prefix.utf8.count), as: UTF8.self) }
+    }
+
+    /// Returns the stored form of a profile; `nil` if there is none or if it cannot be read.
+    ///
+    /// - Throws: `invalidInput` if the name is too long; `locked`, `wiped` or `corrupt`.
+    package func profileSettings(_ profile: String) async throws(CofferError) -> JSONValue? {
+        let id = try TokenID(
+            service: ReservedServices.oauthProfile + profile, account: "", kind: .other)
+        guard let stored = try await stored(id) else { return nil }
+        return try? JSONValue(parsing: stored.token.copyBytes())
+    }
+
+    /// Returns a stored value; `nil` if there is none or if its sender is unknown.
+    private func stored(_ id: TokenID) async throws(CofferError) -> StoredToken? {
+        guard let stored = try await get(id), stored.info.version != nil, !stored.info.isStoredWhileLocked
+        else { return nil }
+        return stored
+    }
+
+    /// Returns the record in a session's row if the row has only this one. Beside it may stand a private key,
+    /// which is not copied.
+    private static func plainState(_ stored: StoredToken) -> JSONValue? {
+        stored.token.exposing { plainState($0) }
+    }
+
+    private static func plainState(_ row: Span<UInt8>) -> JSONValue? {
+        let start = 7
+        guard row.count >= start, row[0] == 1, row[1] == 1, row[2] == 0 else { return nil }
+        let count = Int(row.bigEndian(UInt32.self, at: 3))
+        guard count <= row.count - start else { return nil }
+        return try? JSONValue(parsing: row.extracting(start..<start + count).copied())
+    }
+
+    /// Whether an administrator restricts the servers of this machine, or whether that is unknown.
+    private static func isRestricted() async throws(CofferError) -> Bool {
+        try await BlockingExecutor.run { _ throws(CofferError) -> Bool in
+            do throws(CofferError) {
+                let root = try Descriptor.open("/", [.read, .directory])
+                return try root.status(of: "etc/coffer/oauth.json") != nil
+            } catch {
+                return true
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import CofferCommandLine
+import CofferCrypto
+import CofferEngine
+import CofferOAuth
+import FoundationEssentials
+
+/// The `coffer oauth token` command, which writes an access token to standard output.
+struct TokenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token", abstract: "Write an access token to standard output, renewed if it is due.",
+        discussion: """
+            raw is the token, byte for byte; header is a line such as Authorization: Bearer TOKEN; json \
+            describes the token, too; xoauth2 and oauthbearer are the answers of these SASL mechanisms in \
+            Base64, whose user is --account; kubernetes is the answer of a credential plug-in of kubectl. \
+            --json is the same as --format json.
+
+            With --for, a token is refused with exit code 7 unless the profile lists the URL's host.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+    @OptionGroup var options: OAuthTokenOptions
+
+    func run() async throws {
+        let url = try options.url.map { (text) throws(CofferError) -> HTTPSURL in try HTTPSURL(text) }
+        let prompt = options.onTerminal ? "Vault passcode, to renew the access token: " : nil
+        let vault = try await VaultOpener.unlockedForHelper(global, prompt: prompt)
+        let oauth = try await OAuth(vault)
+        let profile = try await oauth.profiles.profile(options.profile)
+        if let url, !profile.allows(url) {
+            throw CofferError(
+                .hostRefused,
+                "The profile \(profile.name) does not list the host of \(url.text), so the access token "
+                    + "must not go there.", remedy: .allowHost)
+        }
+        let grant = try await Sessions.grant(options.profile, account: options.account, in: oauth)
+        let found = try await grant.accessToken()
+        try write(found.token, isBound: found.isBound, account: grant.account, url)
+    }
+
+    private func write(
+        _ live: LiveToken, isBound: Bool, account: String, _ url: HTTPSURL?
+    ) throws(CofferError) {
+        let format = global.json ? .json : options.format
+        let type: TokenResponse.TokenType = isBound ? .dpop : .bearer
+        try live.token.exposing { (bytes) throws(CofferError) in
+            switch format {
+            case .raw: try Output.bytes(bytes)
+            case .header: try Self.line(try TokenFormat.header(bytes, type: type))
+            case .xoauth2: try Self.line(try TokenFormat.xoauth2(bytes, user: account))
+            case .oauthbearer:
+                try Self.line(
+                    try TokenFormat.oauthbearer(
+                        bytes, user: account.isEmpty ? nil : account, host: url?.host, port: url?.port))
+            case .kubernetes:
+                let text = try TokenFormat.kubernetes(bytes, expiry: live.info.expires?.iso8601)
+                try text.exposing { (bytes) throws(CofferError) in try Output.bytes(bytes) }
+            case .json:
+                try Output.content("tokenBase64", bytes, asJSON: true, with: fields(live, type))
+            }
+        }
+    }
+
+    private static func line(_ text: borrowing SecretBytes) throws(CofferError) {
+        try text.exposing { (bytes) throws(CofferError) in try Output.bytes(bytes) }
+        try Output.bytes([UInt8(ascii: "\n")].span)
+    }
+
+    private func fields(
+        _ live: LiveToken, _ type: TokenResponse.TokenType
+    ) -> [(String, JSONDocument)] {
+        [
+            ("tokenType", .text(type == .dpop ? "DPoP" : "Bearer")),
+            ("expires", live.info.expires.map { .text($0.iso8601) } ?? .none),
+            ("remainingSeconds", .number(Int(live.remaining.components.seconds))),
+            ("scopes", .list(live.info.scopes.map { .text($0) })),
+        ]
+    }
+}
+
+extension Date {
+    /// The date in ISO 8601 format, such as 2027-01-31T12:00:00Z.
+    var iso8601: String { formatted(.iso8601) }
+}

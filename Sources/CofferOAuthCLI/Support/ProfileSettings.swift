@@ -1,0 +1,220 @@
+import ArgumentParser
+import CofferBase
+import CofferCommandLine
+import CofferEngine
+import CofferOAuth
+
+/// The ways of client authentication, as the words that specify them on the command line.
+enum AuthenticationArgument: String, CaseIterable, ExpressibleByArgument {
+    case none, basic, post
+    case privateKeyJWT = "private-key-jwt"
+    case privateKeyJWTForEndpoint = "private-key-jwt-endpoint"
+    case mutualTLS = "mutual-tls"
+
+    var authentication: ClientAuthentication {
+        switch self {
+        case .none: .none
+        case .basic: .basic
+        case .post: .post
+        case .privateKeyJWT: .privateKeyJWT(audience: .issuer)
+        case .privateKeyJWTForEndpoint: .privateKeyJWT(audience: .tokenEndpoint)
+        case .mutualTLS: .mutualTLS
+        }
+    }
+}
+
+/// The tokens to store, as the words that specify them on the command line.
+enum StorageArgument: String, CaseIterable, ExpressibleByArgument {
+    case all
+    case refreshOnly = "refresh-only"
+    case memory
+
+    var storage: GrantStorage {
+        switch self {
+        case .all: .all
+        case .refreshOnly: .refreshOnly
+        case .memory: .memory
+        }
+    }
+}
+
+/// The uses of key proofs, as the words that specify them on the command line.
+enum KeyProofArgument: String, CaseIterable, ExpressibleByArgument {
+    case whenOffered = "when-offered"
+    case always, never
+
+    var use: KeyProofUse {
+        switch self {
+        case .whenOffered: .whenOffered
+        case .always: .always
+        case .never: .never
+        }
+    }
+}
+
+/// The options that set a profile's properties. An option that is not specified changes nothing.
+struct ProfileSettings: ParsableArguments {
+    @Option(
+        name: .customLong("scope"),
+        help: ArgumentHelp("A scope to ask for; may be repeated.", valueName: "scope"))
+    var scopes: [String] = []
+
+    @Option(
+        name: .customLong("host"),
+        help: ArgumentHelp(
+            "A host that may receive access tokens, such as api.example.org or *.example.org:8443; may be "
+                + "repeated.", valueName: "host"))
+    var hosts: [String] = []
+
+    @Option(
+        name: .customLong("auth"),
+        help: """
+            The client authentication: none, basic, post, private-key-jwt, private-key-jwt-endpoint (whose \
+            audience is the token endpoint) or mutual-tls.
+            """)
+    var authentication: AuthenticationArgument?
+
+    @Option(help: "The tokens to store: all, refresh-only or memory.")
+    var storage: StorageArgument?
+
+    @Option(
+        help: """
+            The end of a session: untilRevoked, onceOnly, eachStart, hourly, daily, monthly, idle:SECONDS or \
+            absolute:SECONDS.
+            """)
+    var policy: String?
+
+    @Option(name: .customLong("key-proof"), help: "DPoP: when-offered, always or never.")
+    var keyProof: KeyProofArgument?
+
+    @Option(help: ArgumentHelp("The port of the redirect that is registered.", valueName: "port"))
+    var redirectPort: UInt16?
+
+    @Option(help: ArgumentHelp("The path of the redirect that is registered.", valueName: "path"))
+    var redirectPath: String?
+
+    @Flag(help: "Redirect to ::1 instead of 127.0.0.1.")
+    var ipv6 = false
+
+    @Option(help: ArgumentHelp("The life of a token whose life the server omits.", valueName: "seconds"))
+    var assumedLife: Int64?
+
+    @Option(
+        help: ArgumentHelp("Certificate authorities in PEM, in place of the system's.", valueName: "file"),
+        completion: .file())
+    var caFile: String?
+
+    @Option(
+        name: .customLong("pin"),
+        help: ArgumentHelp(
+            "The SHA-256 digest in hexadecimal of a permitted public key; may be repeated.",
+            valueName: "digest"))
+    var pins: [String] = []
+
+    @Option(help: "The proxy: none, environment or HOST:PORT.")
+    var proxy: String?
+
+    @Option(
+        name: .customLong("endpoint"),
+        help: ArgumentHelp(
+            "An endpoint that the server does not announce, such as revocation_endpoint=URL; may be "
+                + "repeated.", valueName: "name=url"))
+    var endpoints: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Read the client secret from the first line of this descriptor.", valueName: "n"))
+    var clientSecretFd: Int32?
+}
+
+extension ProfileSettings {
+    /// Changes the properties of a profile.
+    ///
+    /// - Parameter profile: The profile.
+    /// - Throws: `invalidInput` if a value is invalid; the error that prevents reading a file.
+    func apply(to profile: inout OAuthProfile) throws(CofferError) {
+        if !scopes.isEmpty { profile.scopes = scopes }
+        if !hosts.isEmpty {
+            var patterns: [HostPattern] = []
+            for host in hosts { patterns.append(try HostPattern(host)) }
+            profile.resourceHosts = patterns
+        }
+        if let authentication { profile.authentication = authentication.authentication }
+        if let storage { profile.storage = storage.storage }
+        if let keyProof { profile.keyProof = keyProof.use }
+        if let policy { profile.policy = try Self.policy(policy) }
+        if let assumedLife { profile.assumedLife = .seconds(assumedLife) }
+        if let redirectPort { profile.redirect.port = redirectPort }
+        if let redirectPath { profile.redirect.path = redirectPath }
+        if ipv6 { profile.redirect.address = .ipv6 }
+        if let proxy { profile.proxy = try Self.proxy(proxy) }
+        try applyTrust(to: &profile)
+        try applyEndpoints(to: &profile)
+        try profile.check()
+    }
+
+    private func applyTrust(to profile: inout OAuthProfile) throws(CofferError) {
+        if let caFile {
+            let file = try Descriptor.open(ProgramArguments.path(caFile), .read)
+            let bytes = try file.readAll(limit: 1 << 17)
+            guard let text = String(validating: bytes, as: UTF8.self) else {
+                throw CofferError(.invalidInput, "The certificate authorities must be PEM text.")
+            }
+            profile.trust.authorities = text
+        }
+        guard !pins.isEmpty else { return }
+        var digests: [[UInt8]] = []
+        for pin in pins {
+            let digest = try Encoding.decodeHex(Array(pin.utf8).span)
+            digests.append(digest.span.copied())
+        }
+        profile.trust.publicKeyDigests = digests
+    }
+
+    private func applyEndpoints(to profile: inout OAuthProfile) throws(CofferError) {
+        guard !endpoints.isEmpty else { return }
+        var pinned = profile.endpoints ?? PinnedEndpoints()
+        for text in endpoints {
+            let name = String(decoding: text.utf8.prefix { $0 != UInt8(ascii: "=") }, as: UTF8.self)
+            let url = String(decoding: text.utf8.dropFirst(name.utf8.count + 1), as: UTF8.self)
+            let found = ServerEndpoint.allCases.first { $0.rawValue.hasSameBytes(as: name) }
+            guard let endpoint = found, !url.isEmpty else {
+                let names = ServerEndpoint.allCases.map(\.rawValue).joined(separator: ", ")
+                throw CofferError(.invalidInput, "--endpoint takes NAME=URL. The names are \(names).")
+            }
+            pinned.urls[endpoint] = try HTTPSURL(url)
+        }
+        profile.endpoints = pinned
+    }
+
+    private static func policy(_ text: String) throws(CofferError) -> GrantPolicy {
+        switch text {
+        case "untilRevoked": return .untilRevoked
+        case "onceOnly": return .onceOnly
+        case "eachStart": return .eachStart
+        case "hourly": return .hourly
+        case "daily": return .daily
+        case "monthly": return .monthly
+        default: break
+        }
+        let parts = text.parts(between: ":")
+        guard parts.count == 2, let seconds = Int64(parts[1]), ["idle", "absolute"].contains(parts[0]) else {
+            throw CofferError(
+                .invalidInput,
+                "--policy takes untilRevoked, onceOnly, eachStart, hourly, daily, monthly, idle:SECONDS or "
+                    + "absolute:SECONDS.")
+        }
+        return parts[0] == "idle" ? .idle(.seconds(seconds)) : .absolute(.seconds(seconds))
+    }
+
+    private static func proxy(_ text: String) throws(CofferError) -> ProxyRule {
+        if text.hasSameBytes(as: "none") { return .none }
+        if text.hasSameBytes(as: "environment") { return .environment }
+        let last = text.parts(between: ":").last ?? ""
+        let host = String(decoding: text.utf8.dropLast(last.utf8.count + 1), as: UTF8.self)
+        guard let port = UInt16(last), !host.isEmpty else {
+            throw CofferError(.invalidInput, "--proxy takes none, environment or HOST:PORT.")
+        }
+        return .server(host: host, port: port)
+    }
+}

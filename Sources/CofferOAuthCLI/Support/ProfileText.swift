@@ -1,0 +1,79 @@
+import CofferBase
+import CofferCommandLine
+import CofferOAuth
+
+/// What the commands print about a profile. It contains no secret.
+enum ProfileText {
+    /// Warns of scopes that probably do not do what was meant.
+    static func warn(about profile: OAuthProfile) {
+        guard OAuthScopes.warnings(about: profile.scopes).contains(.fullWithoutRefreshToken) else { return }
+        Output.message(
+            "coffer: The scope full includes no refresh token, so a session ends with its access token. "
+                + "Add the scope refresh_token.")
+    }
+
+    /// Returns the profile's properties on lines of their own.
+    static func lines(_ profile: OAuthProfile, _ secrets: [String]) -> [String] {
+        var lines = texts(profile).map { name, value in "\(name): \(value.printable)" }
+        for host in profile.resourceHosts { lines.append("host: \(host.text)") }
+        for (name, url) in endpoints(profile) { lines.append("\(name): \(url)") }
+        if !secrets.isEmpty { lines.append("secrets: \(secrets.joined(separator: " "))") }
+        return lines
+    }
+
+    /// Returns the profile's properties as JSON.
+    static func document(_ profile: OAuthProfile, _ secrets: [String]) -> JSONDocument {
+        var members: [(String, JSONDocument)] = []
+        for (name, value) in texts(profile) { members.append((name, .text(value))) }
+        var urls: [(String, JSONDocument)] = []
+        for (name, url) in endpoints(profile) { urls.append((name, .text(url))) }
+        members.append(("scopeList", .list(profile.scopes.map { .text($0) })))
+        members.append(("hosts", .list(profile.resourceHosts.map { .text($0.text) })))
+        members.append(("endpoints", .object(urls)))
+        members.append(("secrets", .list(secrets.map { .text($0) })))
+        return .object(members)
+    }
+
+    private static func endpoints(_ profile: OAuthProfile) -> [(String, String)] {
+        ServerEndpoint.allCases.compactMap { endpoint in
+            profile.endpoints?.urls[endpoint].map { (endpoint.rawValue, $0.text) }
+        }
+    }
+
+    private static func texts(_ profile: OAuthProfile) -> [(String, String)] {
+        [
+            ("name", profile.name), ("issuer", profile.issuer.text), ("clientID", profile.clientID),
+            ("authentication", name(of: profile.authentication)),
+            ("scopes", profile.scopes.joined(separator: " ")), ("policy", name(of: profile.policy)),
+            ("storage", profile.storage.rawValue), ("keyProof", profile.keyProof.rawValue),
+            ("redirect", redirect(profile.redirect)),
+            ("assumedLife", String(profile.assumedLife.components.seconds)),
+        ]
+    }
+
+    private static func redirect(_ rule: RedirectRule) -> String {
+        guard let port = rule.port else { return "\(rule.address.rawValue), any port, \(rule.path)" }
+        return rule.uri(port: port)
+    }
+
+    private static func name(of authentication: ClientAuthentication) -> String {
+        switch authentication {
+        case .none: "none"
+        case .basic: "basic"
+        case .post: "post"
+        case .privateKeyJWT(let audience):
+            audience == .issuer ? "private-key-jwt" : "private-key-jwt-endpoint"
+        case .mutualTLS: "mutual-tls"
+        }
+    }
+
+    private static func name(of policy: GrantPolicy) -> String {
+        switch policy {
+        case .untilRevoked: "untilRevoked"
+        case .onceOnly: "onceOnly"
+        case .eachStart: "eachStart"
+        case .idle(let time): "idle:\(time.components.seconds)"
+        case .absolute(let time): "absolute:\(time.components.seconds)"
+        }
+    }
+}

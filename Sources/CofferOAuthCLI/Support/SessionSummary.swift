@@ -1,0 +1,76 @@
+import CofferBase
+import CofferCommandLine
+import CofferOAuth
+
+/// What the commands print about a session. It contains no secret.
+struct SessionSummary {
+    private let profile: String
+    private let account: String
+    private let state: String
+    private let record: GrantRecord?
+
+    /// Creates the summary of a session.
+    init(_ grant: Grant) async throws(CofferError) {
+        let record = try await grant.record()
+        profile = grant.profile
+        account = grant.account
+        state = Self.name(of: record.state)
+        self.record = record
+    }
+
+    /// Creates the summary of a session that cannot be read.
+    init(profile: String, account: String, _ error: CofferError) {
+        self.profile = profile
+        self.account = account
+        state = error.code.name
+        record = nil
+    }
+
+    private static func name(of state: GrantRecord.State) -> String {
+        switch state {
+        case .paired: "paired"
+        case .refreshing: "refreshing"
+        case .uncertain: "uncertain"
+        case .lost: "lost"
+        case .revoked: "revoked"
+        case .expired: "expired"
+        case .leaving: "leaving"
+        }
+    }
+
+    private var scopes: [String] { record?.scopes ?? [] }
+
+    /// The fields as a row of a table.
+    var row: [String] {
+        [
+            profile, account.printable, state, (record?.subject ?? "-").printable,
+            scopes.joined(separator: " "),
+        ]
+    }
+
+    /// The fields on lines of their own.
+    var lines: [String] {
+        var lines = ["profile: \(profile)", "account: \(account.printable)", "state: \(state)"]
+        for (name, value) in texts { lines.append("\(name): \(value.printable)") }
+        lines.append("scopes: \(scopes.joined(separator: " "))")
+        return lines
+    }
+
+    /// The fields as JSON.
+    var document: JSONDocument {
+        var members: [(String, JSONDocument)] = [
+            ("profile", .text(profile)), ("account", .text(account)), ("state", .text(state)),
+        ]
+        for (name, value) in texts { members.append((name, .text(value))) }
+        members.append(("scopes", .list(scopes.map { .text($0) })))
+        return .object(members)
+    }
+
+    private var texts: [(String, String)] {
+        let all: [(String, String?)] = [
+            ("issuer", record?.issuer), ("subject", record?.subject), ("instanceURL", record?.instanceURL),
+            ("failure", record?.failure),
+        ]
+        return all.compactMap { name, value in value.map { (name, $0) } }
+    }
+}

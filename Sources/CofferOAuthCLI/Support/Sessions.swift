@@ -1,0 +1,29 @@
+import Coffer
+import CofferBase
+import CofferCommandLine
+import CofferOAuth
+
+/// The sessions of the vault that the options specify.
+enum Sessions {
+    /// Opens and unlocks the vault.
+    static func open(_ global: GlobalOptions) async throws(CofferError) -> OAuth {
+        try await OAuth(try await VaultOpener.unlocked(global))
+    }
+
+    /// Returns the session of an account; without one, the profile's only session.
+    static func grant(
+        _ profile: String, account: String?, in oauth: OAuth
+    ) async throws(CofferError) -> Grant {
+        let account = try await self.account(profile, account, in: oauth)
+        return try await oauth.grant(profile, account: account)
+    }
+
+    private static func account(
+        _ profile: String, _ given: String?, in oauth: OAuth
+    ) async throws(CofferError) -> String {
+        if let given { return given }
+        let accounts = try await oauth.grants().filter { $0.profile.hasSameBytes(as: profile) }
+            .map(\.account)
+        return try OAuthTokenOptions.account(nil, of: profile, among: accounts)
+    }
+}

@@ -1,0 +1,116 @@
+import CofferOAuth
+import CofferTesting
+import Foundation
+import TestSupport
+import Testing
+
+@Suite(
+    "coffer oauth", .enabled(if: CurlTransport.libraryVersion != nil),
+    .enabled("python3 or openssl is not installed") { await ScriptedServer.isPossible() })
+struct OAuthCommandTests {
+    @Test("A session is signed in, used, renewed and signed out")
+    func session() async throws {
+        try await OAuthBench.with(passcode: "2468") { (bench) async throws in
+            try await bench.signIn()
+            let home = bench.home
+            #expect(try home("oauth", "token", "work").text == "first")
+            let header = try home("oauth", "token", "work", "--format", "header")
+            #expect(header.text == "Authorization: Bearer first\n")
+            let json = try home("oauth", "token", "work", "--json").json
+            #expect(json["tokenBase64"] as? String == "Zmlyc3Q=" && json["tokenType"] as? String == "Bearer")
+            try await bench.server.answer("/token", OAuthBench.tokens("second"))
+            let refreshed = try home("oauth", "refresh", "work", "--json")
+            #expect(refreshed.json["state"] as? String == "paired", "\(refreshed.errorText)")
+            #expect(try home("oauth", "token", "work", "--account", "ada").text == "second")
+            let list = try home("oauth", "list", "--json").json["sessions"] as? [[String: Any]]
+            #expect(list?.count == 1 && list?.first?["account"] as? String == "ada")
+            #expect(try home("oauth", "status", "work").text.contains("state: paired\n"))
+            let logout = try home("oauth", "logout", "work", "--json")
+            let receipt = (logout.json["sessions"] as? [[String: Any]])?.first
+            #expect(receipt?["isRevokedAtServer"] as? Bool == true, "\(logout.errorText)")
+            #expect(try home("oauth", "token", "work").code == 14)
+        }
+    }
+
+    @Test("The browser brings the answer back to this machine")
+    func browser() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            let script = """
+                #!/usr/bin/env python3
+                import sys, urllib.parse, urllib.request
+                query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(sys.argv[1]).query))
+                answer = urllib.parse.urlencode({"code": "c", "state": query["state"]})
+                opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+                opener.open(query["redirect_uri"] + "?" + answer).read()
+
+                """
+            let path = try bench.home.file("browser", Array(script.utf8))
+            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+            try await bench.server.answer("/token", OAuthBench.tokens("first"))
+            let run = try bench.home.run(
+                ["oauth", "login", "work", "--account", "ada"], environment: ["BROWSER": path])
+            #expect(run.code == 0, "\(run.errorText)")
+            #expect(try bench.home("oauth", "token", "work").text == "first")
+        }
+    }
+
+    @Test("A pasted code in place of the address is refused; it is not shown on the terminal")
+    func pasted() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            let run = try TerminalRun.coffer(
+                ["a-code"],
+                ["oauth", "login", "work", "--no-browser", "--home", bench.home.path])
+            #expect(run.code == 64 && run.prompts == 1 && run.isQuiet, "\(run.shown)")
+            #expect(run.shown.contains("/authorize?") && !run.shown.contains("a-code"))
+            #expect(try await bench.server.requests("/token").isEmpty)
+        }
+    }
+
+    @Test("A token goes only to a host that the profile lists")
+    func hosts() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            try await bench.signIn()
+            let home = bench.home
+            #expect(try home("oauth", "token", "work", "--for", "https://\(bench.host)/a").text == "first")
+            let other = try home("oauth", "token", "work", "--for", "https://example.org/", "--json")
+            #expect(other.code == 7 && other.errorCode == "hostRefused")
+            #expect(try home("oauth", "token", "work", "--for", "http://\(bench.host)/").code == 64)
+        }
+    }
+
+    @Test("A server that refuses is 11, and the session stays")
+    func refused() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            try await bench.signIn()
+            let refusal = #"{"error":"invalid_client"}"#
+            try await bench.server.answer("/token", .json(refusal, status: 400))
+            let run = try bench.home("oauth", "refresh", "work", "--json")
+            let error = run.json["error"] as? [String: Any]
+            #expect(run.code == 11 && error?["serverCode"] as? String == "invalid_client")
+            #expect(try bench.home("oauth", "token", "work").text == "first")
+        }
+    }
+
+    @Test("A token that is due is renewed for git, and a live one is not")
+    func git() async throws {
+        let helper = try LinkedHelper("git-credential-coffer")
+        try await OAuthBench.with(home: helper.home) { (bench) async throws in
+            try await bench.signIn(life: 20)
+            try await bench.server.answer("/token", OAuthBench.tokens("second"))
+            try await bench.server.forgetRequests()
+            let request = "protocol=https\nhost=\(bench.host)\n\n"
+            for _ in 1...2 {
+                let run = try helper("get", request)
+                #expect(run.text.contains("username=oauth2\npassword=second\n"), "\(run.errorText)")
+                #expect(run.text.contains("password_expiry_utc="))
+            }
+            #expect(try await bench.server.requests("/token").count == 1)
+            // Git approves the password; nothing more is stored.
+            let before = try helper.home.status()["tokens"] as? Int
+            let approved = request.dropLast() + "username=oauth2\npassword=second\n"
+            #expect(try helper("store", String(approved)).code == 0)
+            #expect(try helper.home.status()["tokens"] as? Int == before)
+            #expect(try helper("get", "protocol=https\nhost=example.org\n").text.isEmpty)
+        }
+    }
+}

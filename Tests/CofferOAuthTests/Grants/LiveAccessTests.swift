@@ -1,0 +1,67 @@
+@testable import CofferOAuth
+import Coffer
+import CofferBase
+import CofferTesting
+import Testing
+
+@Suite("Live access tokens, found without this library")
+struct LiveAccessTests {
+    private static let grant = GrantID(profile: "work", account: "ada")
+
+    private func with(
+        _ policy: GrantPolicy = .untilRevoked, _ body: (TemporaryVault, GrantStore) async throws -> Void
+    ) async throws {
+        try await TemporaryVault.with { temporary in
+            let (store, clock) = (GrantStore(temporary.vault), temporary.clock.source)
+            var profile = try OAuthProfile("work", issuer: "https://login.example.org", clientID: "id")
+            profile.policy = policy
+            try await ProfileStore(temporary.vault).add(profile)
+            let record = try GrantRecord(
+                issuer: "https://login.example.org", scopes: ["api"], clock: clock)
+            try await store.storeNew(
+                tokens(EndpointDouble.answer("r0")), record: record, dpopKey: nil, for: Self.grant,
+                storage: .all, clock: clock)
+            try await body(temporary, store)
+        }
+    }
+
+    private func live(_ temporary: TemporaryVault) async throws -> GrantAccess? {
+        try await temporary.vault.tokens.liveAccess(
+            profile: "work", account: "ada", clock: temporary.clock.source)
+    }
+
+    @Test("A live token of a plain session is found until it is due")
+    func plain() async throws {
+        try await with { (temporary, store) async throws in
+            let found = try #require(try await live(temporary))
+            #expect(found.info.version == (try await store.accessToken(Self.grant))?.info.version)
+            #expect(try await temporary.vault.tokens.sessionAccounts(of: "work") == ["ada"])
+            #expect(try await temporary.vault.tokens.profileNames() == ["work"])
+            temporary.clock.advance(by: .seconds(3541))
+            #expect(try await live(temporary) == nil)
+        }
+    }
+
+    @Test("A session that has ended or is being renewed is left to this library")
+    func states() async throws {
+        try await with { (temporary, store) async throws in
+            for state in [GrantRecord.State.lost, .revoked, .expired, .leaving(step: "rows")] {
+                try await store.update(Self.grant) { (record) throws(CofferError) in record.state = state }
+                #expect(try await live(temporary) == nil, "\(state)")
+            }
+            try await store.update(Self.grant) { (record) throws(CofferError) in record.state = .paired }
+            #expect(try await live(temporary) != nil)
+            try await ProfileStore(temporary.vault).remove("work")
+            #expect(try await live(temporary) == nil)
+        }
+    }
+
+    @Test(
+        "A session that its policy ends is left to this library",
+        arguments: [GrantPolicy.onceOnly, .eachStart, .idle(.seconds(60)), .absolute(.seconds(60))])
+    func policies(_ policy: GrantPolicy) async throws {
+        try await with(policy) { (temporary, _) async throws in
+            #expect(try await live(temporary) == nil)
+        }
+    }
+}

@@ -87,13 +87,17 @@ struct EmergencyLock {
     }
 
     /// Removes keys by looking them up by name, as readers do. This includes keys in keyrings nested in the
-    /// user keyring, and keys without view permission.
+    /// user keyring, and keys without view permission. A key or ring that exists but that another process hid
+    /// from lookups, too, counts as remaining.
     private mutating func removeByName(_ vaultID: VaultID) {
         if KernelKeyCache.remove(vaultID: vaultID, all: false) { removed += 1 }
-        for protection in ProtectionClass.allCases where protection.isEvictedOnLock {
-            let name = KernelKeyCache.name(protection, vaultID: vaultID)
-            if (try? KernelKeyring.contains(name)) == true { remaining.append(Array(name.utf8)) }
+        let left = KernelKeyCache.remains(
+            of: vaultID, classes: ProtectionClass.allCases.filter(\.isEvictedOnLock))
+        for name in (left.found + left.hidden).map({ Array($0.utf8) }) where !remaining.contains(name) {
+            remaining.append(name)
         }
+        // Otherwise, the search of the whole keyring has reported the error.
+        if failures.isEmpty, let doubt = left.doubt { failures.append(doubt) }
     }
 
     /// Finishes an interrupted wipe and removes view copies and session-only databases whose process has

@@ -187,13 +187,6 @@ package final class KernelKeyCache: Sendable {
         return try KernelKeyringStorage.make(vaultID: vaultID, timeout: inactivity)
     }
 
-    /// Returns whether the kernel keyring still contains any of a vault's class keys.
-    static func isAnyLeft(vaultID: VaultID) -> Bool {
-        ProtectionClass.allCases.contains { protection in
-            (try? KernelKeyring.contains(name(protection, vaultID: vaultID))) == true
-        }
-    }
-
     /// The entries of a vault that a removal left in the kernel keyring.
     struct Remains {
         /// The names of the keys and rings that are still there.

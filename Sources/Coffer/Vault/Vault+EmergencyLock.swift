@@ -190,8 +190,8 @@ extension Vault {
     ///
     /// - Parameter location: The vault's directory.
     /// - Returns: A report with the number of removed keys and the errors that occurred.
-    /// - Throws: `permissionDenied` if the kernel keyring still has a key, with the names of the remaining
-    ///   keys in `entries`.
+    /// - Throws: `permissionDenied` if the kernel keyring still has a key, even one that another process hid
+    ///   from this user, with the names of the remaining keys in `entries`.
     @discardableResult
     public static func lock(at location: VaultLocation) async throws(CofferError) -> LockReport {
         try await BlockingExecutor.run { _ throws(CofferError) in try EmergencyLock.run(at: location) }

@@ -46,6 +46,20 @@ struct DiskEncryptionTests {
         #expect(try home("file", "add", path).code == 0)
     }
 
+    @Test("The vault's setting also holds for files of --user")
+    func namespaces() throws {
+        let home = try CommandHome(passcode: nil)
+        let path = try home.file("a", [1])
+        let isEncrypted = try home("file", "add", path, "--json").json["diskEncrypted"] as? Bool == true
+        let made = try home("init", "--user", "ada", "--keyring", "file", "--no-passcode")
+        #expect(made.code == 0, "\(made.errorText)")
+        #expect(try home("file", "add", path, "--user", "ada").code == 0)
+        #expect(try home("settings", option, "on").code == 0)
+        let run = try home("file", "add", path, "--user", "ada", "--json")
+        #expect(run.code == (isEncrypted ? 0 : 11), "\(run.errorText)")
+        #expect(isEncrypted || run.errorCode == "refused")
+    }
+
     @Test("init with the option creates a vault on an encrypted disk, and nothing elsewhere")
     func create() throws {
         let home = try CommandHome(passcode: nil)

@@ -72,6 +72,35 @@ struct FileExportTests {
         }
     }
 
+    @Test("A terminal does not get an ending that more bytes would have to complete")
+    func unfinishedEnding() throws {
+        let home = try make()
+        for (name, end) in [("returned", [0x0D]), ("cut", [0xE2, 0x80])] as [(String, [UInt8])] {
+            let bytes = Array("Dear".utf8) + end
+            _ = try home.add(try home.file(name, bytes))
+            #expect(try home("token", "put", name, "a", input: bytes).code == 0)
+            for command in [["file", "cat", name], ["file", "export", name, "-"]] {
+                let run = try TerminalRun.coffer([], command + ["--home", home.path])
+                #expect(run.code == 11, "\(run.shown)")
+                #expect(run.shown.contains("Only the first 4 bytes of the content were printed"))
+                #expect(!run.shown.contains("Dear\r") && !run.shown.contains("\u{FFFD}"), "\(run.shown)")
+            }
+            let token = try TerminalRun.coffer([], ["token", "get", name, "a", "--home", home.path])
+            #expect(token.code == 11 && !token.shown.contains("Dear"), "\(token.shown)")
+        }
+    }
+
+    @Test("After long text, the refusal says that the text before it was printed")
+    func lateRefusal() throws {
+        let home = try make()
+        let text = [UInt8](repeating: UInt8(ascii: "a"), count: 3 << 20)
+        _ = try home.add(try home.file("late", text + [0x1B]))
+        let run = try TerminalRun.coffer([], ["file", "cat", "late", "--home", home.path])
+        #expect(run.code == 11 && !run.shown.contains("\u{1B}"))
+        let message = String(run.shown.drop { $0 == "a" })
+        #expect(message.contains("Only the first ") && !message.contains("was not printed"), "\(message)")
+    }
+
     @Test("A terminal gets all text of a file of several chunks, also where a chunk splits a character")
     func longText() throws {
         let home = try make()

@@ -51,6 +51,17 @@ struct GitCredentialTests {
         #expect(try helper.home.status()["tokens"] as? Int == 0)
     }
 
+    @Test("A new password that keeps a weaker class is stored, and a message says so")
+    func keptClass() throws {
+        let helper = try make()
+        let put = ["token", "put", "git:https://git.example.org", "ada", "--class", "afterFirstUnlock"]
+        #expect(try helper.home.run(put, input: [1]).code == 0)
+        let run = try git(helper, "approve", Self.server + "username=ada\npassword=new\n")
+        #expect(run.code == 0 && run.errorText.contains("keeps the class afterFirstUnlock"))
+        let other = try git(helper, "approve", Self.server + "username=bob\npassword=new\n")
+        #expect(other.code == 0 && !other.errorText.contains("class"), "\(other.errorText)")
+    }
+
     @Test("Users and paths of one host are apart")
     func several() throws {
         let helper = try make()

@@ -63,6 +63,54 @@ struct LockCommandTests {
         #expect(run.code == 0 && run.text == "0\n3\n4\n", "\(run.text) \(run.errorText)")
     }
 
+    /// Defines `allow`, which changes the permissions of a key.
+    private static let allow = """
+        cat >allow.py <<'end'
+        import ctypes, os, sys
+        control = {"x86_64": 250, "aarch64": 219}[os.uname().machine]
+        if ctypes.CDLL(None).syscall(control, 5, int(sys.argv[1], 16), int(sys.argv[2], 16)): sys.exit(1)
+        end
+        allow() { python3 allow.py "$1" "$2" || exit 94; }
+        number() { listed "$(cat a.id):$1:" | cut -d' ' -f1; }
+        """
+
+    @Test(
+        "A key or ring that another process hid from any look-up is named, and fails lock",
+        arguments: ["volatile", "whenUnlocked"])
+    func hiddenFromSearch(_ name: String) throws {
+        let run = try run(
+            Self.allow + "\n"
+                + """
+                key=$(number \(name))
+                allow "$key" 20200000
+                "$0" lock --home a --json >out; echo $?
+                grep -c "coffer:$(cat a.id):\(name)\"" out
+                grep -c permissionDenied out
+                allow "$key" 3f3f0000
+                "$0" lock --home a; echo $?
+                keys a . ; keys b .
+                """)
+        #expect(run.code == 0 && run.text == "1\n1\n1\n0\n0\n4\n", "\(run.text) \(run.errorText)")
+    }
+
+    @Test(
+        "A ring that another process hid is in the receipt as what cannot be proved",
+        arguments: ["--tokens", ""])
+    func hiddenFromWipe(_ scope: String) throws {
+        let run = try run(
+            Self.allow + "\n"
+                + """
+                ring=$(number volatile)
+                allow "$ring" 20200000
+                "$0" wipe --yes \(scope) --home a >out; echo $?
+                sed -n '/^Could not be proved/,$p' out | grep -c "$(cat a.id):volatile"
+                allow "$ring" 3f3f0000
+                "$0" lock --all; echo $?
+                keys a .
+                """)
+        #expect(run.code == 0 && run.text == "0\n1\n0\n0\n", "\(run.text) \(run.errorText)")
+    }
+
     @Test(
         "lock removes keys in rings within rings, too, with --all and without",
         arguments: ["--home a", "--all"], [1, 6])
@@ -159,17 +207,22 @@ struct LockCommandTests {
         #expect(!run.errorText.contains("init"), "\(run.errorText)")
     }
 
-    @Test("A vault without a passcode: lock and unlock say that it cannot be locked")
+    @Test("A vault without a passcode: lock and unlock say what they do; lock ends what is session-only")
     func noPasscode() throws {
         let run = try run(
             """
             "$0" init --home c --no-passcode --keyring file >out
             "$0" unlock --home c 2>unlocked; echo $?
+            printf x | "$0" file add - --name v --volatile --home c >out || exit 95
+            printf x | "$0" file add - --name o --home c >out || exit 96
             "$0" lock --home c 2>locked; echo $?
-            grep -c 'no passcode.*cannot be locked' unlocked locked
+            grep -c 'no passcode, so it needs no unlock' unlocked
+            grep -c 'session-only files have ended.*no passcode.*opens the vault again' locked
+            "$0" file cat v --home c >out 2>err; echo $?
+            "$0" file cat o --home c >out; echo $?
             "$0" unlock --home a --passcode-fd 3 3<p; "$0" lock --home a; echo $?
             """)
-        #expect(run.code == 0 && run.text == "0\n0\nunlocked:1\nlocked:1\n0\n", "\(run.text)")
+        #expect(run.code == 0 && run.text == "0\n0\n1\n1\n3\n0\n0\n", "\(run.text)")
         #expect(!run.errorText.contains("no passcode"), "\(run.errorText)")
     }
 

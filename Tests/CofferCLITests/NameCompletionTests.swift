@@ -109,6 +109,28 @@ struct NameCompletionTests {
         #expect(try home.status()["attemptsLeft"] as? Int == 10)
     }
 
+    @Test("A completion that waits ends at its deadline, also with the alarm ignored or blocked")
+    func deadline() throws {
+        let home = try CommandHome(passcode: nil)
+        let script = """
+            import fcntl, os, signal, subprocess, sys
+            lock = os.open(sys.argv[1] + "/lock", os.O_RDWR)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            def ignore(): signal.signal(signal.SIGALRM, signal.SIG_IGN)
+            def block(): signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+            def neither(): pass
+            starts = (ignore, block, neither)
+            runs = [subprocess.Popen(sys.argv[2:], preexec_fn=start) for start in starts]
+            print(*[run.wait() for run in runs])
+            """
+        let words = question(["token", "get"], "positional@0", ["token", "get", ""])
+        let run = try CommandRun.run(
+            "python3", ["-c", script, home.path, CommandRun.cofferPath] + words,
+            environment: ["COFFER_HOME": home.path])
+        // The wait for the lock alone would end after ten seconds, with code 0.
+        #expect(run.code == 0 && run.text == "9 9 9\n", "\(run.text) \(run.errorText)")
+    }
+
     @Test("bash completes services, accounts, soups and databases, and runs nothing that a name contains")
     func bash() throws {
         let home = try CommandHome(passcode: nil)

@@ -84,4 +84,30 @@ struct ResidueTests {
             #expect(!(run.text + run.errorText).contains("in-the-clear"))
         }
     }
+
+    @Test(
+        "The removal of an ended session's database does not reach into a mount",
+        .enabled(if: Namespace.isAvailable, "no mount can be made"))
+    func mountedBelowASession() throws {
+        let home = try CommandHome(passcode: nil)
+        let (ended, other) = (
+            "volatile-" + String(repeating: "0", count: 31) + "1",
+            "volatile-" + String(repeating: "0", count: 31) + "2"
+        )
+        let run = try Namespace.run(
+            """
+            cd "$1/vault" && mkdir -m 700 -p soups precious && printf x >precious/file || exit 90
+            for name in "$2" "$3"; do mkdir -m 700 "soups/$name" && : >"soups/$name/lease" || exit 91; done
+            mkdir "soups/$2/mounted" && mount --bind precious "soups/$2/mounted" || exit 92
+            : >precious/lease
+            mount --bind precious "soups/$3" || exit 93
+            "$0" token list --home "$1" || exit 94
+            ls precious
+            """, [home.path, ended, other])
+        #expect(run.code == 0 && run.text == "file\\nlease\\n", "\\(run.text) \\(run.errorText)")
+        // Once nothing is mounted there, both go.
+        #expect(try home("token", "list").code == 0)
+        let left = try FileManager.default.contentsOfDirectory(atPath: home.path + "/vault/soups")
+        #expect(left.isEmpty, "\\(left)")
+    }
 }

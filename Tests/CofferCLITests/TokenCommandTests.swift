@@ -233,16 +233,38 @@ struct TokenCommandTests {
         let kept = try put()
         #expect(kept.run.errorText.contains("had the expiry 2250-01-31T00:00:00Z"), "\(kept.run.errorText)")
         #expect(kept.members["class"] as? String == "afterFirstUnlock")
+        #expect(kept.run.errorText.contains("keeps the class afterFirstUnlock"), "\(kept.run.errorText)")
         #expect(kept.members["scopes"] as? [String] == ["one"] && kept.members["expires"] is NSNull)
         #expect(label(kept.members) == "l")
-        #expect(try put().run.errors.isEmpty)
+        let again = try put().run.errorText
+        #expect(again.contains("keeps the class") && !again.contains("expiry"), "\(again)")
         let other = try put("--label", "other", "--expires", "2250-01-31")
-        #expect(other.members["scopes"] as? [String] == ["one"] && other.run.errors.isEmpty)
+        #expect(other.members["scopes"] as? [String] == ["one"])
+        #expect(!other.run.errorText.contains("expiry"), "\(other.run.errorText)")
         #expect(label(other.members) == "other")
         let removed = try put("--label", "", "--scope", "", "--class", "whenUnlockedThisDeviceOnly")
         #expect(removed.members["scopes"] as? [String] == [])
         #expect(removed.members["class"] as? String == "whenUnlockedThisDeviceOnly")
-        #expect(label(removed.members) == nil)
+        #expect(label(removed.members) == nil && !removed.run.errorText.contains("keeps the class"))
+    }
+
+    @Test("put keeps nothing of a token that arrived while the vault was locked")
+    func keepsNothingPlanted() throws {
+        let home = try CommandHome()
+        let put = ["token", "put", "s", "a"]
+        let plant = put + ["--class", "whenUnlocked", "--label", "bank", "--scope", "all"]
+        let planted = try home.run(plant, passcode: "", input: [1])
+        #expect(planted.code == 0, "\(planted.errorText)")
+        for (options, attributes) in [
+            (["--label", "own"], ["label": "own"]), ([], ["label": "own"]),
+        ] as [([String], [String: String])] {
+            let run = try home.run(put + options, input: [2])
+            #expect(run.code == 0 && run.errors.isEmpty, "\(run.errorText)")
+            let members = try home("token", "get", "s", "a", "--json").json
+            #expect(members["class"] as? String == "whenUnlockedThisDeviceOnly")
+            #expect(members["scopes"] as? [String] == [])
+            #expect(members["attributes"] as? [String: String] == attributes)
+        }
     }
 
     @Test("Closed and full streams are errors, and nothing is written into a file of the vault")

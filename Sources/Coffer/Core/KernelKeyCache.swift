@@ -187,11 +187,35 @@ package final class KernelKeyCache: Sendable {
         return try KernelKeyringStorage.make(vaultID: vaultID, timeout: inactivity)
     }
 
-    /// Returns whether the kernel keyring still contains any of a vault's class keys.
-    static func isAnyLeft(vaultID: VaultID) -> Bool {
-        ProtectionClass.allCases.contains { protection in
-            (try? KernelKeyring.contains(name(protection, vaultID: vaultID))) == true
+    /// The entries of a vault that a removal left in the kernel keyring.
+    struct Remains {
+        /// The names of the keys and rings that are still there.
+        var found: [String] = []
+        /// The names of the keys and rings that exist but that another process hid from this one, which can
+        /// therefore neither read nor remove them.
+        var hidden: [String] = []
+        /// The error if the kernel keyring cannot be searched, although it exists.
+        var doubt: CofferError?
+    }
+
+    /// Returns what is left of the keys of a vault's `classes` and of the keyring of its ephemeral tokens and
+    /// session-only files.
+    static func remains(of vaultID: VaultID, classes: [ProtectionClass]) -> Remains {
+        var remains = Remains()
+        let keys = classes.map { (name: name($0, vaultID: vaultID), isRing: false) }
+        for (name, isRing) in keys + [(name: KernelKeyringStorage.name(vaultID), isRing: true)] {
+            do throws(CofferError) {
+                switch try KernelKeyring.presence(of: name, isRing: isRing) {
+                case .absent: break
+                case .found: remains.found.append(name)
+                case .hidden: remains.hidden.append(name)
+                }
+            } catch {
+                // A kernel without keyrings holds no keys.
+                if error.code != .unsupported { remains.doubt = error }
+            }
         }
+        return remains
     }
 
     @discardableResult

@@ -41,6 +41,8 @@ final class ReplacementTickets: Sendable {
         let ticket: ReplacementTicket
         /// The version's wrapped key, as stored; `nil` for a pending value.
         let wrapped: WrappedKey?
+        /// Whether the version was stored while its class was locked and has the mark of such values.
+        let isMarked: Bool
         let order: UInt64
     }
 
@@ -59,10 +61,18 @@ final class ReplacementTickets: Sendable {
         state.withLock { $0.entries[name]?.wrapped == wrapped }
     }
 
-    func keep(_ ticket: ReplacementTicket, for name: [UInt8], wrapped: WrappedKey? = nil) {
+    /// Returns whether this vault object knows that the version with this wrapped key has no mark.
+    func isUnmarked(_ wrapped: WrappedKey, for name: [UInt8]) -> Bool {
+        state.withLock { $0.entries[name].map { $0.wrapped == wrapped && !$0.isMarked } ?? false }
+    }
+
+    func keep(
+        _ ticket: ReplacementTicket, for name: [UInt8], wrapped: WrappedKey? = nil, isMarked: Bool = false
+    ) {
         state.withLock { state in
             state.count += 1
-            state.entries[name] = Entry(ticket: ticket, wrapped: wrapped, order: state.count)
+            state.entries[name] = Entry(
+                ticket: ticket, wrapped: wrapped, isMarked: isMarked, order: state.count)
             guard state.entries.count > Self.maxCount else { return }
             let oldest = state.entries.min { $0.value.order < $1.value.order }
             if let oldest { state.entries[oldest.key] = nil }

@@ -41,7 +41,7 @@ extension Vault {
                 + Self.checked("this-device") { () throws(CofferError) in [try Self.host(keybag)] }
                 + Self.checked("disk") { () throws(CofferError) in
                     let storage = try StorageMedium.of(core.home.openVault())
-                    return [Self.disk(storage, isEncryptionRequired: keybag.requiresDiskEncryption)]
+                    return [Self.disk(storage, isEncryptionRequired: try core.requiresDiskEncryption())]
                 }
                 + core.storeSecurityChecks() + Self.hostSecurityChecks(sessionBus: bus)
         }

@@ -32,7 +32,8 @@ public struct VaultStatus: Sendable, Equatable {
     public var attemptsLeft: Int?
     /// Whether the tenth wrong passcode in a row erases the vault; `false` if no passcode is set.
     public var erasesAfterTenFailures = false
-    /// Whether files may be added only while the vault's disk is known to be encrypted.
+    /// Whether files may be added only while the vault's disk is known to be encrypted, because of this
+    /// vault's settings or those of the vault that contains this namespace.
     public var requiresDiskEncryption = false
     /// The number of minutes of inactivity before the vault locks, rounded up; `nil` if inactivity does not
     /// lock it.
@@ -107,7 +108,8 @@ extension Vault {
             status.hasPasscode = keybag.passcode != nil
             status.attemptsLeft = try core.attemptsLeft(keybag)
             status.erasesAfterTenFailures = keybag.passcode != nil && keybag.erasesAfterTenFailures
-            status.requiresDiskEncryption = keybag.requiresDiskEncryption
+            // Without the settings of the vault around a namespace, no file can be added either.
+            status.requiresDiskEncryption = (try? core.requiresDiskEncryption()) ?? true
             if keybag.passcode != nil { status.timeLeft = cached.timeLeft(now: core.clock.bootTime()) }
             status.inactivityMinutes = keybag.inactivity.map { ($0 + 59) / 60 }
             return status

@@ -1,11 +1,12 @@
 import CofferVault
 import FoundationEssentials
 
-/// What a caller says of a new value. The class, the scopes and the attributes are `nil` if the new value is
-/// to have those of the value that it replaces; the expiry date belongs to one value and is never taken over.
+/// The description that a caller gives a new value. The class, the scopes and the attributes are `nil` if the
+/// new value is to have those of the value that it replaces; the expiry date belongs to one value and is never
+/// taken over.
 struct NewTokenInfo {
     /// The class of a value that replaces none, unless the caller gives one.
-    static let standardClass = ProtectionClass.whenUnlockedThisDeviceOnly
+    static let standardClass = ProtectionClass.standard
 
     let id: TokenID
     let stored: Date
@@ -21,7 +22,9 @@ struct NewTokenInfo {
     ///   - old: What is known of the value that it replaces; `nil` if there is none.
     /// - Returns: The description.
     func info(_ version: UInt64?, replacing old: TokenInfo?) -> TokenInfo {
-        TokenInfo(
+        // Anyone can have stored a marked value, so it decides nothing about the next one.
+        let old = old?.isStoredWhileLocked == true ? nil : old
+        return TokenInfo(
             id: id, version: version, protection: protection ?? old?.protection ?? Self.standardClass,
             stored: stored, expires: expires, scopes: scopes ?? old?.scopes ?? [],
             attributes: attributes ?? old?.attributes ?? [:])

@@ -67,7 +67,7 @@ extension TokenStore {
         let target: any ItemStorage = found.isEphemeral ? core.ephemeralTokens : storage
         let other: any ItemStorage = found.isEphemeral ? storage : core.ephemeralTokens
         try target.put(envelope.encoded, for: new)
-        noteTicket(of: envelope, new)
+        noteTicket(of: envelope, new, isMarked: info.isStoredWhileLocked)
         // An older value in the other storage, left by a crash, must not become the value of the old name.
         if try other.envelope(old) != nil { try other.remove(old) }
         try target.remove(old)

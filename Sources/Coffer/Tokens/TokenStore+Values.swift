@@ -21,7 +21,7 @@ extension TokenStore {
     }
 
     /// Stores text under a name, replacing any value stored there, whose class, scopes and attributes it
-    /// keeps. To set a class, an expiry date or other properties, use `put`.
+    /// keeps under the conditions of `put`. To set a class, an expiry date or other properties, use `put`.
     ///
     /// - Parameters:
     ///   - text: The value, which is stored as UTF-8. The string itself is neither guarded nor cleared.

@@ -21,7 +21,14 @@ public final class TokenStore: Sendable {
     ///
     /// A new value keeps the class, the scopes and the attributes of the value that it replaces, unless you
     /// give others; so no call weakens a class without naming one. It does not keep the expiry date, which
-    /// belongs to the old value. While the stored value's class is locked, only the class can be kept.
+    /// belongs to the old value. While the stored value's class is locked, only the class can be kept. A new
+    /// value keeps nothing of a value that is marked (``TokenInfo/isStoredWhileLocked``), because anyone can
+    /// have stored that one. The mark is unreadable while its class is locked. A class that can be read while
+    /// the vault is locked, or exported, is then kept only if this vault object has read or written the
+    /// stored value.
+    ///
+    /// After a lock, every program of this user can still store values in the `afterFirstUnlock` classes,
+    /// without a mark. To be sure of a new value's class, give one.
     ///
     /// While its class is locked, the value is sealed to the class's public key and is pending until an
     /// unlock, in order of arrival. Until then only this vault object can read the value. If its name has no
@@ -37,7 +44,7 @@ public final class TokenStore: Sendable {
     ///   - token: The value.
     ///   - id: The token's name.
     ///   - protection: When the token can be read; `nil` for the class of the stored value, or for
-    ///     ``ProtectionClass/whenUnlockedThisDeviceOnly`` if there is none.
+    ///     ``ProtectionClass/whenUnlockedThisDeviceOnly`` if there is none to keep.
     ///   - expires: When the token expires; `nil` if it never expires.
     ///   - scopes: The token's OAuth scopes; `nil` for those of the stored value.
     ///   - attributes: The caller's own attributes; `nil` for those of the stored value.
@@ -102,28 +109,6 @@ public final class TokenStore: Sendable {
         }
     }
 
-    /// Returns what is known of the value that a pending one would replace: all of it if this vault object
-    /// stored it and it is still pending; otherwise only the class, which is readable without its key.
-    private func knownWhileLocked(_ name: [UInt8], _ new: NewTokenInfo) throws(CofferError) -> TokenInfo? {
-        if let own = try core.ownPendingValue(name) { return own.info }
-        guard let found = try? findEnvelope(name, orLocked: false),
-            let envelope = try? TokenEnvelope.decode(found.bytes)
-        else { return nil }
-        return TokenInfo(id: new.id, version: nil, protection: envelope.protection, stored: new.stored)
-    }
-
-    /// Whether a new value replaces the stored one immediately although other values are pending under its
-    /// name. Another process can add pending values; the next unlock checks them against the value that is
-    /// stored by then. The new value must wait if no value is stored, if the stored value's class is locked,
-    /// or if a value that this vault object stored earlier is still pending.
-    private func overtakesPending(_ name: [UInt8]) throws(CofferError) -> Bool {
-        guard try core.ownPendingValue(name) == nil, let found = try findEnvelope(name, orLocked: false)
-        else {
-            return false
-        }
-        return isOpen(found)
-    }
-
     /// Stores a token under the vault directory's lock.
     private func store(
         _ token: Token, _ new: NewTokenInfo, name: [UInt8], _ precondition: Precondition, isEphemeral: Bool
@@ -149,19 +134,8 @@ public final class TokenStore: Sendable {
         let (target, other) = isEphemeral ? (core.ephemeralTokens, storage) : (storage, core.ephemeralTokens)
         try target.put(envelope.encoded, for: name)
         if try other.envelope(name) != nil { try other.remove(name) }
-        noteTicket(of: envelope, name)
+        noteTicket(of: envelope, name, isMarked: false)
         return version
-    }
-
-    /// Caches the ticket for replacing this version, for use after a lock. A failure to derive the ticket is
-    /// not an error, but without the ticket, a value that is stored while locked has to be accepted
-    /// explicitly.
-    func noteTicket(of envelope: TokenEnvelope, _ name: [UInt8]) {
-        guard !core.tickets.has(envelope.wrappedKey, for: name) else { return }
-        guard let key = core.keys.all[envelope.protection],
-            let ticket = try? envelope.ticket(name: name, under: key, vaultID: core.device.vaultID)
-        else { return }
-        core.tickets.keep(ticket, for: name, wrapped: envelope.wrappedKey)
     }
 
     /// Returns a token and its description; `nil` if there is no token with that name.
@@ -364,7 +338,7 @@ public final class TokenStore: Sendable {
             name: name, under: key(of: envelope.protection), vaultID: core.device.vaultID,
             withValue: withValue)
         info.isEphemeral = found.isEphemeral
-        if withValue { noteTicket(of: envelope, name) }
+        if withValue { noteTicket(of: envelope, name, isMarked: info.isStoredWhileLocked) }
         return (info, token)
     }
 }

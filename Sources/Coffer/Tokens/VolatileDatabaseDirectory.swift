@@ -6,8 +6,9 @@ package import SystemPackage
 /// lease.
 ///
 /// The process that has the database's key holds a lock on the lease, which the kernel drops when the process
-/// dies. A directory whose lease is free belongs to a session that has ended. Each database gets a new random
-/// name, so a connection that is still open after the end of its session meets no file of a later one.
+/// dies. A directory whose lease is free belongs to a session that has ended; one without a lease belongs to
+/// no session, and is removed only if it is empty. Each database gets a new random name, so a connection that
+/// is still open after the end of its session meets no file of a later one.
 package final class VolatileDatabaseDirectory: Sendable {
     private static let prefix = "volatile-"
     private static let identifierSize = 16
@@ -32,7 +33,7 @@ package final class VolatileDatabaseDirectory: Sendable {
 
     /// Removes the directory and everything in it. Ignores any failure, because the files are unreadable and
     /// the next opening of the vault tries again.
-    package func remove() { _ = parent.removeAll(of: name) }
+    package func remove() { Self.removeAll(of: name, in: parent) }
 
     /// Creates a directory that only its owner can access. It exists until the result is released.
     ///
@@ -78,7 +79,7 @@ package final class VolatileDatabaseDirectory: Sendable {
             return lease
         } catch {
             guard error.code != .absent else { return nil }
-            _ = parent.removeAll(of: name)
+            removeAll(of: name, in: parent)
             throw error
         }
     }
@@ -104,10 +105,37 @@ package final class VolatileDatabaseDirectory: Sendable {
         guard let status = try databases.status(of: name), status.kind == .directory, status.isOwn else {
             return
         }
-        let directory = try databases.open(name, [.read, .directory])
-        guard let lease = try FileLock.tryAcquire(leaseName, in: directory) else { return }
+        let directory = try databases.openUnlessMounted(name)
+        guard try directory.status(of: leaseName)?.kind == .regular else {
+            // A crash right after its creation can leave it empty. Anything else is not a session's.
+            try databases.removeDirectory(name)
+            return
+        }
+        guard let lease = try FileLock.tryAcquire(directory.open(leaseName, .readWrite)) else { return }
         defer { extendLifetime(lease) }
-        _ = databases.removeAll(of: name)
+        removeAll(of: name, in: databases)
+    }
+
+    /// Removes a session's directory, and ignores any failure. Does not enter what is mounted in it. The
+    /// lease is removed last, because the next call removes nothing without one.
+    private static func removeAll(of name: FilePath, in parent: borrowing Descriptor) {
+        do throws(CofferError) {
+            let directory = try parent.openUnlessMounted(name)
+            var isEmpty = true
+            for entry in try directory.names() where entry != leaseName {
+                if !directory.removeAll(of: entry, crossingMounts: false).isEmpty { isEmpty = false }
+            }
+            guard isEmpty else { return }
+            try directory.remove(leaseName)
+            do throws(CofferError) {
+                try parent.removeDirectory(name)
+            } catch {
+                // A connection that was still open has created a file in the meantime.
+                _ = try directory.open(leaseName, [.readWrite, .create])
+            }
+        } catch {
+            // The next call tries again.
+        }
     }
 
     private static func isOfDatabase(_ name: FilePath) -> Bool {

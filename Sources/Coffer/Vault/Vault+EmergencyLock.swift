@@ -87,13 +87,17 @@ struct EmergencyLock {
     }
 
     /// Removes keys by looking them up by name, as readers do. This includes keys in keyrings nested in the
-    /// user keyring, and keys without view permission.
+    /// user keyring, and keys without view permission. A key or ring that exists but that another process hid
+    /// from lookups, too, counts as remaining.
     private mutating func removeByName(_ vaultID: VaultID) {
         if KernelKeyCache.remove(vaultID: vaultID, all: false) { removed += 1 }
-        for protection in ProtectionClass.allCases where protection.isEvictedOnLock {
-            let name = KernelKeyCache.name(protection, vaultID: vaultID)
-            if (try? KernelKeyring.contains(name)) == true { remaining.append(Array(name.utf8)) }
+        let left = KernelKeyCache.remains(
+            of: vaultID, classes: ProtectionClass.allCases.filter(\.isEvictedOnLock))
+        for name in (left.found + left.hidden).map({ Array($0.utf8) }) where !remaining.contains(name) {
+            remaining.append(name)
         }
+        // Otherwise, the search of the whole keyring has reported the error.
+        if failures.isEmpty, let doubt = left.doubt { failures.append(doubt) }
     }
 
     /// Finishes an interrupted wipe and removes view copies and session-only databases whose process has
@@ -186,8 +190,8 @@ extension Vault {
     ///
     /// - Parameter location: The vault's directory.
     /// - Returns: A report with the number of removed keys and the errors that occurred.
-    /// - Throws: `permissionDenied` if the kernel keyring still has a key, with the names of the remaining
-    ///   keys in `entries`.
+    /// - Throws: `permissionDenied` if the kernel keyring still has a key, even one that another process hid
+    ///   from this user, with the names of the remaining keys in `entries`.
     @discardableResult
     public static func lock(at location: VaultLocation) async throws(CofferError) -> LockReport {
         try await BlockingExecutor.run { _ throws(CofferError) in try EmergencyLock.run(at: location) }

@@ -19,6 +19,16 @@ struct WipeFindings {
         unverified.append("\(name) (\(reason.code.name): \(reason.message))")
     }
 
+    /// Records what cannot be proved to be gone from the kernel keyring.
+    mutating func noteUnverified(_ left: KernelKeyCache.Remains) {
+        unverified += left.hidden.map {
+            "\($0) in the kernel keyring, which another process of this user hid"
+        }
+        if let doubt = left.doubt {
+            noteUnverified("keys in the kernel keyring, which could not be searched", because: doubt)
+        }
+    }
+
     mutating func count(_ kind: String, _ number: Int = 1) {
         if number > 0 { removed[kind, default: 0] += number }
     }

@@ -238,7 +238,9 @@ extension VaultEraser {
     private func prove(_ ids: [VaultID], _ findings: inout WipeFindings) {
         for vaultID in ids {
             if let note = removeItems(of: vaultID, &findings) { findings.unverified.append(note) }
-            guard KernelKeyCache.isAnyLeft(vaultID: vaultID) else { continue }
+            let left = KernelKeyCache.remains(of: vaultID, classes: ProtectionClass.allCases)
+            findings.noteUnverified(left)
+            guard !left.found.isEmpty else { continue }
             let error = CofferError(
                 .inputOutput, "A key of the vault \(vaultID) could not be removed from the kernel keyring.")
             findings.note("a key in the kernel keyring", remainsBecause: error)

@@ -21,6 +21,7 @@ extension VaultEraser {
         report(WipeProgress(.memory))
         let vault = try home.directory.open(VaultDirectory.vaultName, [.read, .directory])
         var findings = WipeFindings(unverified: Self.unverified)
+        noteVolatileRing(of: vaultID, &findings)
         do throws(CofferError) {
             let opened: DeviceKey
             if let device {
@@ -54,6 +55,13 @@ extension VaultEraser {
         }
         report(WipeProgress(.proof))
         return receipt
+    }
+
+    /// Records the keyring of ephemeral tokens and session-only files if it may still be there.
+    private func noteVolatileRing(of vaultID: VaultID, _ findings: inout WipeFindings) {
+        let left = KernelKeyCache.remains(of: vaultID, classes: [])
+        findings.noteUnverified(left)
+        findings.unverified += left.found.map { "\($0) in the kernel keyring, which could not be removed" }
     }
 
     /// Erases every token except database keys; returns the number of erased tokens.

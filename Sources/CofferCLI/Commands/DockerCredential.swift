@@ -78,6 +78,7 @@ struct DockerCredential: AsyncParsableCommand {
         }
         let tokens = try await tokens()
         try await tokens.put(secret, for: id)
+        await KeptClass.report(of: id, in: tokens)
         for info in try await Self.stored(url, in: tokens) where info.id != id {
             try await tokens.remove(info.id)
         }

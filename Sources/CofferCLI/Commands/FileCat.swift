@@ -38,6 +38,7 @@ struct FileCat: AsyncParsableCommand {
             (bytes) throws(CofferError) in
             try output.write(bytes)
         }
+        try output.finish()
     }
 
     /// Prints the content as a JSON document. The document is built in memory, so it is printed either

@@ -48,10 +48,11 @@ struct FileExport: AsyncParsableCommand {
         let id = try await reference.id(in: vault)
         guard let path = given else {
             let output = try ContentOutput(forcing: force)
-            return try await vault.files.readChunks(of: id, context: file.boundBytes) {
+            try await vault.files.readChunks(of: id, context: file.boundBytes) {
                 (bytes) throws(CofferError) in
                 try output.write(bytes)
             }
+            return try output.finish()
         }
         let target = try await target(path, id, vault)
         try await export(id, to: target, vault)

@@ -21,7 +21,8 @@ struct SettingsCommand: AsyncParsableCommand {
 
             With --require-disk-encryption on, files can be added, and edited with file view --writable, \
             only while the disk that holds the vault is known to be encrypted; coffer doctor shows whether \
-            it is. Stored files stay readable.
+            it is. This also applies to the namespaces of --user in the vault, whatever their own settings. \
+            Stored files stay readable.
 
             The passcode rules apply when a passcode is set or changed, not to the current one. A shorter \
             inactivity time locks the vault immediately. Whether the desktop keyring may ask for its \

@@ -36,7 +36,7 @@ struct TokenGet: AsyncParsableCommand {
         let found: Void? = try await vault.tokens.withToken(for: id) { (token, info) throws(CofferError) in
             try checkExpiry(of: info)
             try token.exposing { (bytes) throws(CofferError) in
-                guard asJSON else { return try output.write(bytes) }
+                guard asJSON else { return try output.writeAll(bytes) }
                 try Output.content("valueBase64", bytes, asJSON: true, with: info.fields)
             }
         }

@@ -18,13 +18,15 @@ struct TokenPut: AsyncParsableCommand {
             A new value keeps the class, label, scopes and other attributes of the token that it replaces, \
             unless options say otherwise; --label '' and --scope '' remove them. The new value does not \
             keep the expiry, which belonged to the old value, nor does it stay volatile: repeat --expires \
-            and --volatile.
+            and --volatile. A message says if it keeps a class that can be read while the vault is locked, \
+            or exported. Nothing is kept of a token that arrived while the vault was locked and is still \
+            marked as such, because any program of this user can have stored it.
 
             If the vault is locked and there is no way to ask for the passcode, the command seals the token \
             and queues it; its version is 0. The next unlock stores the token if none with its name exists. \
             Otherwise the token waits for coffer token accept with the fingerprint that this command \
             prints. For a queued token, --if-version is refused, and only the class of a stored token can \
-            be kept.
+            be kept, if it protects at least as much as the default.
 
             Service names that begin with "coffer.", "oauth-profile:" or "oauth-client:" are reserved for \
             this program and refused.
@@ -78,6 +80,7 @@ struct TokenPut: AsyncParsableCommand {
         if let expires, expires <= Date() {
             Output.message("coffer: The token has already expired: its expiry is \(expires.iso8601).")
         }
+        if protection == nil { await KeptClass.report(of: id, in: vault.tokens) }
         if case .stored = result {
             if expires == nil, let date = old?.expires {
                 Output.message(
@@ -98,13 +101,14 @@ struct TokenPut: AsyncParsableCommand {
     /// The new scopes; `nil` to keep those of the stored token.
     private var scopes: [String]? { scope.isEmpty ? nil : scope.filter { !$0.isEmpty } }
 
-    /// Returns the attributes of the stored token with the new label; `nil` to keep them as they are.
+    /// Returns the attributes of the stored token, unless anyone can have stored it, with the new label; `nil`
+    /// to keep them as they are.
     private func attributes(over old: TokenInfo?) throws(CofferError) -> [String: String]? {
         guard let label else { return nil }
         guard ProgramArguments.isText(label) else {
             throw CofferError(.invalidInput, "The label must be UTF-8.")
         }
-        var attributes = old?.attributes ?? [:]
+        var attributes = old?.isStoredWhileLocked == false ? old?.attributes ?? [:] : [:]
         attributes[TokenFilter.label] = label.isEmpty ? nil : label
         return attributes
     }

@@ -37,10 +37,10 @@ struct UnlockCommand: AsyncParsableCommand {
         if global.json { try Output.json(.object([("state", .text("unlocked")), ("held", .flag(isHeld))])) }
     }
 
-    /// Tells the user why neither `unlock` nor `lock` changes anything for this vault.
-    static func reportNoPasscode() {
+    /// Tells the user why `unlock` changes nothing for this vault.
+    private static func reportNoPasscode() {
         Output.message(
-            "coffer: This vault has no passcode, so it needs no unlock and cannot be locked. "
+            "coffer: This vault has no passcode, so it needs no unlock. "
                 + CofferError.Remedy.setPasscode.sentence)
     }
 
@@ -97,8 +97,8 @@ struct LockCommand: AsyncParsableCommand {
             too, and then ends with 12; `lock --all` does the same without a directory. It also reports any \
             errors, and fails if a key is still there.
 
-            A vault without a passcode cannot be locked, because any later command opens it again; a message \
-            says so.
+            In a vault without a passcode, the command ends only volatile tokens and session-only files. Any \
+            later command opens the vault again; a message says so.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -112,7 +112,14 @@ struct LockCommand: AsyncParsableCommand {
         let absence = Self.absence(in: report)
         if global.json { Self.show(report, absence) }
         if let absence { throw ExitCode(absence.code.exitCode) }
-        if report.hasPasscode == false { UnlockCommand.reportNoPasscode() }
+        if report.hasPasscode == false { Self.reportNoPasscode() }
+    }
+
+    /// Tells the user what `lock` does for a vault without a passcode.
+    private static func reportNoPasscode() {
+        Output.message(
+            "coffer: Volatile tokens and session-only files have ended. This vault has no passcode, so any "
+                + "later command opens the vault again. " + CofferError.Remedy.setPasscode.sentence)
     }
 
     /// Returns the error that the vault directory does not exist, so that every vault was locked; `nil` if it

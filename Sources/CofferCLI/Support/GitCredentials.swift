@@ -107,6 +107,7 @@ struct GitCredentials {
         }
         guard isThere != true else { return }
         let result = try await tokens.put(token, for: id, expires: expires, attributes: attributes)
+        await KeptClass.report(of: id, in: tokens)
         guard result == .queued else { return }
         Output.message(
             "coffer: The vault is locked, so the credential is sealed and waiting for the next unlock. "

@@ -85,6 +85,37 @@ package enum KernelKeyring {
         try find(description) != nil
     }
 
+    /// The result of a search for a name.
+    package enum Presence: Sendable {
+        /// Nothing that has not expired is stored under the name.
+        case absent
+        /// A key or a ring is stored under the name.
+        case found
+        /// A key or a ring is stored under the name, but this process lacks the right to find it. Any process
+        /// of this user can take that right away.
+        case hidden
+    }
+
+    /// Reports whether a key, or a ring if `isRing` is set, is stored under `description`, even if it is
+    /// hidden.
+    ///
+    /// - Throws: An error if this process cannot search the user keyring for any name.
+    package static func presence(
+        of description: String, isRing: Bool = false
+    ) throws(CofferError) -> Presence {
+        do throws(CofferError) {
+            let type = isRing ? KernelSubkeyring.type : "user"
+            let found = try find(description, type: type, in: Int(KEY_SPEC_USER_KEYRING))
+            return found == nil ? .absent : .found
+        } catch {
+            guard error.systemError == EACCES else { throw error }
+            // The kernel refuses the search for one name only if it found something under that name.
+            let unused = "coffer:" + String(UInt64.random(in: UInt64.min...UInt64.max), radix: 16)
+            _ = try find(unused)
+            return .hidden
+        }
+    }
+
     /// Restarts the timeout of the key that is stored under `description`. Does nothing if there is no such
     /// key.
     package static func refresh(_ description: String, timeout: Int) throws(CofferError) {

@@ -11,6 +11,12 @@ package struct BlockDevice: Sendable, Equatable {
     package private(set) var isEncrypted = false
 
     private static let deepest = 8
+    /// The beginnings of the identifiers that cryptsetup gives to dm-crypt devices. It also gives identifiers
+    /// that begin with `CRYPT-` to dm-integrity and dm-verity devices, which do not encrypt.
+    private static let encryptingPrefixes = [
+        "LUKS1-", "LUKS2-", "PLAIN-", "TCRYPT-", "BITLK-", "FVAULT2-", "LOOPAES-",
+    ]
+    .map { "CRYPT-" + $0 }
 
     /// Creates the description of a fixed disk that is not encrypted.
     package init() {}
@@ -20,6 +26,13 @@ package struct BlockDevice: Sendable, Equatable {
     package static func find(_ number: String, system: FilePath = "/sys") -> BlockDevice? {
         guard !number.utf8.contains(UInt8(ascii: "/")) else { return nil }
         return device(at: system.appending("dev").appending("block").appending(number), depth: 0)
+    }
+
+    /// Returns the device with the name `name`, such as `dm-1`, or `nil` if there is none. Searches below
+    /// `system`, which is /sys except in tests.
+    package static func named(_ name: String, system: FilePath = "/sys") -> BlockDevice? {
+        guard !name.utf8.contains(UInt8(ascii: "/")) else { return nil }
+        return device(at: system.appending("block").appending(name), depth: 0)
     }
 
     private static func device(at link: FilePath, depth: Int) -> BlockDevice? {
@@ -34,8 +47,8 @@ package struct BlockDevice: Sendable, Equatable {
         if ProcFile.read(path.appending("partition")) != nil { path.removeLastComponent() }
         if ProcFile.read(path.appending("removable")) == "1" { device.isRemovable = true }
         if ProcFile.read(path.appending("device").appending("type")) == "SD" { device.isRemovable = true }
-        let isCrypt =
-            ProcFile.read(path.appending("dm").appending("uuid"))?.utf8.hasPrefix("CRYPT-") ?? false
+        let identifier = ProcFile.read(path.appending("dm").appending("uuid")) ?? ""
+        let isCrypt = encryptingPrefixes.contains { identifier.utf8.hasPrefix($0) }
         let lower = below(path, depth)
         device.isRemovable = device.isRemovable || lower.contains(where: \.isRemovable)
         device.isEncrypted = isCrypt || !lower.isEmpty && lower.allSatisfy(\.isEncrypted)

@@ -39,9 +39,7 @@ package struct FileSystemInfo: Sendable {
             // Without /proc only the amount of swap is known, not its kind.
             return systemInformation().map { $0.totalswap > 0 } ?? true
         }
-        return readableSwap(table) { name in
-            ProcFile.read(FilePath("/sys/block/\(name)/dm/uuid"))?.utf8.hasPrefix("CRYPT-") ?? false
-        }
+        return readableSwap(table) { BlockDevice.named($0)?.isEncrypted ?? false }
     }
 
     /// Reports whether the text of `/proc/swaps` lists a swap device from which memory could be read later.

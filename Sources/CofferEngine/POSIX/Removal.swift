@@ -1,4 +1,5 @@
 package import CofferBase
+import CLinux
 import Glibc
 package import SystemPackage
 
@@ -24,6 +25,32 @@ extension Descriptor {
         return directory
     }
 
+    /// Opens the directory `name`. Does not follow a link.
+    ///
+    /// - Throws: `refused` if a file system or another directory is mounted there.
+    package func openUnlessMounted(_ name: FilePath) throws(CofferError) -> Descriptor {
+        let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
+        let base = raw
+        let number = unsafe name.withPlatformString { name in
+            Errno.uninterrupted { unsafe clinux_openat_unless_mounted(base, name, flags) }
+        }
+        let shown = path.pushing(name)
+        guard number < 0 else { return Descriptor(raw: number, path: shown) }
+        switch Errno.current {
+        case EXDEV: throw Self.mounted(shown)
+        case ENOSYS, EPERM:
+            // An old kernel, or a container that forbids the call. This finds other file systems only.
+            let directory = try open(name, [.read, .directory])
+            guard try directory.status().device == status().device else { throw Self.mounted(shown) }
+            return directory
+        default: throw Errno.failure("open", shown)
+        }
+    }
+
+    private static func mounted(_ path: FilePath) -> CofferError {
+        CofferError(.refused, "\(path) is the root of a mount, so its content was not removed.")
+    }
+
     /// Sets the permissions of an entry that belongs to this user. Does not follow a link. Returns whether
     /// the permissions were set.
     package func permitOwner(_ name: FilePath, _ bits: UInt32) -> Bool {
@@ -39,14 +66,19 @@ extension Descriptor {
     /// - Parameters:
     ///   - name: The entry to remove.
     ///   - overwriting: Whether to fill regular files with zeros first.
+    ///   - crossingMounts: Whether to remove the contents of what is mounted there, too.
     /// - Returns: The first errors, at most eight; empty if everything was removed.
-    package func removeAll(of name: FilePath, overwriting: Bool = false) -> [CofferError] {
+    package func removeAll(
+        of name: FilePath, overwriting: Bool = false, crossingMounts: Bool = true
+    ) -> [CofferError] {
         var errors: [CofferError] = []
-        removeAll(of: name, overwriting: overwriting, &errors)
+        removeAll(of: name, overwriting: overwriting, crossingMounts: crossingMounts, &errors)
         return errors
     }
 
-    private func removeAll(of name: FilePath, overwriting: Bool, _ errors: inout [CofferError]) {
+    private func removeAll(
+        of name: FilePath, overwriting: Bool, crossingMounts: Bool, _ errors: inout [CofferError]
+    ) {
         func note(_ error: CofferError) {
             guard error.code != .absent, errors.count < Self.maxErrorCount else { return }
             errors.append(error)
@@ -60,9 +92,10 @@ extension Descriptor {
                 return
             }
             do throws(CofferError) {
-                let directory = try openClosed(name)
+                let directory = try openForRemoval(name, crossingMounts: crossingMounts)
                 for entry in try directory.names() {
-                    directory.removeAll(of: entry, overwriting: overwriting, &errors)
+                    directory.removeAll(
+                        of: entry, overwriting: overwriting, crossingMounts: crossingMounts, &errors)
                 }
             } catch {
                 note(error)
@@ -71,5 +104,12 @@ extension Descriptor {
         } catch {
             note(error)
         }
+    }
+
+    private func openForRemoval(
+        _ name: FilePath, crossingMounts: Bool
+    ) throws(CofferError) -> Descriptor {
+        if crossingMounts { return try openClosed(name) }
+        return try openUnlessMounted(name)
     }
 }

@@ -2,7 +2,7 @@ import Glibc
 import CLinux
 
 /// Handlers that replace the actions of signals until ``restore()`` is called. Signals that this process
-/// ignores remain ignored.
+/// ignores remain ignored, unless the caller chooses otherwise.
 struct SignalHandlers {
     typealias Handler =
         @convention(c) (
@@ -12,10 +12,12 @@ struct SignalHandlers {
     private var former: [(number: Int32, action: sigaction)] = []
 
     /// Installs `handler`, which may call only functions that are safe in a signal handler, for the given
-    /// signals.
-    static func install(_ numbers: [Int32], _ handler: Handler) -> SignalHandlers {
+    /// signals, or, unless `evenIfIgnored` is set, for those of them that this process does not ignore.
+    static func install(
+        _ numbers: [Int32], evenIfIgnored: Bool = false, _ handler: Handler
+    ) -> SignalHandlers {
         var handlers = SignalHandlers()
-        for number in numbers where clinux_is_ignored(number) == 0 {
+        for number in numbers where evenIfIgnored || clinux_is_ignored(number) == 0 {
             var action = sigaction()
             unsafe action.__sigaction_handler.sa_sigaction = handler
             action.sa_flags = SA_SIGINFO | SA_RESTART

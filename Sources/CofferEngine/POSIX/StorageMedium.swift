@@ -60,9 +60,9 @@ package struct StorageMedium: Sendable, Equatable {
     /// Returns the device number of the source from which a file system without its own device, such as
     /// btrfs, was mounted, or `nil` if there is none.
     private static func source(of mount: MountEntry) -> String? {
-        guard mount.source.utf8.hasPrefix("/dev/") else { return nil }
+        guard let source = mount.sourceDevice else { return nil }
         var status = stat()
-        guard unsafe stat(mount.source, &status) == 0, status.st_mode & 0o170000 == 0o060000 else {
+        guard unsafe stat(source, &status) == 0, status.st_mode & 0o170000 == 0o060000 else {
             return nil
         }
         return number(UInt(status.st_rdev))

@@ -28,8 +28,8 @@ public struct VaultOptions: Sendable {
     public var allowsExternalMedia = false
 
     /// Whether the vault may be created, and files may be added, only where dm-crypt, fscrypt or the file
-    /// system itself is known to encrypt the storage. Memory does not count as encrypted. Earlier releases
-    /// cannot open a vault with this setting.
+    /// system itself is known to encrypt the storage. Memory does not count as encrypted. Applies to files in
+    /// the users' namespaces, too. Earlier releases cannot open a vault with this setting.
     public var requiresDiskEncryption = false
 
     /// Creates options with the default values: no passcode policy, delays after wrong passcodes, erasure

@@ -17,6 +17,7 @@ public struct VaultSettings: Sendable, Hashable {
 
     /// Whether files may be added, and edited copies saved, only while dm-crypt, fscrypt or the file system
     /// itself is known to encrypt the storage that holds the vault. Stored files stay readable on any disk.
+    /// The setting also applies to the users' namespaces in the vault, whatever their own settings.
     public var requiresDiskEncryption: Bool
 
     /// The period of inactivity after which the vault locks; `nil` if inactivity never locks the vault. The

@@ -40,6 +40,13 @@ public enum ProtectionClass: UInt16, Sendable, CaseIterable {
     /// a wipe.
     package var isEvictedOnLock: Bool { self != .afterFirstUnlockThisDeviceOnly && self != .afterFirstUnlock }
 
+    /// The class of an item for which none is given.
+    package static let standard = ProtectionClass.whenUnlockedThisDeviceOnly
+
+    /// Whether this class protects less than the standard class: its items can be read while the vault is
+    /// locked, or can be exported.
+    package var isWeakerThanStandard: Bool { !isEvictedOnLock || isExportable }
+
     /// Returns the classes for which a vault with or without a passcode has keys.
     package static func all(hasPasscode: Bool) -> [ProtectionClass] {
         allCases.filter { hasPasscode || !$0.requiresPasscode }

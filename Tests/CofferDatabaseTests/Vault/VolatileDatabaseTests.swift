@@ -295,16 +295,20 @@ struct VolatileDatabaseTests {
             try Data().write(to: URL(filePath: "\(folder)/\(file)"))
             let ended = "volatile-\(digits)3"
             let others = ["volatile-\(digits)", "volatile-\(digits)A", "Volatile-\(digits)4"]
-            for name in others + [ended] {
+            let (unleased, empty) = ("volatile-\(digits)5", "volatile-\(digits)6")
+            for name in others + [ended, unleased, empty] {
                 try manager.createDirectory(
                     atPath: "\(folder)/\(name)", withIntermediateDirectories: false)
             }
             try manager.createSymbolicLink(
                 atPath: "\(folder)/\(ended)/link", withDestinationPath: scratch.path.string)
+            try Data().write(to: URL(filePath: "\(folder)/\(ended)/lease"))
+            try Data([1]).write(to: URL(filePath: "\(folder)/\(unleased)/precious"))
             _ = try await temporary.openAnother()
             let left = try Set(Self.names(temporary.location))
-            #expect(left.isSuperset(of: others + [link, file]))
-            #expect(!left.contains(ended))
+            #expect(left.isSuperset(of: others + [link, file, unleased]))
+            #expect(left.isDisjoint(with: [ended, empty]))
+            #expect(try manager.contentsOfDirectory(atPath: "\(folder)/\(unleased)") == ["precious"])
             #expect(try scratch.names() == ["precious"])
         }
     }

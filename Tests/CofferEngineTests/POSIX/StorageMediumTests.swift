@@ -15,6 +15,9 @@ struct StorageMediumTests {
         44 28 0:41 / /far rw - 9p far rw,trans=tcp,port=564
         45 28 0:42 /sub /data rw - btrfs /dev/mapper/data rw,subvol=/sub
         46 28 0:43 / /plain rw - fuse.gocryptfs /cipher rw
+        47 28 0:44 / /layers rw - overlay /dev/vda rw,lowerdir=/a
+        48 28 0:45 / /own rw - fuse.plain /dev/vda rw
+        49 28 0:46 / /flat rw - btrfs data rw
         """
 
     @Test("The kernel's mount table is parsed, and malformed lines are passed over")
@@ -54,6 +57,15 @@ struct StorageMediumTests {
         #expect(
             StorageMedium.of(stacked, device: nil, isNetwork: false, hasFilePolicy: false).isEncrypted == true
         )
+    }
+
+    @Test("The source of a mount without its own device counts only where the kernel names the device")
+    func sourcesAreDevicesOnlyWhereTheKernelSaysSo() throws {
+        for id in [28, 41, 42, 43, 44, 46, 47, 48, 49] {
+            let mount = try #require(MountEntry.find(id, in: Self.table))
+            #expect(mount.sourceDevice == nil, "\(mount.type)")
+        }
+        #expect(MountEntry.find(45, in: Self.table)?.sourceDevice == "/dev/mapper/data")
     }
 
     @Test("The medium of this machine's own scratch directory can be told")
@@ -161,5 +173,41 @@ struct BlockDeviceTests {
         #expect(mixed.isRemovable && !mixed.isEncrypted)
         // A ring, which the kernel never makes, ends.
         #expect(BlockDevice.find("253:3", system: scratch.path)?.isEncrypted == false)
+    }
+
+    @Test(
+        "Only a mapping that encrypts counts as encrypted, not every mapping of cryptsetup",
+        arguments: [
+            ("LUKS1-0123-a", true), ("LUKS2-0123-a", true), ("PLAIN-a", true), ("TCRYPT-0123-a", true),
+            ("BITLK-0123-a", true), ("FVAULT2-0123-a", true), ("LOOPAES-a", true),
+            ("INTEGRITY-0123-a", false), ("VERITY-0123-a", false), ("SUBDEV-0123-a", false), ("LUKS", false),
+        ])
+    func mappingsThatDoNotEncryptAreTold(_ identifier: String, _ isEncrypted: Bool) throws {
+        let scratch = try ScratchDirectory.make()
+        try make(
+            scratch,
+            [
+                "devices/virtual/block/dm-0/dm/uuid": "CRYPT-\(identifier)",
+                "devices/pci/ata1/block/sda/removable": "0",
+                // A check of integrity above an encrypted device.
+                "devices/virtual/block/dm-1/dm/uuid": "CRYPT-INTEGRITY-0123-b",
+            ],
+            [
+                "devices/virtual/block/dm-0/slaves/sda": "devices/pci/ata1/block/sda",
+                "devices/virtual/block/dm-1/slaves/dm-0": "devices/virtual/block/dm-0",
+                "dev/block/253:0": "devices/virtual/block/dm-0",
+                "dev/block/253:1": "devices/virtual/block/dm-1",
+                "block/dm-0": "devices/virtual/block/dm-0", "block/dm-1": "devices/virtual/block/dm-1",
+            ])
+        for number in ["253:0", "253:1"] {
+            let device = BlockDevice.find(number, system: scratch.path)
+            #expect(device?.isEncrypted == isEncrypted, "\(number)")
+        }
+        for name in ["dm-0", "dm-1"] {
+            let device = BlockDevice.named(name, system: scratch.path)
+            #expect(device?.isEncrypted == isEncrypted, "\(name)")
+        }
+        #expect(BlockDevice.named("dm-9", system: scratch.path) == nil)
+        #expect(BlockDevice.named("../dev", system: scratch.path) == nil)
     }
 }

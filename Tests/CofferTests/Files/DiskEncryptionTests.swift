@@ -122,6 +122,28 @@ struct DiskEncryptionTests {
         #expect(plain.status != .missing && !plain.message.contains("require"))
     }
 
+    @Test("The requirement also holds in a user's namespace, whose own settings do not have it")
+    func namespaces() async throws {
+        let home = try TestHome()
+        let vault = try await home.create()
+        let inner = try await Vault.create(
+            at: home.location.namespace(of: "ada"), options: TestHome.options(), passcode: nil)
+        _ = try await inner.files.add(content, name: "before")
+        try await vault.changeSettings { $0.requiresDiskEncryption = true }
+        let isEncrypted = try isEncrypted(home)
+        let error = await refusal { _ = try await inner.files.add(content, name: "after") }
+        #expect(error?.code == (isEncrypted ? nil : .refused))
+        #expect(try await inner.files.count() == (isEncrypted ? 2 : 1))
+        #expect(try await !inner.settings().requiresDiskEncryption)
+        #expect(try await inner.status().requiresDiskEncryption)
+        let check = try await inner.securityChecks().first { $0.name == "disk" }
+        #expect((check?.status == .missing) == !isEncrypted)
+        #expect(check?.message.contains("require disk encryption") == true)
+        try await vault.changeSettings { $0.requiresDiskEncryption = false }
+        _ = try await inner.files.add(content, name: "later")
+        #expect(try await !inner.status().requiresDiskEncryption)
+    }
+
     @Test("The vault's own checks know the setting")
     func securityChecks() async throws {
         let home = try TestHome()

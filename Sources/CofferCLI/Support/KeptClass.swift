@@ -1,0 +1,26 @@
+import Coffer
+
+/// The notice about a class that a new token keeps from the token that it replaced.
+enum KeptClass {
+    /// Prints the notice if a token that was stored without naming a class has a class that protects less
+    /// than the default class. Another program of this user may have stored the replaced token.
+    static func report(of id: TokenID, in tokens: TokenStore) async {
+        guard let protection = try? await tokens.info(for: id)?.protection,
+            let effect = effect(of: protection)
+        else { return }
+        Output.message(
+            "coffer: The token keeps the class \(protection.name) of the token that it replaced, so it can be "
+                + "\(effect). To protect it more, store it with coffer token put --class "
+                + "\(ProtectionClass.whenUnlockedThisDeviceOnly.name).")
+    }
+
+    /// Returns what the default class does not allow; `nil` if the class allows no more.
+    private static func effect(of protection: ProtectionClass) -> String? {
+        switch protection {
+        case .whenUnlockedThisDeviceOnly, .whenPasscodeSetThisDeviceOnly: nil
+        case .whenUnlocked: "exported"
+        case .afterFirstUnlockThisDeviceOnly: "read while the vault is locked"
+        case .afterFirstUnlock: "read while the vault is locked, and exported"
+        }
+    }
+}

@@ -9,6 +9,7 @@ enum AuthenticationArgument: String, CaseIterable, ExpressibleByArgument {
     case none, basic, post
     case privateKeyJWT = "private-key-jwt"
     case privateKeyJWTForEndpoint = "private-key-jwt-endpoint"
+    case privateKeyJWTForReceiver = "private-key-jwt-receiver"
     case mutualTLS = "mutual-tls"
 
     var authentication: ClientAuthentication {
@@ -18,6 +19,7 @@ enum AuthenticationArgument: String, CaseIterable, ExpressibleByArgument {
         case .post: .post
         case .privateKeyJWT: .privateKeyJWT(audience: .issuer)
         case .privateKeyJWTForEndpoint: .privateKeyJWT(audience: .tokenEndpoint)
+        case .privateKeyJWTForReceiver: .privateKeyJWT(audience: .receivingEndpoint)
         case .mutualTLS: .mutualTLS
         }
     }
@@ -70,9 +72,16 @@ struct ProfileSettings: ParsableArguments {
         name: .customLong("auth"),
         help: """
             The client authentication: none, basic, post, private-key-jwt, private-key-jwt-endpoint (whose \
-            audience is the token endpoint) or mutual-tls.
+            audience is the token endpoint), private-key-jwt-receiver (whose audience is the endpoint that \
+            is asked) or mutual-tls.
             """)
     var authentication: AuthenticationArgument?
+
+    @Option(
+        name: .customLong("key-id"),
+        help: ArgumentHelp(
+            "The ID with which the client's private key is registered; empty for none.", valueName: "id"))
+    var keyID: String?
 
     @Option(help: "The tokens to store: all, refresh-only or memory.")
     var storage: StorageArgument?
@@ -140,6 +149,7 @@ extension ProfileSettings {
             profile.resourceHosts = patterns
         }
         if let authentication { profile.authentication = authentication.authentication }
+        if let keyID { profile.assertionKeyID = keyID.isEmpty ? nil : keyID }
         if let storage { profile.storage = storage.storage }
         if let keyProof { profile.keyProof = keyProof.use }
         if let policy { profile.policy = try Self.policy(policy) }

@@ -169,7 +169,8 @@ extension Grant {
         let record = try await record()
         let endpoints = try await context.endpoints(of: record, id)
         var machine = RefreshMachine(
-            context.grants, profile: endpoints.profile, clock: context.clock, events: context.events)
+            context.grants, profile: endpoints.profile, policies: context.policies, clock: context.clock,
+            events: context.events)
         machine.onRevocation = context.onRevocation
         machine.onLost = context.onLost
         machine.check = { (answer: TokenResponse, record: GrantRecord) async throws(CofferError) -> Void in

@@ -18,6 +18,10 @@ struct OAuthContext: Sendable {
     let onRevocation: RevocationPolicy
     let onLost: RevocationPolicy
 
+    /// The policies that end a session beside the profile's. A server has none of its own in its documents:
+    /// it ends a session by refusing its refresh token.
+    var policies: [GrantPolicy] { managed.map { [$0.policy] } ?? [] }
+
     /// Returns a profile that the administrator still allows.
     func profile(_ name: String) async throws(CofferError) -> OAuthProfile {
         let profile = try await profiles.profile(name)

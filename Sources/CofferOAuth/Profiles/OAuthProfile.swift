@@ -163,8 +163,7 @@ extension OAuthProfile {
                 .invalidInput, "The assumed life of an access token must be 60 seconds to 24 hours.")
         }
         guard let time = policy.duration else { return }
-        guard time.isWholeSeconds, (Duration.seconds(60)...Duration.seconds(3650 * 86400)).contains(time)
-        else {
+        guard time.isWholeSeconds, GrantPolicy.times.contains(time) else {
             throw CofferError(
                 .invalidInput, "The time after which a session ends must be 60 seconds to 10 years.")
         }

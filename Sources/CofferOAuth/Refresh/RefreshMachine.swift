@@ -29,7 +29,7 @@ package struct RefreshMachine: Sendable {
     /// - Parameters:
     ///   - store: The sessions.
     ///   - profile: The session's profile.
-    ///   - policies: Further policies, of the administrator and the server.
+    ///   - policies: Further policies, such as the administrator's.
     ///   - clock: The clock.
     ///   - events: The source of the events; `nil` for none.
     ///   - sleep: Waits; returns `false` if the task was cancelled.

@@ -152,7 +152,7 @@ extension ProfileSettings {
         if let keyID { profile.assertionKeyID = keyID.isEmpty ? nil : keyID }
         if let storage { profile.storage = storage.storage }
         if let keyProof { profile.keyProof = keyProof.use }
-        if let policy { profile.policy = try Self.policy(policy) }
+        if let policy { profile.policy = try GrantPolicy(parsing: policy) }
         if let assumedLife { profile.assumedLife = .seconds(assumedLife) }
         if let redirectPort { profile.redirect.port = redirectPort }
         if let redirectPath { profile.redirect.path = redirectPath }
@@ -195,26 +195,6 @@ extension ProfileSettings {
             pinned.urls[endpoint] = try HTTPSURL(url)
         }
         profile.endpoints = pinned
-    }
-
-    private static func policy(_ text: String) throws(CofferError) -> GrantPolicy {
-        switch text {
-        case "untilRevoked": return .untilRevoked
-        case "onceOnly": return .onceOnly
-        case "eachStart": return .eachStart
-        case "hourly": return .hourly
-        case "daily": return .daily
-        case "monthly": return .monthly
-        default: break
-        }
-        let parts = text.parts(between: ":")
-        guard parts.count == 2, let seconds = Int64(parts[1]), ["idle", "absolute"].contains(parts[0]) else {
-            throw CofferError(
-                .invalidInput,
-                "--policy takes untilRevoked, onceOnly, eachStart, hourly, daily, monthly, idle:SECONDS or "
-                    + "absolute:SECONDS.")
-        }
-        return parts[0] == "idle" ? .idle(.seconds(seconds)) : .absolute(.seconds(seconds))
     }
 
     private static func proxy(_ text: String) throws(CofferError) -> ProxyRule {

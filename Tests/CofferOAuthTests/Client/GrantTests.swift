@@ -97,6 +97,24 @@ struct GrantTests {
         }
     }
 
+    @Test(
+        "The administrator's policy ends a session beside the profile's, whichever is stricter",
+        arguments: [
+            ("hourly", GrantPolicy.untilRevoked, 3599, false), ("hourly", .untilRevoked, 3600, true),
+            ("hourly", .daily, 3600, true), ("daily", .hourly, 3600, true), ("daily", .daily, 3600, false),
+        ])
+    func managedPolicy(_ word: String, _ policy: GrantPolicy, _ time: Int, _ hasEnded: Bool) async throws {
+        let text = "{\"RefreshTokenPolicy\":\"\(word)\"}"
+        let managed = try ManagedConfiguration(parsing: Array(text.utf8))
+        try await SignInBench.with(managed: managed, policy: policy) { bench in
+            let grant = try await bench.signIn()
+            bench.temporary.clock.advance(by: .seconds(time))
+            try await bench.temporary.vault.unlock()
+            #expect(await code { try await grant.refresh() } == (hasEnded ? .signInNeeded : nil))
+            #expect(try await grant.record().state == (hasEnded ? .expired : .paired))
+        }
+    }
+
     @Test("Signing out revokes both tokens, and the session is gone")
     func logOut() async throws {
         try await SignInBench.with { bench in

@@ -40,7 +40,7 @@ public struct HTTPResponse: Sendable {
     /// or array. Some servers announce no length and send no closing message, so only the text tells.
     var isWhole: Bool {
         if isComplete { return true }
-        return content.bytes.exposing { (text: Span<UInt8>) -> Bool in JSONEnd.isReached(in: text) }
+        return content.bytes.exposing { (text) -> Bool in JSONEnd.isReached(in: text) }
     }
 
     /// Returns the value of the only field with this name.

@@ -61,6 +61,13 @@ struct OAuthProgramTests {
         let shown = try home("oauth", "profile", "show", "work", "--json").json
         #expect(shown["policy"] as? String == "idle:3600")
         #expect(shown["authentication"] as? String == "private-key-jwt")
+        #expect(shown["keyID"] == nil)
+        let named = try home(
+            "oauth", "profile", "update", "work", "--key-id", "key 1", "--auth", "private-key-jwt-receiver")
+        #expect(named.code == 0, "\(named.errorText)")
+        let renamed = try home("oauth", "profile", "show", "work", "--json").json
+        #expect(renamed["keyID"] as? String == "key 1")
+        #expect(renamed["authentication"] as? String == "private-key-jwt-receiver")
         #expect(shown["hosts"] as? [String] == ["api.example.org"])
         #expect(try home("oauth", "profile", "list").text.contains("https://login.example.org"))
         #expect(try home("oauth", "profile", "remove", "work").code == 0)

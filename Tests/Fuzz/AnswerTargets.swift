@@ -25,7 +25,7 @@ extension FuzzTarget {
         }
     }
 
-    /// A token has the characters of one, a life its limits, and an answer that is cut is no verdict.
+    /// A token has the characters of one, a life its limits, and no piece of an answer is a verdict.
     private static func readTokens(_ bytes: [UInt8]) throws {
         for status in [200, 400, 429] {
             let answer = HTTPResponse(
@@ -33,7 +33,14 @@ extension FuzzTarget {
             switch try RefreshVerdict.judge(answer) {
             case .success: try FuzzFinding.require(status == 200, "a refusal is a success")
             case .uncertain: continue
-            case .revokedCandidate, .refused: throw FuzzFinding("a piece of an answer is a verdict")
+            case .revokedCandidate, .refused:
+                let last = bytes.lastIndex { $0 == UInt8(ascii: "}") || $0 == UInt8(ascii: "]") } ?? 0
+                let piece = HTTPResponse(
+                    status: status, headers: [], body: try SecretBytes.copying(Array(bytes[..<last]).span),
+                    isComplete: false)
+                guard case .uncertain = try RefreshVerdict.judge(piece) else {
+                    throw FuzzFinding("a piece of an answer is a verdict")
+                }
             }
         }
         if let error = TokenErrorResponse(body: bytes.span) {

@@ -12,9 +12,9 @@ public enum ClientAssertion {
     ///
     /// - Parameters:
     ///   - clientID: The client's id, which is issuer and subject.
-    ///   - audience: The authorization server's issuer, or its token endpoint where it requires that.
+    ///   - audience: The authorization server's issuer, or the URL of an endpoint where it requires that.
     ///   - issued: The time in seconds since 1970.
-    ///   - key: The client's private key.
+    ///   - key: The client's private key. If it has a name, the header contains it.
     /// - Returns: The value of the parameter `client_assertion`.
     /// - Throws: `invalidInput` if the time is out of range.
     public static func signed(

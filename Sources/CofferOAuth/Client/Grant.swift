@@ -150,6 +150,7 @@ public struct Grant: Sendable {
     public func logOut(_ options: LogoutOptions = LogoutOptions()) async throws(CofferError) -> LogoutReceipt
     {
         context.pools.drop(id)
+        try await context.sessionEnd.resume(id)
         // A profile that is gone or damaged keeps nobody signed in.
         return try await Logout(context.grants, clock: context.clock, events: context.events)
             .run(id, options, at: try? await context.server(of: id.profile))
@@ -167,9 +168,11 @@ extension Grant {
 
     private func session() async throws(CofferError) -> Session {
         let record = try await record()
+        if record.isErasureDue { try await context.sessionEnd.resume(id) }
         let endpoints = try await context.endpoints(of: record, id)
         var machine = RefreshMachine(
-            context.grants, profile: endpoints.profile, clock: context.clock, events: context.events)
+            context.grants, profile: endpoints.profile, policies: context.policies, clock: context.clock,
+            events: context.events)
         machine.onRevocation = context.onRevocation
         machine.onLost = context.onLost
         machine.check = { (answer: TokenResponse, record: GrantRecord) async throws(CofferError) -> Void in

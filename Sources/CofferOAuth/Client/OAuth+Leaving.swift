@@ -3,16 +3,18 @@ public import CofferBase
 import CofferCrypto
 
 extension OAuth {
-    /// Continues what an earlier run of the program could not finish: signs out the sessions whose signing
-    /// out was interrupted, and revokes tokens whose server could not be reached.
+    /// Continues what an earlier run of the program could not finish: erases the data of sessions that ended,
+    /// signs out the sessions whose signing out was interrupted, and revokes tokens whose server could not be
+    /// reached.
     ///
     /// Call this method when the program starts and when the network comes back.
     ///
     /// - Returns: The receipts of the sessions that were signed out.
-    /// - Throws: `locked`, `wiped`, `busy`, `corrupt`, `noSpace` or `readOnly`.
+    /// - Throws: `locked`, `wiped`, `busy`, `corrupt`, `timedOut`, `noSpace` or `readOnly`.
     @discardableResult
     public nonisolated func resumeLogouts() async throws(CofferError) -> [LogoutReceipt] {
         let context = context
+        for id in try await context.grants.list() { try await context.sessionEnd.resume(id) }
         let receipts = try await Logout(context.grants, clock: context.clock, events: context.events)
             .resume { profile in try? await context.server(of: profile) }
         let pending = PendingRevocations(context.grants, clock: context.clock)

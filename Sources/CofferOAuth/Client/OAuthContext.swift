@@ -14,9 +14,15 @@ struct OAuthContext: Sendable {
     let pools = DerivedTokenPools()
     let events = OAuthEventSource()
     let actions: SignInFlow.Actions
-    /// The responses to the end of a session.
     let onRevocation: RevocationPolicy
     let onLost: RevocationPolicy
+
+    /// The responses to the end of a session.
+    var sessionEnd: SessionEnd { SessionEnd(store: grants, onRevocation: onRevocation, onLost: onLost) }
+
+    /// The policies that end a session beside the profile's. A server has none of its own in its documents:
+    /// it ends a session by refusing its refresh token.
+    var policies: [GrantPolicy] { managed.map { [$0.policy] } ?? [] }
 
     /// Returns a profile that the administrator still allows.
     func profile(_ name: String) async throws(CofferError) -> OAuthProfile {

@@ -10,6 +10,8 @@ struct SignInSession: Sendable {
 
     /// Signs in, checks the server's answer, and stores it.
     func run(_ way: SignInWay) async throws(CofferError) -> Grant {
+        // The new state would replace the note that an earlier session's data is still to be erased.
+        try await context.sessionEnd.resume(id)
         let profile = try await context.pinnedProfile(id.profile)
         // Before the user is asked for anything.
         _ = try await ClientIdentity.load(for: profile, from: context.profiles)

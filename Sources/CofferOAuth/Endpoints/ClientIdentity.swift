@@ -28,11 +28,12 @@ package struct ClientIdentity: Sendable {
     /// - Parameters:
     ///   - profile: The profile.
     ///   - profiles: The profiles of the vault.
+    ///   - endpoint: The endpoint that receives the request; `nil` if nothing is to be sent.
     /// - Returns: The identity.
     /// - Throws: `absent` if the secret that the profile requires is not stored; `invalidInput` if the stored
     ///   key is not a private key for a supported algorithm; `locked`, `wiped` or `corrupt`.
     package static func load(
-        for profile: OAuthProfile, from profiles: ProfileStore
+        for profile: OAuthProfile, from profiles: ProfileStore, at endpoint: HTTPSURL? = nil
     ) async throws(CofferError) -> ClientIdentity {
         let proof: Proof
         switch profile.authentication {
@@ -42,16 +43,22 @@ package struct ClientIdentity: Sendable {
         case .privateKeyJWT(let audience):
             let file = try await secret(.key, of: profile, profiles)
             proof = .assertion(
-                try key(in: file.bytes), audience: Self.audience(audience, profile))
+                try key(in: file.bytes, keyID: profile.assertionKeyID),
+                audience: Self.audience(audience, profile, endpoint))
         }
         return ClientIdentity(clientID: profile.clientID, proof: proof)
     }
 
     private static func audience(
-        _ rule: ClientAuthentication.AssertionAudience, _ profile: OAuthProfile
+        _ rule: ClientAuthentication.AssertionAudience, _ profile: OAuthProfile, _ endpoint: HTTPSURL?
     ) -> String {
-        let endpoint = rule == .tokenEndpoint ? profile.endpoints?.urls[.token]?.text : nil
-        return endpoint ?? profile.issuer.text
+        let url: HTTPSURL? =
+            switch rule {
+            case .issuer: profile.issuer
+            case .tokenEndpoint: profile.endpoints?.urls[.token]
+            case .receivingEndpoint: endpoint
+            }
+        return (url ?? profile.issuer).text
     }
 
     private static func secret(
@@ -65,11 +72,14 @@ package struct ClientIdentity: Sendable {
         return try SecretBox(copying: token)
     }
 
-    private static func key(in file: borrowing SecretBytes) throws(CofferError) -> AssertionKey {
+    private static func key(
+        in file: borrowing SecretBytes, keyID: String?
+    ) throws(CofferError) -> AssertionKey {
         let algorithms: [JSONWebToken.Algorithm] = [.es256, .rs256, .edDSA]
         for algorithm in algorithms {
             do throws(CofferError) {
-                return AssertionKey(try JSONWebSigningKey.importing(file, algorithm: algorithm))
+                return AssertionKey(
+                    try JSONWebSigningKey.importing(file, algorithm: algorithm, keyID: keyID))
             } catch {
                 guard error.code == .invalidInput else { throw error }
             }

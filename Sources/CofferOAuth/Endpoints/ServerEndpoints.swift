@@ -124,7 +124,7 @@ package struct ServerEndpoints: Sendable {
         _ endpoint: ServerEndpoint, _ url: HTTPSURL, _ proof: KeyProof?,
         _ makeBody: @Sendable () throws(CofferError) -> FormBody
     ) async throws(CofferError) -> HTTPResponse {
-        let client = try await ClientIdentity.load(for: profile, from: profiles)
+        let client = try await ClientIdentity.load(for: profile, from: profiles, at: url)
         var body = try makeBody()
         // The parameters that are sent ahead of a sign-in contain the client's ID.
         var headers = try client.authenticate(

@@ -9,6 +9,7 @@ private enum Member {
     static let lastUse = "lastUse", scopes = "scopes", instance = "instanceURL"
     static let identity = "identityURL", skew = "clockSkew", hasKey = "hasDPoPKey"
     static let exchanges = "exchanges", failure = "failure", answerSize = "answerSize"
+    static let erasure = "erasureDue"
     static let boot = "boot", sinceBoot = "sinceBoot", wall = "wall"
     static let key = "key", hash = "hash", tokenVersion = "tokenVersion", attempt = "attempt"
     static let began = "began"
@@ -37,6 +38,7 @@ extension GrantRecord {
         members[Member.instance] = instanceURL.map { .string($0) }
         members[Member.identity] = identityURL.map { .string($0) }
         members[Member.skew] = clockSkew.map { .integer($0) }
+        if isErasureDue { members[Member.erasure] = .bool(true) }
         members[Member.failure] = failure.map { .string($0) }
         let bytes = Array(try JSONValue.object(members).jsonText().utf8)
         guard bytes.count <= Self.maxByteCount else {
@@ -81,6 +83,7 @@ extension GrantRecord {
         exchanges = try members.count(Member.exchanges, atMost: .max)
         answerSize = Int(try members.count(Member.answerSize, atMost: 1 << 30))
         failure = try members.text(Member.failure)
+        isErasureDue = try members.flag(Member.erasure) ?? false
         try members.finish()
     }
 }

@@ -32,6 +32,8 @@ package struct GrantRecord: Sendable, Equatable {
 
     /// The state.
     package var state = State.paired
+    /// Whether the session has ended and the data of its account is still to be erased.
+    package internal(set) var isErasureDue = false
     /// A random name of this sign-in, which its tokens carry as an attribute.
     package let generation: String
     /// The issuer.

@@ -6,6 +6,9 @@ public enum ClientAuthentication: Sendable, Hashable {
         case issuer
         /// The token endpoint, which is all that some servers accept.
         case tokenEndpoint
+        /// The endpoint that receives the assertion, which is all that some servers accept. For pushed
+        /// authorization parameters, that is another one than the token endpoint.
+        case receivingEndpoint
     }
 
     /// A public client: only its ID is sent.

@@ -58,11 +58,11 @@ public struct Discovery: Sendable {
                 "The server answered the request for its discovery document with status "
                     + "\(response.status).")
         }
-        guard response.isComplete else {
-            throw CofferError(.serverUnreachable, "The server's discovery document did not come whole.")
-        }
         // Many servers answer unknown paths with a page of their own and status 200.
         guard Self.isJSON(try response.header("content-type")) else { return nil }
+        guard response.isWhole else {
+            throw CofferError(.serverUnreachable, "The server's discovery document did not come whole.")
+        }
         return response.body.exposing { $0.copied() }
     }
 

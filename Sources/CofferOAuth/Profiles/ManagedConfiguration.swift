@@ -2,7 +2,8 @@ public import CofferBase
 package import CofferEngine
 package import SystemPackage
 
-/// The servers that an administrator allows on this machine, from the file `/etc/coffer/oauth.json`.
+/// The servers and sessions that an administrator allows on this machine, from the file
+/// `/etc/coffer/oauth.json`.
 ///
 /// The file is used only if it and every directory on its path belong to root and nobody else can write to
 /// them. A file that cannot be trusted or read is an error, not an empty configuration.
@@ -15,6 +16,8 @@ public struct ManagedConfiguration: Sendable, Equatable {
     public let requiresCertificate: Bool
     /// The name of the certificate that clients use; `nil` if the administrator names none.
     public let certificateAlias: String?
+    /// The time at which every session ends, beside the profile's policy: the stricter of the two applies.
+    public let policy: GrantPolicy
     /// The server that is offered first; `nil` if there is none.
     public var defaultServer: LoginServer? { servers.first }
 
@@ -23,7 +26,9 @@ public struct ManagedConfiguration: Sendable, Equatable {
     /// Creates a configuration by parsing a document.
     ///
     /// The members `AppServiceHosts` and `AppServiceHostLabels` are strings, in which commas separate the
-    /// values, or arrays of strings, of the same length. A host may begin with `https://`.
+    /// values, or arrays of strings, of the same length. A host may begin with `https://`. The member
+    /// `RefreshTokenPolicy` is `untilRevoked`, `onceOnly`, `eachStart`, `hourly`, `daily`, `monthly`,
+    /// `idle:SECONDS` or `absolute:SECONDS`.
     ///
     /// - Parameter bytes: The document, JSON of at most 256 KiB.
     /// - Throws: `refused` if the document is not strict JSON, or if a member is unknown or has another type
@@ -60,6 +65,7 @@ public struct ManagedConfiguration: Sendable, Equatable {
         guard certificateAlias.map(LoginServer.isLabel) ?? true else {
             throw members.invalid("ManagedAppCertAlias is empty or too long, or has control characters")
         }
+        policy = try members.policy("RefreshTokenPolicy") ?? .untilRevoked
         try members.finish()
     }
 
@@ -155,6 +161,15 @@ extension JSONMembers {
             throw invalid("the member \(name) must be a string or an array of strings")
         }
         return texts
+    }
+
+    /// Takes out a policy; `nil` if there is none.
+    fileprivate mutating func policy(_ name: String) throws(CofferError) -> GrantPolicy? {
+        guard let text = try text(name) else { return nil }
+        guard let policy = try? GrantPolicy(parsing: text) else {
+            throw invalid("the member \(name) must be \(GrantPolicy.forms)")
+        }
+        return policy
     }
 
     /// Returns the text without the spaces around it.

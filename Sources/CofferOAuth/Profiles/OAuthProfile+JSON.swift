@@ -7,6 +7,7 @@ private enum Member {
     static let issuerInRedirect = "issuerInRedirect", pushed = "pushedAuthorization"
     static let keyProofOffered = "keyProofOffered"
     static let authentication = "authentication", audience = "assertionAudience"
+    static let assertionKey = "assertionKeyID"
     static let scopes = "scopes", hosts = "resourceHosts", storage = "storage", life = "assumedLife"
     static let policy = "policy", policyTime = "policySeconds"
     static let redirect = "redirect", address = "address", port = "port", path = "path"
@@ -37,6 +38,7 @@ extension OAuthProfile {
             Member.trust: trust.value, Member.proxy: proxy.value, Member.quirks: quirks.value,
         ]
         members[Member.endpoints] = endpoints?.value
+        members[Member.assertionKey] = assertionKeyID.map { .string($0) }
         members.merge(authentication.members) { $1 }
         members.merge(policy.members) { $1 }
         let bytes = Array(try JSONValue.object(members).jsonText().utf8)
@@ -86,6 +88,7 @@ extension OAuthProfile {
 
     private mutating func readSettings(from members: inout JSONMembers) throws(CofferError) {
         policy = try GrantPolicy(from: &members)
+        assertionKeyID = try members.text(Member.assertionKey)
         endpoints = try members.object(Member.endpoints).map {
             (object) throws(CofferError) -> PinnedEndpoints in
             try PinnedEndpoints(from: object)

@@ -20,6 +20,9 @@ public struct OAuthProfile: Sendable, Equatable {
     public var endpoints: PinnedEndpoints?
     /// The way in which the client authenticates itself.
     public var authentication: ClientAuthentication
+    /// The ID of the client's private key, as it is registered with the server, for the header of assertions;
+    /// `nil` for none. Some servers refuse assertions without it.
+    public var assertionKeyID: String?
     /// The scopes that a sign-in asks for.
     public var scopes: [String]
     /// The hosts that may receive the profile's access tokens.
@@ -127,6 +130,14 @@ extension OAuthProfile {
             throw CofferError(
                 .invalidInput, "A client ID must have 1 to 1024 printable ASCII characters.")
         }
+        if let assertionKeyID {
+            guard (1...256).contains(assertionKeyID.utf8.count),
+                assertionKeyID.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
+            else {
+                throw CofferError(
+                    .invalidInput, "The ID of a client's key must have 1 to 256 printable ASCII characters.")
+            }
+        }
         try OAuthScopes.check(scopes)
         guard resourceHosts.count <= 256 else {
             throw CofferError(.invalidInput, "A profile can have at most 256 resource hosts.")
@@ -152,8 +163,7 @@ extension OAuthProfile {
                 .invalidInput, "The assumed life of an access token must be 60 seconds to 24 hours.")
         }
         guard let time = policy.duration else { return }
-        guard time.isWholeSeconds, (Duration.seconds(60)...Duration.seconds(3650 * 86400)).contains(time)
-        else {
+        guard time.isWholeSeconds, GrantPolicy.times.contains(time) else {
             throw CofferError(
                 .invalidInput, "The time after which a session ends must be 60 seconds to 10 years.")
         }

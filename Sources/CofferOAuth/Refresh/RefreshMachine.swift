@@ -29,7 +29,7 @@ package struct RefreshMachine: Sendable {
     /// - Parameters:
     ///   - store: The sessions.
     ///   - profile: The session's profile.
-    ///   - policies: Further policies, of the administrator and the server.
+    ///   - policies: Further policies, such as the administrator's.
     ///   - clock: The clock.
     ///   - events: The source of the events; `nil` for none.
     ///   - sleep: Waits; returns `false` if the task was cancelled.
@@ -49,6 +49,9 @@ package struct RefreshMachine: Sendable {
         check = { (_, _) throws(CofferError) in }
     }
 
+    /// The responses to the end of a session.
+    var sessionEnd: SessionEnd { SessionEnd(store: store, onRevocation: onRevocation, onLost: onLost) }
+
     /// What is stored of a session.
     struct Snapshot {
         let record: GrantRecord
@@ -60,7 +63,8 @@ package struct RefreshMachine: Sendable {
         return Snapshot(record: record, access: try await store.accessToken(grant, of: record))
     }
 
-    /// Renews a session's tokens if that is needed.
+    /// Renews a session's tokens if that is needed. If the session has ended and its data is still to be
+    /// erased, because a process died before that, the data is erased.
     ///
     /// - Parameters:
     ///   - grant: The session.
@@ -76,11 +80,12 @@ package struct RefreshMachine: Sendable {
         _ grant: GrantID, endpoint: any TokenEndpoint, need: RefreshNeed = .due(minimumLife: .zero)
     ) async throws(CofferError) -> RefreshOutcome {
         let before = try await snapshot(grant)
-        if let outcome = try outcome(of: before, need) { return outcome }
+        if !before.record.isErasureDue, let outcome = try outcome(of: before, need) { return outcome }
         return try await store.tokens.withRefreshLease(
             of: grant.tokenID(.refresh), deadline: GrantStore.leaseDeadline
         ) { () async throws(CofferError) -> RefreshOutcome in
             let now = try await snapshot(grant)
+            if now.record.isErasureDue { try await sessionEnd.apply(now.record.state, to: grant) }
             if let outcome = try outcome(of: now, need) { return outcome }
             if policies.contains(where: { $0.hasEnded(now.record, isRenewal: true, clock: clock) }) {
                 return try await expire(grant)
@@ -126,11 +131,13 @@ package struct RefreshMachine: Sendable {
     private func expire(_ grant: GrantID) async throws(CofferError) -> RefreshOutcome {
         try await store.setTokensAside(grant, clock: clock)
         try await store.removeTokens(grant)
-        let record = try await store.update(grant) { (record) throws(CofferError) in record.state = .expired }
+        let end = sessionEnd
+        let record = try await store.update(grant) { (record) throws(CofferError) in
+            end.note(.expired, in: &record)
+        }
         let error = record.obstacle ?? GrantStore.signInNeeded
         events?.post(.expired, grant, error)
-        try await store.tokens.applyRevocation(
-            onRevocation, to: grant.tokenAccount, reason: "the session's time is over")
+        try await end.apply(.expired, to: grant)
         return .expired(error)
     }
 
@@ -199,32 +206,22 @@ package struct RefreshMachine: Sendable {
         case .lost(let error):
             await note(.lost, error, grant)
             events?.post(.lost, grant, error)
-            try await respond(onLost, "a session was lost", grant)
+            try await sessionEnd.apply(.lost, to: grant)
             return .lost(error)
         case .revoked(let error):
             await note(.revoked, error, grant)
             events?.post(.revoked, grant, error)
-            try await store.tokens.applyRevocation(
-                onRevocation, to: grant.tokenAccount, reason: "the server revoked a session")
+            try await sessionEnd.apply(.revoked, to: grant)
             return .revoked(error)
         }
     }
 
     /// Notes a failure. If it cannot be stored, the note of the attempt stays, and the token is sent again.
     func note(_ state: GrantRecord.State, _ error: CofferError, _ grant: GrantID) async {
+        let end = sessionEnd
         _ = try? await store.update(grant) { (record) throws(CofferError) in
-            record.state = state
+            end.note(state, in: &record)
             record.failure = error.message
-        }
-    }
-
-    private func respond(
-        _ policy: RevocationPolicy, _ reason: String, _ grant: GrantID
-    ) async throws(CofferError) {
-        switch policy {
-        case .keep: return
-        case .lock: store.vault.lock()
-        case .wipe: try await store.tokens.applyRevocation(policy, to: grant.tokenAccount, reason: reason)
         }
     }
 }

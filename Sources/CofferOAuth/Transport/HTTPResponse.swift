@@ -36,6 +36,13 @@ public struct HTTPResponse: Sendable {
     /// The body, which may be empty.
     public var body: SecretBytes { _read { yield content.bytes } }
 
+    /// Whether nothing of a JSON document is missing: the connection says so, or the body is a whole object
+    /// or array. Some servers announce no length and send no closing message, so only the text tells.
+    var isWhole: Bool {
+        if isComplete { return true }
+        return content.bytes.exposing { (text) -> Bool in JSONEnd.isReached(in: text) }
+    }
+
     /// Returns the value of the only field with this name.
     ///
     /// - Parameter name: The name, in any case.

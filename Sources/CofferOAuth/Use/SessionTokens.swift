@@ -110,11 +110,10 @@ package struct SessionTokens: AccessTokenSource {
             of: grant.tokenID(.refresh), deadline: GrantStore.leaseDeadline
         ) { () async throws(CofferError) in
             let record = try await store.update(grant) { (record) throws(CofferError) in
-                record.state = .revoked
+                machine.sessionEnd.note(.revoked, in: &record)
             }
             machine.events?.post(.revoked, grant, record.obstacle)
-            try await store.tokens.applyRevocation(
-                machine.onRevocation, to: grant.tokenAccount, reason: reason)
+            try await machine.sessionEnd.apply(.revoked, to: grant, reason: reason)
         }
     }
 }

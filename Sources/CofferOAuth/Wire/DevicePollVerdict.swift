@@ -29,7 +29,7 @@ public enum DevicePollVerdict: Sendable {
             let error = try answer.json().flatMap { TokenErrorResponse($0) }
             // `slow_down` is the only temporary code with a meaning of its own here; some send it with 429.
             let hasVerdict = answer.isRefusal || answer.isSuccess || answer.status == 429
-            let isSlowDown = answer.isComplete && hasVerdict && error?.isOne(of: ["slow_down"]) == true
+            let isSlowDown = answer.isWhole && hasVerdict && error?.isOne(of: ["slow_down"]) == true
             return isSlowDown ? .slowDown : .uncertain(retryAfter: wait)
         case .revokedCandidate(let error): return .refused(error)
         case .refused(let error):

@@ -53,11 +53,12 @@ extension HTTPResponse {
         return words.first.flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// Throws unless the answer is complete and a success: `serverUnreachable` if the same request can
+    /// Throws unless the answer is whole and a success: `serverUnreachable` if the same request can
     /// succeed later, `redirectRefused` for a redirect, otherwise `serverRefused` with the server's code.
     func requireSuccess() throws(CofferError) {
-        if isSuccess && isComplete { return }
-        if isTemporary || !isComplete {
+        let isWhole = isWhole
+        if isSuccess && isWhole { return }
+        if isTemporary || !isWhole {
             throw CofferError(
                 .serverUnreachable, "The server did not answer completely (HTTP status \(status)).",
                 retryAfter: retryAfter)

@@ -38,13 +38,14 @@ public enum IdentityRefusal: String, Sendable, Hashable, CaseIterable {
     /// Whether the user's access was taken away, which counts as a revocation.
     public var isRevocation: Bool { self == .inactive }
 
-    /// Creates a refusal. The result is `nil` if the answer is incomplete, its body is none of the codes byte
-    /// for byte, or its status is not the code's: a gateway's 404 never looks like ``inactive``.
+    /// Creates a refusal. The result is `nil` if something of the answer is missing, if its body is none of
+    /// the codes byte for byte, or if its status is not the code's: a gateway's 404 never looks like
+    /// ``inactive``.
     ///
     /// - Parameter answer: The answer. Its body is the code, alone or as the text `error` of a JSON object,
     ///   with spaces and newlines around it.
     public init?(_ answer: HTTPResponse) {
-        guard answer.isComplete, let code = Self.code(answer),
+        guard answer.isWhole, let code = Self.code(answer),
             let refusal = Self.allCases.first(where: { $0.rawValue.hasSameBytes(as: code) }),
             refusal.status == answer.status
         else { return nil }

@@ -21,7 +21,7 @@ public enum RefreshVerdict: Sendable {
 
     /// Judges an answer. The result depends on the arguments only.
     ///
-    /// - A complete JSON object with tokens counts whatever the connection did afterwards.
+    /// - A complete JSON object counts whatever the connection did afterwards.
     /// - 408, 425, 429 and 5xx are uncertain, whatever their body says: something in front of the server may
     ///   have answered after the server spent the token.
     /// - A success without tokens and an incomplete answer are uncertain. A complete success with an `error`
@@ -43,7 +43,7 @@ public enum RefreshVerdict: Sendable {
         }
         let json = try answer.json()
         if answer.isSuccess, let json, let tokens = try tokens(json) { return .success(tokens) }
-        guard answer.isComplete else { return .uncertain(retryAfter: wait) }
+        guard answer.isWhole else { return .uncertain(retryAfter: wait) }
         if answer.isRedirect { return .refused(nil) }
         guard let error = json.flatMap({ TokenErrorResponse($0) }) else {
             return answer.isSuccess ? .uncertain(retryAfter: wait) : .refused(nil)

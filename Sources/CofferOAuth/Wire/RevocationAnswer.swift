@@ -21,7 +21,7 @@ public enum RevocationAnswer: Sendable, Hashable {
     /// - Throws: `outOfMemory` if no guarded memory is available.
     public static func judge(_ answer: HTTPResponse) throws(CofferError) -> RevocationAnswer {
         if answer.status == 200 || answer.status == 204 { return .done }
-        guard answer.isComplete, answer.isRefusal || answer.isRedirect else {
+        guard answer.isWhole, answer.isRefusal || answer.isRedirect else {
             return .uncertain(retryAfter: answer.retryAfter)
         }
         guard answer.isRefusal, let error = try answer.json().flatMap({ TokenErrorResponse($0) }) else {

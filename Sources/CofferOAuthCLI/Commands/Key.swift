@@ -19,7 +19,8 @@ struct KeyCreate: AsyncParsableCommand {
         commandName: "create", abstract: "Make a key for ES256 and print its public part.",
         discussion: """
             The private key never leaves the vault. The public key is printed as a JSON Web Key to register \
-            with the server. A key that the profile already has is kept unless --replace is specified.
+            with the server, with the profile's key ID if it has one. A key that the profile already has is \
+            kept unless --replace is specified.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -35,7 +36,9 @@ struct KeyCreate: AsyncParsableCommand {
         try await ClientKey.checkIsFree(replace, of: name, in: profiles)
         let (file, publicKey) = try ClientKey.create()
         try await profiles.set(file, as: .key, of: name)
-        try Output.line(try publicKey.json().jsonText())
+        var members = try publicKey.json().object ?? [:]
+        members["kid"] = try await profiles.profile(name).assertionKeyID.map { .string($0) }
+        try Output.line(try JSONValue.object(members).jsonText())
     }
 }
 

@@ -9,6 +9,7 @@ enum AuthenticationArgument: String, CaseIterable, ExpressibleByArgument {
     case none, basic, post
     case privateKeyJWT = "private-key-jwt"
     case privateKeyJWTForEndpoint = "private-key-jwt-endpoint"
+    case privateKeyJWTForReceiver = "private-key-jwt-receiver"
     case mutualTLS = "mutual-tls"
 
     var authentication: ClientAuthentication {
@@ -18,6 +19,7 @@ enum AuthenticationArgument: String, CaseIterable, ExpressibleByArgument {
         case .post: .post
         case .privateKeyJWT: .privateKeyJWT(audience: .issuer)
         case .privateKeyJWTForEndpoint: .privateKeyJWT(audience: .tokenEndpoint)
+        case .privateKeyJWTForReceiver: .privateKeyJWT(audience: .receivingEndpoint)
         case .mutualTLS: .mutualTLS
         }
     }
@@ -70,9 +72,16 @@ struct ProfileSettings: ParsableArguments {
         name: .customLong("auth"),
         help: """
             The client authentication: none, basic, post, private-key-jwt, private-key-jwt-endpoint (whose \
-            audience is the token endpoint) or mutual-tls.
+            audience is the token endpoint), private-key-jwt-receiver (whose audience is the endpoint that \
+            is asked) or mutual-tls.
             """)
     var authentication: AuthenticationArgument?
+
+    @Option(
+        name: .customLong("key-id"),
+        help: ArgumentHelp(
+            "The ID with which the client's private key is registered; empty for none.", valueName: "id"))
+    var keyID: String?
 
     @Option(help: "The tokens to store: all, refresh-only or memory.")
     var storage: StorageArgument?
@@ -140,9 +149,10 @@ extension ProfileSettings {
             profile.resourceHosts = patterns
         }
         if let authentication { profile.authentication = authentication.authentication }
+        if let keyID { profile.assertionKeyID = keyID.isEmpty ? nil : keyID }
         if let storage { profile.storage = storage.storage }
         if let keyProof { profile.keyProof = keyProof.use }
-        if let policy { profile.policy = try Self.policy(policy) }
+        if let policy { profile.policy = try GrantPolicy(parsing: policy) }
         if let assumedLife { profile.assumedLife = .seconds(assumedLife) }
         if let redirectPort { profile.redirect.port = redirectPort }
         if let redirectPath { profile.redirect.path = redirectPath }
@@ -185,26 +195,6 @@ extension ProfileSettings {
             pinned.urls[endpoint] = try HTTPSURL(url)
         }
         profile.endpoints = pinned
-    }
-
-    private static func policy(_ text: String) throws(CofferError) -> GrantPolicy {
-        switch text {
-        case "untilRevoked": return .untilRevoked
-        case "onceOnly": return .onceOnly
-        case "eachStart": return .eachStart
-        case "hourly": return .hourly
-        case "daily": return .daily
-        case "monthly": return .monthly
-        default: break
-        }
-        let parts = text.parts(between: ":")
-        guard parts.count == 2, let seconds = Int64(parts[1]), ["idle", "absolute"].contains(parts[0]) else {
-            throw CofferError(
-                .invalidInput,
-                "--policy takes untilRevoked, onceOnly, eachStart, hourly, daily, monthly, idle:SECONDS or "
-                    + "absolute:SECONDS.")
-        }
-        return parts[0] == "idle" ? .idle(.seconds(seconds)) : .absolute(.seconds(seconds))
     }
 
     private static func proxy(_ text: String) throws(CofferError) -> ProxyRule {

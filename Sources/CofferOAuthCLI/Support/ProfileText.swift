@@ -41,14 +41,15 @@ enum ProfileText {
     }
 
     private static func texts(_ profile: OAuthProfile) -> [(String, String)] {
-        [
+        let all: [(String, String?)] = [
             ("name", profile.name), ("issuer", profile.issuer.text), ("clientID", profile.clientID),
-            ("authentication", name(of: profile.authentication)),
+            ("authentication", name(of: profile.authentication)), ("keyID", profile.assertionKeyID),
             ("scopes", profile.scopes.joined(separator: " ")), ("policy", name(of: profile.policy)),
             ("storage", profile.storage.rawValue), ("keyProof", profile.keyProof.rawValue),
             ("redirect", redirect(profile.redirect)),
             ("assumedLife", String(profile.assumedLife.components.seconds)),
         ]
+        return all.compactMap { name, value in value.map { (name, $0) } }
     }
 
     private static func redirect(_ rule: RedirectRule) -> String {
@@ -61,8 +62,9 @@ enum ProfileText {
         case .none: "none"
         case .basic: "basic"
         case .post: "post"
-        case .privateKeyJWT(let audience):
-            audience == .issuer ? "private-key-jwt" : "private-key-jwt-endpoint"
+        case .privateKeyJWT(audience: .issuer): "private-key-jwt"
+        case .privateKeyJWT(audience: .tokenEndpoint): "private-key-jwt-endpoint"
+        case .privateKeyJWT(audience: .receivingEndpoint): "private-key-jwt-receiver"
         case .mutualTLS: "mutual-tls"
         }
     }

@@ -97,6 +97,53 @@ struct GrantTests {
         }
     }
 
+    @Test(
+        "The administrator's policy ends a session beside the profile's, whichever is stricter",
+        arguments: [
+            ("hourly", GrantPolicy.untilRevoked, 3599, false), ("hourly", .untilRevoked, 3600, true),
+            ("hourly", .daily, 3600, true), ("daily", .hourly, 3600, true), ("daily", .daily, 3600, false),
+        ])
+    func managedPolicy(_ word: String, _ policy: GrantPolicy, _ time: Int, _ hasEnded: Bool) async throws {
+        let text = "{\"RefreshTokenPolicy\":\"\(word)\"}"
+        let managed = try ManagedConfiguration(parsing: Array(text.utf8))
+        try await SignInBench.with(managed: managed, policy: policy) { bench in
+            let grant = try await bench.signIn()
+            bench.temporary.clock.advance(by: .seconds(time))
+            try await bench.temporary.vault.unlock()
+            #expect(await code { try await grant.refresh() } == (hasEnded ? .signInNeeded : nil))
+            #expect(try await grant.record().state == (hasEnded ? .expired : .paired))
+        }
+    }
+
+    @Test("What a process left to erase is erased at the next start, use, sign-in or signing out")
+    func erasure() async throws {
+        let steps: [@Sendable (SignInBench, Grant) async throws -> Void] = [
+            { (bench, _) async throws in _ = try await bench.oauth.resumeLogouts() },
+            { (_, grant) async throws in
+                let token = try? await grant.accessToken()
+                #expect(token == nil)
+            },
+            { (bench, _) async throws in _ = try await bench.signIn() },
+            { (_, grant) async throws in _ = try await grant.logOut(LogoutOptions(stores: .keep)) },
+        ]
+        for (index, step) in steps.enumerated() {
+            try await SignInBench.with { bench in
+                let grant = try await bench.signIn()
+                let mark = try SignInBench.id.tokenID(.other)
+                let tokens = bench.temporary.vault.tokens
+                try await tokens.put("data of the account", for: mark)
+                try await bench.grants.update(SignInBench.id) { (record) throws(CofferError) in
+                    record.state = .revoked
+                    record.isErasureDue = true
+                }
+                try await step(bench, grant)
+                #expect(try await tokens.info(for: mark) == nil, "\(index)")
+                let record = try await bench.grants.record(SignInBench.id)
+                #expect(record?.isErasureDue != true, "\(index)")
+            }
+        }
+    }
+
     @Test("Signing out revokes both tokens, and the session is gone")
     func logOut() async throws {
         try await SignInBench.with { bench in

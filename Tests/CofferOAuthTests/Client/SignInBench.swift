@@ -49,7 +49,8 @@ struct SignInBench {
     static func with(
         _ authentication: ClientAuthentication = .none, scopes: [String] = ["api", "openid"],
         storage: GrantStorage = .all, keyProof: KeyProofUse = .whenOffered, revokedCodes: [String] = [],
-        hasBrowser: Bool = true, _ body: (SignInBench) async throws -> Void
+        hasBrowser: Bool = true, managed: ManagedConfiguration? = nil, policy: GrantPolicy = .untilRevoked,
+        _ body: (SignInBench) async throws -> Void
     ) async throws {
         try await TemporaryVault.with { temporary in
             let authority = try TestAuthority(temporary.clock)
@@ -64,11 +65,13 @@ struct SignInBench {
                     clock.advance(by: time)
                 })
             let oauth = OAuth(
-                temporary.vault, managed: nil, transport: authority, clock: clock.source, actions: actions)
+                temporary.vault, managed: managed, transport: authority, clock: clock.source,
+                actions: actions)
             var profile = try OAuthProfile(
                 "work", issuer: TestAuthority.issuer, clientID: TestAuthority.clientID, scopes: scopes,
                 authentication: authentication, resourceHosts: ["api.example.org"])
             profile.storage = storage
+            profile.policy = policy
             profile.keyProof = keyProof
             profile.quirks.revokedCodes = revokedCodes
             try await oauth.add(profile)

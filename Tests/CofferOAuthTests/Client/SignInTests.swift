@@ -9,7 +9,7 @@ import Testing
 struct SignInTests {
     private static let authentications: [ClientAuthentication] = [
         .none, .basic, .post, .privateKeyJWT(audience: .issuer), .privateKeyJWT(audience: .tokenEndpoint),
-        .mutualTLS,
+        .privateKeyJWT(audience: .receivingEndpoint), .mutualTLS,
     ]
 
     @Test("The listener brings the code, and the tokens are stored", arguments: authentications)
@@ -57,6 +57,7 @@ struct SignInTests {
             keys: JSONWebKeySet([key.publicKey]))
         let endpoint = TestAuthority.issuer + (audience == .issuer ? "" : "/token")
         #expect(assertion.claims["aud"]?.string == endpoint)
+        #expect(assertion.keyID == nil)
         #expect(assertion.claims["iss"]?.string == TestAuthority.clientID)
         #expect(assertion.claims["sub"]?.string == TestAuthority.clientID)
     }

@@ -98,6 +98,30 @@ struct ServerEndpointsTests {
         }
     }
 
+    @Test("Each endpoint gets an assertion for itself, with the ID of the client's key in its header")
+    func assertions() async throws {
+        try await SignInBench.with(.privateKeyJWT(audience: .receivingEndpoint)) { bench in
+            var profile = try await bench.oauth.profiles.profile("work")
+            profile.assertionKeyID = "key-1"
+            try await bench.oauth.profiles.update(profile)
+            let pushed = TestAuthority.issuer + "/par"
+            bench.authority.change { settings in
+                settings.discovery["pushed_authorization_request_endpoint"] = .string(pushed)
+            }
+            try await bench.signIn()
+            let key = try JSONWebSigningKey.importing(
+                try SecretBytes.copying(SignInBench.key), algorithm: .es256, keyID: "key-1")
+            for path in ["/par", "/token"] {
+                let exchange = try #require(bench.authority.exchanges(path).last)
+                let assertion = try JSONWebToken(
+                    verifying: try SecretBytes.copying(exchange.field("client_assertion") ?? ""),
+                    keys: JSONWebKeySet([key.publicKey]))
+                #expect(assertion.keyID == "key-1")
+                #expect(assertion.claims["aud"]?.string == TestAuthority.issuer + path)
+            }
+        }
+    }
+
     @Test("The server's time is used for what the client signs")
     func skew() async throws {
         try await SignInBench.with(.privateKeyJWT(audience: .issuer)) { bench in

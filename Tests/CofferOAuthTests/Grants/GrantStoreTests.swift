@@ -18,6 +18,7 @@ struct GrantStoreTests {
         record.identityURL = "https://login.example.org/id/1"
         record.clockSkew = -17
         record.failure = "No answer."
+        record.isErasureDue = true
         return record
     }
 
@@ -52,7 +53,7 @@ struct GrantStoreTests {
         let whole = String(decoding: bytes, as: UTF8.self)
         let changes = [
             ("\"version\":1", "\"version\":0"), ("\"uncertain\"", "\"unknown\""),
-            ("\"attempt\":4", "\"attempt\":-1"),
+            ("\"erasureDue\":true", "\"erasureDue\":1"), ("\"attempt\":4", "\"attempt\":-1"),
             ("\"scopes\":", "\"scope\":"), ("\"storage\":\"all\"", "\"storage\":\"none\""),
             ("\"hasDPoPKey\":false", "\"hasDPoPKey\":0"), ("{", "{\"more\":1,"),
             ("\"exchanges\":0", "\"exchanges\":-1"),

@@ -104,6 +104,7 @@ struct RemoteEndTests {
             #expect(!bench.vault.isUnlocked)
             try await bench.vault.unlock()
             #expect(try await bench.state() == "expired")
+            #expect(try await !bench.record().isErasureDue)
             #expect(try await bench.store.refreshToken(UseBench.id) == nil)
             #expect(try await bench.store.pendingRevocations(UseBench.id).count == 2)
             #expect(bench.server.requests().isEmpty)

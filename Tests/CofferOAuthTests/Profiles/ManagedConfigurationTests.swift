@@ -27,7 +27,11 @@ struct ManagedConfigurationTests {
             #"{"AppServiceHosts":["a.org"],"AppServiceHostLabels":["a\u0007"]}"#,
             #"{"OnlyShowAuthorizedHosts":"true"}"#, #"{"OnlyShowAuthorizedHosts":1}"#,
             #"{"RequireCertAuth":null}"#, #"{"ManagedAppCertAlias":true}"#, #"{"ManagedAppCertAlias":""}"#,
-            #"{"Later":1}"#, #"{"OnlyShowAuthorisedHosts":true}"#, #"{"onlyShowAuthorizedHosts":true}"#,
+            #"{"RefreshTokenPolicy":"weekly"}"#, #"{"RefreshTokenPolicy":"hourly "}"#,
+            #"{"RefreshTokenPolicy":"idle"}"#, #"{"RefreshTokenPolicy":"idle:59"}"#,
+            #"{"RefreshTokenPolicy":"idle:+60"}"#,
+            #"{"RefreshTokenPolicy":"absolute:99999999999999999999"}"#,
+            #"{"RefreshTokenPolicy":3600}"#, #"{"Later":1}"#, #"{"OnlyShowAuthorisedHosts":true}"#, #"{"onlyShowAuthorizedHosts":true}"#,
         ])
     func refused(_ text: String) {
         #expect(failure { _ = try parse(text) } == .refused, "\(text)")
@@ -51,6 +55,18 @@ struct ManagedConfigurationTests {
         let bare = try parse(#"{"AppServiceHosts":["a.org"]}"#)
         #expect(bare.servers.map(\.label) == ["a.org"] && !bare.allowsOnlyServers)
         #expect(try parse("{}").defaultServer == nil)
+    }
+
+    @Test(
+        "The end of sessions is one of the policies of profiles",
+        arguments: [
+            ("untilRevoked", GrantPolicy.untilRevoked), ("onceOnly", .onceOnly), ("eachStart", .eachStart),
+            ("hourly", .hourly), ("daily", .daily), ("monthly", .monthly),
+            ("idle:60", .idle(.seconds(60))), ("absolute:315360000", .absolute(.seconds(315_360_000))),
+        ])
+    func policies(_ text: String, _ policy: GrantPolicy) throws {
+        #expect(try parse("{\"RefreshTokenPolicy\":\"\(text)\"}").policy == policy)
+        #expect(try parse("{}").policy == .untilRevoked)
     }
 
     @Test("Only authorised servers, and with none of them no server at all")

@@ -26,6 +26,7 @@ enum SampleProfile {
             ],
             mutualTLSAliases: [.token: try HTTPSURL("https://mtls.example.org/token")],
             requiresIssuerInRedirect: true, requiresPushedAuthorization: true, offersKeyProof: true)
+        profile.assertionKeyID = "key 1"
         profile.policy = .idle(.seconds(3600))
         profile.storage = .refreshOnly
         profile.assumedLife = .seconds(900)
@@ -56,7 +57,8 @@ struct OAuthProfileTests {
     func limits() throws {
         let changes: [(inout OAuthProfile) -> Void] = [
             { $0.clientID = "" }, { $0.clientID = "a\u{7}b" },
-            { $0.clientID = "é" }, { $0.scopes = ["a b"] },
+            { $0.clientID = "é" }, { $0.assertionKeyID = "" }, { $0.assertionKeyID = "a\n" },
+            { $0.assertionKeyID = String(repeating: "a", count: 257) }, { $0.scopes = ["a b"] },
             { $0.scopes = [""] }, { $0.scopes = ["a\"b"] },
             { $0.assumedLife = .seconds(59) },
             { $0.assumedLife = .seconds(86401) },
@@ -106,6 +108,8 @@ struct OAuthProfileTests {
             (#""authentication":"assertion""#, #""authentication":"password""#, .corrupt),
             (#""assertionAudience":"tokenEndpoint","#, "", .corrupt),
             (#""authentication":"assertion""#, #""authentication":"none""#, .corrupt),
+            (#""assertionKeyID":"key 1""#, #""assertionKeyID":1"#, .corrupt),
+            (#""assertionKeyID":"key 1""#, #""assertionKeyID":"é""#, .corrupt),
             (#""policy":"idle""#, #""policy":"never""#, .corrupt),
             (#""policySeconds":3600,"#, "", .corrupt), (#""port":8400"#, #""port":70000"#, .corrupt),
             (#""port":8400"#, #""port":8400,"more":1"#, .corrupt),
@@ -139,6 +143,7 @@ struct OAuthProfileTests {
         var profile = try SampleProfile.plain()
         for authentication in [
             ClientAuthentication.none, .basic, .post, .mutualTLS, .privateKeyJWT(audience: .issuer),
+            .privateKeyJWT(audience: .receivingEndpoint),
         ] {
             profile.authentication = authentication
             #expect(try OAuthProfile(decoding: profile.encoded()) == profile)

@@ -174,11 +174,16 @@ struct DiscoveryTests {
         #expect(try await code(.init(status: 302)) == .redirectRefused)
         #expect(try await code(.init(status: 500)) == .serverUnreachable)
         #expect(try await code(.init(status: 429)) == .serverUnreachable)
-        #expect(try await code(.init(body: text, isComplete: false)) == .serverUnreachable)
+        #expect(try await code(.init(body: text, isComplete: false)) == nil)
+        for piece in ["", "{", String(text.dropLast())] {
+            #expect(try await code(.init(body: piece, isComplete: false)) == .serverUnreachable)
+        }
         #expect(try await code(.init(body: "{")) == .serverMalformed)
         #expect(try await code(.init(body: SampleDocument.text(issuer: "https://a.org"))) == .issuerMismatch)
         #expect(try await code(.init(status: 404)) == .absent)
         #expect(try await code(.init(type: "text/html", body: "<html>")) == .absent)
+        #expect(
+            try await code(.init(type: "text/html", body: "<html>", isComplete: false)) == .absent)
     }
 
     @Test("The second location is asked only if the first has no document")

@@ -128,6 +128,62 @@ struct RefreshCrashTests {
         }
     }
 
+    /// The writes are the note, the state, the erasure of two tokens, and the end of the erasure.
+    @Test(
+        "A process that dies while it erases a revoked session leaves the rest to the next one, once",
+        arguments: 2...4)
+    func erasure(_ writes: Int) async throws {
+        let refusal = try EndpointDouble.invalidGrant()
+        try await RefreshFixture.with(steps: [.verdict(refusal), .verdict(refusal)]) { fixture in
+            fixture.letExpire()
+            fixture.temporary.faults.fail(.changing, with: Self.crash, after: writes, times: .max)
+            let code = await refusalCode { _ = try await fixture.run() }
+            #expect(code == (writes < 4 ? .permissionDenied : nil))
+            fixture.temporary.faults.clear()
+            let other = try await fixture.otherProcess()
+            let store = GrantStore(other)
+            #expect(try await store.record(fixture.grant)?.isErasureDue == true)
+            #expect(try await fixture.run(other).name == "revoked")
+            #expect(try await fixture.refreshToken(other) == nil)
+            #expect(try await fixture.accessToken(other) == nil)
+            #expect(try await store.record(fixture.grant)?.isErasureDue == false)
+            let id = try fixture.grant.tokenID(.refresh)
+            try await other.tokens.put("later", for: id)
+            #expect(try await fixture.run(other).name == "revoked")
+            #expect(try await fixture.refreshToken(other) == "later")
+            #expect(fixture.endpoint.received == ["r0", "r0"])
+        }
+    }
+
+    @Test(
+        "Every end of a session is finished by the policy that applies then",
+        arguments: [GrantRecord.State.revoked, .expired, .lost])
+    func ends(_ state: GrantRecord.State) async throws {
+        for policy in [RevocationPolicy.wipe(.account), .lock, .keep] {
+            try await RefreshFixture.with { fixture in
+                var machine = fixture.machine()
+                machine.onLost = .wipe(.account)
+                let end = machine.sessionEnd
+                try await fixture.store.update(fixture.grant) { (record) throws(CofferError) in
+                    end.note(state, in: &record)
+                }
+                #expect(try await fixture.store.record(fixture.grant)?.isErasureDue == true)
+                machine.onRevocation = policy
+                machine.onLost = policy
+                let outcome = try await machine.run(fixture.grant, endpoint: fixture.endpoint)
+                #expect(outcome.name == state.name && fixture.endpoint.received.isEmpty)
+                #expect(fixture.temporary.vault.isUnlocked == (policy != .lock))
+                try await fixture.temporary.vault.unlock()
+                let isErased = try await fixture.refreshToken() == nil
+                #expect(isErased == (policy == .wipe(.account)))
+                #expect(try await fixture.store.record(fixture.grant)?.isErasureDue == false)
+                // With the policy lock, it must not lock again.
+                _ = try await machine.run(fixture.grant, endpoint: fixture.endpoint)
+                #expect(fixture.temporary.vault.isUnlocked)
+            }
+        }
+    }
+
     @Test("A sign-in that dies before each write leaves the old session or the new one, never a mixture")
     func signIn() async throws {
         for writes in 0..<7 {

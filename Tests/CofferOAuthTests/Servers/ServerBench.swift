@@ -101,7 +101,8 @@ struct ServerBench {
         switch method {
         case "client_secret_basic": .basic
         case "client_secret_post": .post
-        case "private_key_jwt": .privateKeyJWT(audience: .tokenEndpoint)
+        // Glewlwyd accepts nothing but the URL that it is asked at.
+        case "private_key_jwt": .privateKeyJWT(audience: .receivingEndpoint)
         case "tls_client_auth": .mutualTLS
         default: ClientAuthentication.none
         }

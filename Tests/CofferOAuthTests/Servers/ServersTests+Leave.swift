@@ -59,7 +59,7 @@ extension ServersTests {
             let fields = [(name: "grant_type", value: "refresh_token"), (name: "client_id", value: "native")]
             let answer = try await bench.server.post(.token, fields)
             #expect(try answer.header("content-length") == nil)
-            #expect(answer.isComplete && answer.status == 400)
+            #expect(answer.isWhole && answer.status == 400)
             #expect(try answer.json() != nil)
         }
     }

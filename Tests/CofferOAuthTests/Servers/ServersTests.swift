@@ -107,15 +107,9 @@ struct ServersTests {
     func clients(kind: RealServer.Kind) async throws {
         try await ServerBench.with(kind) { bench in
             for client in bench.server.clients where client.name != "device" {
-                var profile = try bench.profile(
+                let profile = try bench.profile(
                     client.name, client, keyProof: client.name == "dpop" ? .always : .never)
                 try await bench.add(profile, client)
-                if client.authentication == "private_key_jwt" {
-                    // There, Glewlwyd demands its own address as the audience.
-                    profile = try await bench.oauth.discover(client.name)
-                    profile.endpoints?.urls[.pushedAuthorization] = nil
-                    try await bench.oauth.profiles.update(profile, acceptsEndpoints: true)
-                }
                 try await use(bench, client.name)
             }
             guard kind == .django else { return }

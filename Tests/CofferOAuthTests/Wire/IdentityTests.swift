@@ -105,6 +105,9 @@ struct IdentityTests {
             }
             #expect(try IdentityRefusal(answer(code.status, code.rawValue + "x")) == nil)
             #expect(try IdentityRefusal(answer(code.status, code.rawValue, isComplete: false)) == nil)
+            let document = "{\"error\":\"\(code.rawValue)\"}"
+            #expect(try IdentityRefusal(answer(code.status, document, isComplete: false)) == code)
+            #expect(try IdentityRefusal(answer(code.status, document + "{", isComplete: false)) == nil)
         }
         for body in ["", "inactive", "<p>Inactive</p>", "Inactive user", "Inactive\0"] {
             #expect(try IdentityRefusal(answer(404, body)) == nil)

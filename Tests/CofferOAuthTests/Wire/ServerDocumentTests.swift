@@ -52,8 +52,26 @@ struct ServerDocumentTests {
         #expect(failure { _ = try PushedAuthorizationResponse(answer(503, body)) } == .serverUnreachable)
         #expect(failure { _ = try PushedAuthorizationResponse(answer(302)) } == .redirectRefused)
         #expect(failure { _ = try PushedAuthorizationResponse(answer(400)) } == .serverRefused)
-        let cut = try answer(201, "{\"request_uri\":\"urn:x\",\"expires_in\":60}", isComplete: false)
-        #expect(failure { _ = try PushedAuthorizationResponse(cut) } == .serverUnreachable)
+        for cut in ["", "{\"error\":\"invalid_client\"", "<p>no</p>"] {
+            let response = try answer(401, cut, isComplete: false)
+            #expect(failure { _ = try PushedAuthorizationResponse(response) } == .serverUnreachable)
+        }
+        let whole = try answer(401, body, isComplete: false)
+        #expect(failure { _ = try PushedAuthorizationResponse(whole) } == .serverRefused)
+    }
+
+    @Test("An answer whose end the connection does not show counts if its JSON is whole")
+    func unframed() throws {
+        let pushed = "{\"request_uri\":\"urn:x\",\"expires_in\":60}"
+        let response = try PushedAuthorizationResponse(answer(201, pushed, isComplete: false))
+        #expect(response.requestURI == "urn:x")
+        let state = "{\"active\":true}"
+        #expect(try IntrospectionResponse(answer(200, state, isComplete: false)).isActive)
+        for count in 0..<state.utf8.count {
+            let piece = try answer(
+                200, String(decoding: state.utf8.prefix(count), as: UTF8.self), isComplete: false)
+            #expect(failure { _ = try IntrospectionResponse(piece) } == .serverUnreachable)
+        }
     }
 
     @Test("The answer to a pushed request")

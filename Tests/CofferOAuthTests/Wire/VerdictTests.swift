@@ -54,17 +54,19 @@ struct VerdictTests {
         #expect(Self.word(verdict) == expected, "\(status) \(body)")
     }
 
-    @Test("An incomplete answer is uncertain, unless the tokens in it are complete")
-    func incomplete() throws {
+    @Test("An answer whose end the connection does not show is judged by its JSON, and a piece is uncertain")
+    func unframed() throws {
         for (status, body, expected) in Self.refreshes {
+            let isDocument = body.utf8.first == UInt8(ascii: "{")
             let verdict = try RefreshVerdict.judge(answer(status, body, isComplete: false))
-            #expect(
-                Self.word(verdict) == (expected == "success" ? "success" : "uncertain"), "\(status) \(body)")
+            #expect(Self.word(verdict) == (isDocument ? expected : "uncertain"), "\(status) \(body)")
         }
-        for count in 0..<Self.good.utf8.count {
-            let piece = String(decoding: Self.good.utf8.prefix(count), as: UTF8.self)
-            let verdict = try RefreshVerdict.judge(answer(200, piece, isComplete: false))
-            #expect(Self.word(verdict) == "uncertain")
+        for (status, body) in [(200, Self.good), (400, Self.code("invalid_grant"))] {
+            for count in 0..<body.utf8.count {
+                let piece = String(decoding: body.utf8.prefix(count), as: UTF8.self)
+                let verdict = try RefreshVerdict.judge(answer(status, piece, isComplete: false))
+                #expect(Self.word(verdict) == "uncertain", "\(piece)")
+            }
         }
     }
 
@@ -129,6 +131,20 @@ struct VerdictTests {
     @Test("Revocation: an unknown token counts as done", arguments: revocations)
     func revocation(_ status: Int, _ body: String, _ expected: RevocationAnswer) throws {
         #expect(try RevocationAnswer.judge(answer(status, body)) == expected, "\(status) \(body)")
+    }
+
+    @Test("Polls and revocations whose end the connection does not show are judged by their JSON")
+    func unframedPolls() throws {
+        let pending = try DevicePollVerdict.judge(
+            answer(400, Self.code("authorization_pending"), isComplete: false))
+        guard case .pending = pending else {
+            Issue.record("The poll is not pending.")
+            return
+        }
+        let unsupported = try answer(400, Self.code("unsupported_token_type"), isComplete: false)
+        #expect(try RevocationAnswer.judge(unsupported) == .unsupportedTokenType)
+        let cut = try answer(400, "{\"error\":\"invalid_token\"", isComplete: false)
+        #expect(try RevocationAnswer.judge(cut) == .uncertain(retryAfter: nil))
     }
 
     @Test("Revocation: invalid_token of another status refers to the client")

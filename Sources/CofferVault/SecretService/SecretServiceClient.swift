@@ -216,8 +216,8 @@ package final class SecretServiceClient: Sendable {
         guard isAlone?.flag != true || isThere?.flag == true || answer.appeared else {
             throw CofferError(
                 .noPrompter,
-                "The desktop keyring is locked, and no program can prompt for the password of the "
-                    + "keyring. Unlock the keyring on the desktop, then try again.")
+                "The desktop keyring is locked, and no program is available to prompt for its "
+                    + "password. Unlock the keyring on the desktop, then try again.")
         }
         throw CofferError(.promptDismissed, "The prompt for the keyring's password was dismissed.")
     }

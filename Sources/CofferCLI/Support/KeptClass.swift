@@ -1,4 +1,5 @@
 import Coffer
+import CofferCommandLine
 
 /// The notice about a class that a new token keeps from the token that it replaced.
 enum KeptClass {

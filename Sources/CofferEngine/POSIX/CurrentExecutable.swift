@@ -1,4 +1,5 @@
 import CArguments
+import CLinux
 package import CofferBase
 import Glibc
 import SystemPackage

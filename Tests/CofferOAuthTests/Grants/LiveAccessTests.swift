@@ -15,7 +15,7 @@ struct LiveAccessTests {
             let (store, clock) = (GrantStore(temporary.vault), temporary.clock.source)
             var profile = try OAuthProfile("work", issuer: "https://login.example.org", clientID: "id")
             profile.policy = policy
-            try await ProfileStore(temporary.vault).add(profile)
+            try await ProfileStore(temporary.vault, managed: nil).add(profile)
             let record = try GrantRecord(
                 issuer: "https://login.example.org", scopes: ["api"], clock: clock)
             try await store.storeNew(
@@ -51,7 +51,7 @@ struct LiveAccessTests {
             }
             try await store.update(Self.grant) { (record) throws(CofferError) in record.state = .paired }
             #expect(try await live(temporary) != nil)
-            try await ProfileStore(temporary.vault).remove("work")
+            try await ProfileStore(temporary.vault, managed: nil).remove("work")
             #expect(try await live(temporary) == nil)
         }
     }

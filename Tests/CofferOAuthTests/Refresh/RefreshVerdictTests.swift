@@ -184,7 +184,7 @@ struct RefreshVerdictTests {
 
     @Test("With an empty refresh token the old one stays")
     func emptySuccessor() async throws {
-        try await RefreshFixture.with(steps: [.body(Self.body(refresh: ""))]) { fixture in
+        try await RefreshFixture.with(steps: [.body(Self.body(refresh: ""))]) { (fixture) async throws in
             #expect(try await fixture.run(need: .always).name == "refreshed")
             #expect(try await fixture.refreshToken() == "r0")
             #expect(try await fixture.accessToken() == "x")

@@ -2,8 +2,8 @@ import CofferVault
 import FoundationEssentials
 
 /// The description that a caller gives a new value. The class, the scopes and the attributes are `nil` if the
-/// new value is to have those of the value that it replaces; the expiry date belongs to one value and is never
-/// taken over.
+/// new value is to have those of the value that it replaces; the expiry date belongs to one value and is
+/// never taken over.
 struct NewTokenInfo {
     /// The class of a value that replaces none, unless the caller gives one.
     static let standardClass = ProtectionClass.standard

@@ -101,8 +101,8 @@ struct TokenPut: AsyncParsableCommand {
     /// The new scopes; `nil` to keep those of the stored token.
     private var scopes: [String]? { scope.isEmpty ? nil : scope.filter { !$0.isEmpty } }
 
-    /// Returns the attributes of the stored token, unless anyone can have stored it, with the new label; `nil`
-    /// to keep them as they are.
+    /// Returns the attributes of the stored token, unless anyone can have stored it, with the new label;
+    /// `nil` to keep them as they are.
     private func attributes(over old: TokenInfo?) throws(CofferError) -> [String: String]? {
         guard let label else { return nil }
         guard ProgramArguments.isText(label) else {

@@ -10,8 +10,8 @@ enum KeptClass {
             let effect = effect(of: protection)
         else { return }
         Output.message(
-            "coffer: The token keeps the class \(protection.name) of the token that it replaced, so it can be "
-                + "\(effect). To protect it more, store it with coffer token put --class "
+            "coffer: The token keeps the class \(protection.name) of the token that it replaced, so it can "
+                + "be \(effect). To protect it more, store it with coffer token put --class "
                 + "\(ProtectionClass.whenUnlockedThisDeviceOnly.name).")
     }
 

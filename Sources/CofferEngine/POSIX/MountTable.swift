@@ -54,8 +54,8 @@ package struct MountEntry: Sendable, Equatable {
     }
 
     /// The path of a device from which a file system without its own device number was mounted, or `nil` if
-    /// the kernel does not vouch for it. For most such file systems, for example overlay and tmpfs, the source
-    /// is any text that the caller of mount(2) chose.
+    /// the kernel does not vouch for it. For most such file systems, for example overlay and tmpfs, the
+    /// source is any text that the caller of mount(2) chose.
     package var sourceDevice: String? {
         guard ["btrfs", "bcachefs"].contains(type), source.utf8.hasPrefix("/dev/") else { return nil }
         return source

@@ -55,10 +55,11 @@ package struct GrantID: Hashable, Sendable {
 
     /// Creates the ID of the session whose row with this suffix has a name; `nil` for any other name.
     init?(row id: TokenID, suffix: String) {
-        let service = Array(id.service.utf8)
         let prefix = ReservedServices.oauth
-        guard service.hasPrefix(prefix), service.hasSuffix(suffix), id.kind == .other else { return nil }
-        let name = service.dropFirst(prefix.utf8.count).dropLast(suffix.utf8.count)
+        guard id.kind == .other, id.service.utf8.hasPrefix(prefix), id.service.utf8.hasSuffix(suffix) else {
+            return nil
+        }
+        let name = id.service.utf8.dropFirst(prefix.utf8.count).dropLast(suffix.utf8.count)
         self.init(profile: String(decoding: name, as: UTF8.self), account: id.account)
         guard (try? OAuthProfile.check(name: profile)) != nil else { return nil }
     }

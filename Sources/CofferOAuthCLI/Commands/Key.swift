@@ -47,9 +47,9 @@ struct KeyImport: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import", abstract: "Store a key, and its certificate if there is one.",
         discussion: """
-            The key is an unencrypted PKCS #8 file, in PEM or DER, for P-256, RSA or Ed25519. It is read from \
-            a descriptor, so no name of a file with it is needed. The certificate is a PEM file with the \
-            whole chain.
+            The key is an unencrypted PKCS #8 file, in PEM or DER, for P-256, RSA or Ed25519. It is read \
+            from a descriptor, so no name of a file with it is needed. The certificate is a PEM file with \
+            the whole chain.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -38,6 +38,7 @@ struct LiveAccessTests {
             #expect(try await temporary.vault.tokens.sessionAccounts(of: "work") == ["ada"])
             #expect(try await temporary.vault.tokens.profileNames() == ["work"])
             temporary.clock.advance(by: .seconds(3541))
+            try await temporary.vault.unlock()
             #expect(try await live(temporary) == nil)
         }
     }

@@ -31,7 +31,8 @@ struct ManagedConfigurationTests {
             #"{"RefreshTokenPolicy":"idle"}"#, #"{"RefreshTokenPolicy":"idle:59"}"#,
             #"{"RefreshTokenPolicy":"idle:+60"}"#,
             #"{"RefreshTokenPolicy":"absolute:99999999999999999999"}"#,
-            #"{"RefreshTokenPolicy":3600}"#, #"{"Later":1}"#, #"{"OnlyShowAuthorisedHosts":true}"#, #"{"onlyShowAuthorizedHosts":true}"#,
+            #"{"RefreshTokenPolicy":3600}"#, #"{"Later":1}"#,
+            #"{"OnlyShowAuthorisedHosts":true}"#, #"{"onlyShowAuthorizedHosts":true}"#,
         ])
     func refused(_ text: String) {
         #expect(failure { _ = try parse(text) } == .refused, "\(text)")

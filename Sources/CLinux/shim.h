@@ -9,7 +9,6 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/statfs.h>
@@ -120,11 +119,10 @@ static inline void clinux_set_default_stack(unsigned long size) {
     pthread_attr_destroy(&attributes);
 }
 
-// posix_spawn_file_actions_addclosefrom_np also requires _GNU_SOURCE; the declaration is glibc's.
-extern int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *, int);
-static inline void clinux_close_from(posix_spawn_file_actions_t *actions, int first) {
-    posix_spawn_file_actions_addclosefrom_np(actions, first);
-}
+// posix_spawn_file_actions_addclosefrom_np also requires _GNU_SOURCE. Its first parameter points to a
+// posix_spawn_file_actions_t, whose name a module of an app's C code may lack.
+extern int clinux_addclosefrom(void *, int) __asm__("posix_spawn_file_actions_addclosefrom_np");
+static inline void clinux_close_from(void *actions, int first) { clinux_addclosefrom(actions, first); }
 
 // SIG_DFL is a macro with a cast.
 static inline void clinux_default_signal(int number) { signal(number, SIG_DFL); }

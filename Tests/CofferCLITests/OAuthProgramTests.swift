@@ -11,8 +11,11 @@ struct OAuthProgramTests {
         let folder = home.folder.appending(path: "lonely")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         let copy = folder.appending(path: "coffer")
-        try FileManager.default.copyItem(at: URL(filePath: CommandRun.cofferPath), to: copy)
-        return copy.path(percentEncoded: false)
+        let path = copy.path(percentEncoded: false)
+        // A copy made by this process could be open for writing in a child that another test has just
+        // started, and could not be run until that child ends.
+        try #require(try CommandRun.run("cp", [CommandRun.cofferPath, path]).code == 0)
+        return path
     }
 
     @Test(

@@ -84,7 +84,7 @@ struct LockCommandTests {
                 key=$(number \(name))
                 allow "$key" 20200000
                 "$0" lock --home a --json >out; echo $?
-                grep -c "coffer:$(cat a.id):\(name)\"" out
+                grep -c "coffer:$(cat a.id):\(name)"'"' out
                 grep -c permissionDenied out
                 allow "$key" 3f3f0000
                 "$0" lock --home a; echo $?

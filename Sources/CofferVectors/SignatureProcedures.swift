@@ -6,6 +6,8 @@ import CofferCrypto
 /// A scheme, curve or hash that the library does not offer is never run, and counts as skipped, also where
 /// the file requires a refusal: a signature that nobody looked at was not refused.
 extension VectorTest {
+    /// The procedure for Ed25519, which also signs if the group has a private key.
+    ///
     /// What is decided for acceptable tests: libsodium refuses public keys and parts of signatures of small
     /// order, with which one signature is valid for many messages. It takes other keys outside the subgroup of
     /// prime order, which only their owner can make, if the equation is right without the cofactor.

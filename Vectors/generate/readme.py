@@ -54,6 +54,13 @@ skip. It holds no cases itself.
 * PBKDF2: `iterationCount` and `dkLen` go from negative numbers to 2^52: read them as 64-bit
   integers and refuse before allocating. The case with the flag `Slow` (RFC 6070, 16 777 216
   iterations) takes seconds: code `slow`.
+* Signatures of other projects: what we do not offer is skipped whatever its result is, because a refusal without
+  a look proves nothing: `unsupported-curve`, `unsupported-hash`, `unsupported-type`, `unsupported-salt-or-mask`.
+  A key with a size or exponent that we refuse is skipped (`unsupported-key:<bits>:<exponent>`), but where the
+  case is invalid. We accept acceptable cases with the flag `MixedOrderPublicKey` (only the owner can make such a
+  key, and the equation is right without the cofactor) and refuse those with `SmallOrderPublicKey`, `SmallOrderR`
+  (a signature for many messages) and `MissingNull` (a second encoding); any other flag is a failure until
+  somebody has decided.
 * DOCUMENTED-KEY: `uuid`, `passcode`, `label` and `passcodeHash` are text, escaped to ASCII in the
   files. Compare as bytes: an equality of text that normalises takes composed and decomposed forms
   for the same.

@@ -19,7 +19,9 @@ struct VectorsVerify: ParsableCommand {
             files lists their expected SHA-256 digests and counts.
 
             Reasons for a skip: unsupported-key-size, unsupported-iv-size and unsupported-tag-size, each \
-            with the size in bits; unsupported-prf; slow (see --slow); and not-implemented.
+            with the size in bits; unsupported-prf; unsupported-curve, unsupported-hash, unsupported-type, \
+            unsupported-salt-or-mask and unsupported-key of signatures; slow (see --slow); and \
+            not-implemented.
 
             Exits with 1 on any failure, and if a file has no test that can run; with 3, before any test \
             runs, if there is no file or directory at a path.

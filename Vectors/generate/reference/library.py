@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.kdf.kbkdf import KBKDFCMAC, CounterLocation, Mode
 from cryptography.hazmat.primitives.kdf.pbkdf2 import PBKDF2HMAC
 from cryptography.hazmat.primitives.padding import PKCS7
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_der_private_key
 
 HASHES = {
     "sha1": hashes.SHA1,
@@ -297,3 +297,10 @@ def rsa_verify(n, e, message, signature, scheme):
         return True
     except (ValueError, InvalidSignature):
         return False
+
+
+def rsa_sign(file, message):
+    """The public numbers of a key in PKCS #8, and its signature with PKCS #1 v1.5."""
+    key = load_der_private_key(file, None)
+    numbers = key.public_key().public_numbers()
+    return (numbers.n, numbers.e), key.sign(message, padding.PKCS1v15(), hashes.SHA256())

@@ -3,7 +3,8 @@ import Glibc
 
 /// A program found in PATH at run time, run as a child process and timed by the caller.
 ///
-/// Its input is empty. Its standard output is kept or discarded, and its standard error is discarded.
+/// Its input is a file, or empty. Its standard output is kept or discarded, and its standard error is
+/// discarded.
 package struct PeerProgram: Sendable {
     /// The program's name.
     package let name: String
@@ -37,20 +38,24 @@ package struct PeerProgram: Sendable {
         return number.isEmpty ? String(line.prefix(40)) : String(number)
     }
 
-    /// Runs the program to its end.
+    /// Runs the program to its end. It reads the file `input`.
     ///
     /// Throws `timedOut` when it had to be killed at the deadline, `internalFailure` for an exit code other
     /// than 0.
-    package func run(_ arguments: [String], deadline: Duration) throws(CofferError) {
-        try run(arguments, output: nil, deadline: deadline)
+    package func run(
+        _ arguments: [String], input: String = "/dev/null", deadline: Duration
+    ) throws(CofferError) {
+        try run(arguments, input: input, output: nil, deadline: deadline)
     }
 
     /// Runs the program and returns its output, at most 64 KiB.
-    package func output(_ arguments: [String], deadline: Duration) throws(CofferError) -> String {
+    package func output(
+        _ arguments: [String], input: String = "/dev/null", deadline: Duration
+    ) throws(CofferError) -> String {
         var ends: [CInt] = [-1, -1]
         guard unsafe pipe(&ends) == 0 else { throw PeerFailure.failed("pipe") }
         defer { for end in ends where end >= 0 { close(end) } }
-        try run(arguments, output: ends[1], deadline: deadline)
+        try run(arguments, input: input, output: ends[1], deadline: deadline)
         close(ends[1])
         ends[1] = -1
         var bytes = [UInt8](repeating: 0, count: 65_536)
@@ -58,8 +63,10 @@ package struct PeerProgram: Sendable {
         return String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
     }
 
-    private func run(_ arguments: [String], output: CInt?, deadline: Duration) throws(CofferError) {
-        let process = try start(arguments, output: output)
+    private func run(
+        _ arguments: [String], input: String, output: CInt?, deadline: Duration
+    ) throws(CofferError) {
+        let process = try start(arguments, input: input, output: output)
         let watch = Deadline(killing: process, after: deadline)
         var information = unsafe siginfo_t()
         while unsafe waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
@@ -72,11 +79,13 @@ package struct PeerProgram: Sendable {
         }
     }
 
-    private func start(_ arguments: [String], output: CInt?) throws(CofferError) -> pid_t {
+    private func start(
+        _ arguments: [String], input: String, output: CInt?
+    ) throws(CofferError) -> pid_t {
         var actions = unsafe posix_spawn_file_actions_t()
         unsafe posix_spawn_file_actions_init(&actions)
         defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-        unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+        unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input, O_RDONLY, 0)
         unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
         if let output {
             unsafe posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO)

@@ -33,6 +33,7 @@ extension Meaning {
     static let groups = [
         Group(heading: "Key derivation", meanings: derivation), Group(heading: "Ciphers", meanings: ciphers),
         Group(heading: "Files", meanings: files), Group(heading: "Tokens", meanings: tokens),
+        Group(heading: "Sessions at servers", meanings: sessions),
         Group(heading: "Wiping", meanings: wiping), Group(heading: "Databases", meanings: databases),
     ]
 
@@ -97,6 +98,20 @@ extension Meaning {
         Meaning("vault-secret-service-put", "Replaces a token of a vault in a Secret Service."),
         Meaning(
             "cli-token-get", "Runs `coffer token get` from start to end, with a token in a Secret Service."),
+    ]
+
+    private static let sessions = [
+        Meaning(
+            "oauth-token-live",
+            "Runs `coffer oauth token` from start to end while the session's access token is live."),
+        Meaning(
+            "oauth-refresh",
+            "Renews the tokens of a session from start to end, with the vault on a disk and an HTTPS server "
+                + "on this machine, at which a refresh token is good for once."),
+        Meaning(
+            "oauth-100-processes",
+            "Runs `coffer oauth token` 100 times at once while the access token is due, until every process "
+                + "has printed the new one; the server gets one request."),
     ]
 
     private static let wiping = [

@@ -4,8 +4,8 @@ import SystemPackage
 
 /// Replaces a debug build, whose figures are meaningless, with the release build of the same sources.
 enum ReleaseBuild {
-    /// Builds bench for release and executes it with the same arguments. Returns only on failure, with the
-    /// reason.
+    /// Builds bench and the commands for release and executes bench with the same arguments. Returns only on
+    /// failure, with the reason.
     static func takeOver() -> CofferError {
         OwnProcess.note(
             "this is a debug build, whose figures are meaningless: building and running the release build")
@@ -13,12 +13,15 @@ enum ReleaseBuild {
             let scratch = try scratchPath()
             let root = FilePath(#filePath).removingLastComponent().removingLastComponent()
                 .removingLastComponent().removingLastComponent()
-            let built = OwnProcess.runShown(
-                [
-                    "swift", "build", "-c", "release", "--product", "bench", "--package-path", root.string,
-                    "--scratch-path", scratch.string,
-                ] + traits)
-            guard built else { return CofferError(.internalFailure, "The release build failed.") }
+            // Some benchmarks run the commands.
+            for product in ["coffer", "coffer-oauth", "bench"] {
+                let built = OwnProcess.runShown(
+                    [
+                        "swift", "build", "-c", "release", "--product", product, "--package-path",
+                        root.string, "--scratch-path", scratch.string,
+                    ] + traits)
+                guard built else { return CofferError(.internalFailure, "The release build failed.") }
+            }
             let program = scratch.appending("release").appending("bench")
             return OwnProcess.become(program.string, Array(CommandLine.arguments.dropFirst()))
         } catch {
@@ -33,8 +36,12 @@ enum ReleaseBuild {
     }
 
     private static var traits: [String] {
-        #if SecretService
+        #if SecretService && OAuth
             []
+        #elseif SecretService
+            ["--traits", "SecretService"]
+        #elseif OAuth
+            ["--traits", "OAuth"]
         #else
             ["--disable-default-traits"]
         #endif

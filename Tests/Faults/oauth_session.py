@@ -224,10 +224,11 @@ class Coffer:
         self.begin, self.before = self.server.mark(), self.stored()
 
     def stored(self):
-        """The number of refresh tokens that were stored so far."""
-        rows = json.loads(self.check("token", "list", "--json"))["tokens"]
+        """The number of refresh tokens that were stored so far; None if the session or the vault has gone."""
+        ended = self.run("token", "list", "--json")
+        rows = json.loads(ended.output)["tokens"] if ended.code == 0 else []
         rows = [row for row in rows if row["service"] == "oauth:work" and row["kind"] == "refresh"]
-        return rows[0]["version"]
+        return rows[0]["version"] if rows else None
 
     def at_once(self, count, *words):
         """Runs a command in many processes at the same moment; gives how each ended."""
@@ -256,11 +257,13 @@ class Coffer:
         """Judges what has been sent and stored since `begin`, and uses the session once more."""
         renewals, own = self.server.since(self.begin)
         problems += judged(renewals, own, least_gap)
-        stored = self.stored() - self.before
-        if stored != len(renewals):
-            problems.append(f"{len(renewals)} requests, and {stored} refresh tokens stored")
+        stored = self.stored()
+        if None in (stored, self.before):
+            problems.append("the session has gone")
+        elif stored - self.before != len(renewals):
+            problems.append(f"{len(renewals)} requests, and {stored - self.before} refresh tokens stored")
         ended = self.run("oauth", "refresh", "work")
         token = self.check("oauth", "token", "work") if ended.code == 0 else None
         if not token or not self.server.opens(token):
-            problems.append(f"the session does not work any more: {ended.code} {ended.errors}")
+            problems.append(f"the session does not work any more: {ended.code} {ended.errors.strip()}")
         return renewals

@@ -102,10 +102,17 @@ class Recipes:
         self.must("coffer oauth refresh work")
         self.use(f"{what}, renewed", script, shown, 0)
 
+    def while_locked(self, what, script):
+        """The program reports that the vault is locked."""
+        done = self.run(script, COFFER_HOME=f"{self.folder}/locked")
+        self.check(f"{what}, locked", done.returncode != 0 and "vault is locked" in done.stderr, done.stderr)
+
     # The recipes
 
     def sign_in(self):
         self.must("coffer init --no-passcode --keyring file")
+        self.must(f"coffer init --home {self.folder}/locked --keyring file --kdf-memory 8 --kdf-passes 2 "
+                  f"--passcode-fd 3 3<<<2468; coffer lock --home {self.folder}/locked")
         done = self.run(self.blocks["oauth-sign-in"])
         self.check("sign-in", done.returncode == 0 and PROMPTLESS.search(done.stderr), done.stderr)
         sessions = json.loads(self.must("coffer oauth list --json"))["sessions"]
@@ -142,6 +149,7 @@ class Recipes:
             used = [place for place in self.world.served if place.startswith("smtp")]
             self.check("the mechanism", used[-1:] == [f"smtp {mechanism.upper()}"], used)
         self.refusal("msmtp", self.blocks["oauth-msmtp"], lambda _: len(mails) == 2)
+        self.while_locked("msmtp", self.blocks["oauth-msmtp"])
 
     def kubectl(self):
         (self.home / ".kube/config").write_text(self.blocks["oauth-kubeconfig"])
@@ -156,6 +164,7 @@ class Recipes:
         self.use("kubectl", script, lambda text: "orchard" in text, 1)
         self.use("kubectl again", script, lambda text: "orchard" in text, 0)
         self.refusal("kubectl", script, lambda text: "orchard" in text)
+        self.while_locked("kubectl", script)
         self.plug_in()
 
     def plug_in(self):
@@ -250,7 +259,7 @@ def main():
         getattr(recipes, name)()
         verdict = "FAILED" if recipes.failures > before else "ok"
         print(f"{name}: {verdict}, {time.monotonic() - begun:.1f} s", flush=True)
-    recipes.run("coffer wipe --yes")
+    recipes.run(f"coffer wipe --yes; coffer wipe --yes --home {folder}/locked")
     renewals = recipes.authority.renewals
     print(f"{recipes.checks} checks, {recipes.failures} failures, {renewals} renewals", flush=True)
     return 1 if recipes.failures else 0

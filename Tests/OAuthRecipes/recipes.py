@@ -9,9 +9,9 @@ Usage: recipes.py --coffer PATH [--service PATH] [RECIPE ...]
 The program runs itself again in namespaces of its own, in which it has the article's host names, ports and
 a test authority that everything trusts: nothing in the text is replaced. In each recipe, the token is due
 when the program first asks for it, so exactly one renewal must follow; a token that the server revoked must
-be refused, and the next one accepted after `coffer oauth refresh`. While a client waits for an answer, the
-server looks for its token in the arguments and environments of all processes. At the end no file may contain
-a token. The exit code is 1 if anything failed.
+be refused, and the next one accepted: after `coffer oauth refresh` or, for git and the service, by itself.
+While a client waits for an answer, the server looks for its token in the arguments and environments of all
+processes. At the end no file may contain a token. The exit code is 1 if anything failed.
 """
 import argparse
 import json
@@ -136,7 +136,10 @@ class Recipes:
         count = len(json.loads(tokens)["tokens"])
         after = json.loads(self.must("coffer token list --json"))["tokens"]
         self.check("git's password is not stored", len(after) == count, after)
-        self.refusal("git fetch", fetch, lambda text: text == "two\n")
+        self.authority.revoke_access()
+        self.check("git fetch, revoked: it fails", self.run(fetch).returncode != 0)
+        self.check("git fetch, revoked: the server refused", self.world.refused[-1:] == ["git"])
+        self.use("git fetch, after it failed", fetch, lambda text: text == "two\n", 1)
 
     def msmtp(self):
         mails, config = self.world.mails, self.home / ".msmtprc"

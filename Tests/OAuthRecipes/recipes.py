@@ -133,6 +133,10 @@ class Recipes:
         self.use("git fetch", fetch, lambda text: text == "two\n", 0)
         without = self.run(fetch, GIT_CONFIG_GLOBAL="/dev/null")
         self.check("git without the helper is not admitted", without.returncode != 0, without.stdout)
+        ask = "printf 'protocol=https\\nhost=git.example.org\\n\\n' | git credential fill\n"
+        name = "credential.https://git.example.org.username"
+        filled = self.must(f"git config --global {name} bob\n{ask}git config --global --unset {name}")
+        self.check("git's own name for the user", "username=bob\npassword=" in filled, filled[:200])
         count = len(json.loads(tokens)["tokens"])
         after = json.loads(self.must("coffer token list --json"))["tokens"]
         self.check("git's password is not stored", len(after) == count, after)

@@ -91,7 +91,7 @@ struct OAuthCommandTests {
         }
     }
 
-    @Test("A token that is due is renewed for git, and a live one is not")
+    @Test("A token that is due or refused is renewed for git, and a live one is not")
     func git() async throws {
         let helper = try LinkedHelper("git-credential-coffer")
         try await OAuthBench.with(home: helper.home) { (bench) async throws in
@@ -111,6 +111,14 @@ struct OAuthCommandTests {
             #expect(try helper("store", String(approved)).code == 0)
             #expect(try helper.home.status()["tokens"] as? Int == before)
             #expect(try helper("get", "protocol=https\nhost=example.org\n").text.isEmpty)
+            // The server refused the password, so git erases it; another password changes nothing.
+            try await bench.server.answer("/token", OAuthBench.tokens("third"))
+            for _ in 1...2 {
+                #expect(try helper("erase", String(approved)).code == 0)
+                #expect(try helper("get", request).text.contains("password=third\n"))
+            }
+            #expect(try await bench.server.requests("/token").count == 2)
+            #expect(try helper.home.status()["tokens"] as? Int == before)
         }
     }
 }

@@ -14,9 +14,9 @@ struct GitCredential: AsyncParsableCommand {
             config --global credential.helper coffer. The action is get, store or erase; git's request comes \
             on standard input. Passwords are stored as tokens for the service git:URL; expired ones are not \
             returned. If an OAuth profile lists the host and has one session, the password is its access \
-            token, which is renewed first if it is due. If the vault is locked, the helper asks for the \
-            passcode on the terminal each time git runs it; coffer unlock asks only once. The helper does \
-            not ask if GIT_TERMINAL_PROMPT is 0.
+            token, which is renewed first if it is due, or if git erased it because the server refused it. \
+            If the vault is locked, the helper asks for the passcode on the terminal each time git runs it; \
+            coffer unlock asks only once. The helper does not ask if GIT_TERMINAL_PROMPT is 0.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -30,7 +30,7 @@ struct GitCredential: AsyncParsableCommand {
         let prompt = Self.mayAsk ? "Vault passcode, to \(action) git's password: " : nil
         let vault = try await VaultOpener.unlockedForHelper(global, prompt: prompt)
         let credentials = GitCredentials(tokens: vault.tokens)
-        if action != "erase", try await isForSession(request, vault.tokens) { return }
+        if try await isForSession(request, vault.tokens) { return }
         switch action {
         case "get":
             let answer = try await credentials.answer(to: request)
@@ -40,8 +40,8 @@ struct GitCredential: AsyncParsableCommand {
         }
     }
 
-    /// Answers or stores the credential if an OAuth session's profile lists the host, in which case nothing
-    /// is stored. Returns `false` if the stored passwords must be looked at.
+    /// Answers the request if an OAuth session's profile lists the host, in which case nothing is stored.
+    /// Returns `false` if the stored passwords must be looked at.
     private func isForSession(
         _ request: GitRequest, _ tokens: TokenStore
     ) async throws(CofferError) -> Bool {
@@ -49,8 +49,11 @@ struct GitCredential: AsyncParsableCommand {
         let sessions = OAuthGitCredentials(tokens: tokens, global: global)
         guard let session = try? await sessions.session(for: request) else { return false }
         guard action.hasSameBytes(as: "get") else {
-            guard let password = try request.token("password") else { return false }
-            return try await sessions.isAccessToken(password, of: session)
+            guard let password = try request.token("password"),
+                try await sessions.isAccessToken(password, of: session)
+            else { return false }
+            if action.hasSameBytes(as: "erase") { try await sessions.removeAccessToken(of: session) }
+            return true
         }
         let answer = try await sessions.answer(to: request, of: session, mayAsk: Self.mayAsk)
         guard answer.count > 0 else { return false }

@@ -124,6 +124,14 @@ struct OAuthGitCredentials {
         }
     }
 
+    /// Removes the session's access token, which the server refused before its time, so that the next use
+    /// renews it. If another program has just renewed it, the next use renews it once more.
+    func removeAccessToken(of session: Session) async throws(CofferError) {
+        let id = try TokenID(
+            service: ReservedServices.oauth + session.profile, account: session.account, kind: .access)
+        try await tokens.remove(id)
+    }
+
     /// Reports whether a password is the session's access token, which no helper needs to store.
     func isAccessToken(_ password: Token, of session: Session) async throws(CofferError) -> Bool {
         let id = try TokenID(

@@ -4,8 +4,9 @@ import CofferOAuth
 
 /// The code of `FirstRequest.md`, between markers, as it stands there.
 enum FirstRequestGuide {
-    static func open(_ vault: Vault) async throws -> OAuth {
+    static func open(at location: VaultLocation, passcode: Passcode?) async throws -> OAuth {
         // snippet: open
+        let vault = try await Vault.openOrCreate(at: location, passcode: passcode)
         let oauth = try await OAuth(vault)
         // snippet end
         return oauth

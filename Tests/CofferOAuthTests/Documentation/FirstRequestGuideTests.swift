@@ -23,7 +23,6 @@ struct FirstRequestGuideTests {
             let show: @Sendable (String) -> Void = { screen.show($0) }
             try await bench.oauth.profiles.remove("work")
             bench.authority.change { $0.claims["aud"] = "desktop" }
-            _ = try await FirstRequestGuide.open(bench.temporary.vault)
             try await FirstRequestGuide.profile(bench.oauth)
             _ = try await FirstRequestGuide.browser(bench.oauth, show: show)
             try await FirstRequestGuide.secret(bench.oauth, secret: Token(copying: "secret"))
@@ -44,13 +43,21 @@ struct FirstRequestGuideTests {
         }
     }
 
+    @Test("The article's code opens a new vault, which has no sessions")
+    func open() async throws {
+        let scratch = try ScratchDirectory.make()
+        let location = try VaultLocation(path: scratch.path(of: "home"))
+        let oauth = try await FirstRequestGuide.open(at: location, passcode: nil)
+        #expect(try await oauth.grants().isEmpty)
+    }
+
     @Test("The article prints the code that was compiled")
     func printed() throws {
         let article = "Sources/CofferOAuth/CofferOAuth.docc/FirstRequest.md"
         let shown = try Snippets.shown(in: article)
         let source = "Tests/CofferOAuthTests/Documentation/FirstRequestGuide.swift"
         let compiled = try Snippets.compiled(in: [source])
-        #expect(try shown.count == 10 && Snippets.blockCount(in: article) == 10)
+        #expect(try shown.count == 10 && Snippets.blockCount(in: article) == 11)
         for (name, text) in shown {
             let snippet = try #require(compiled[name], "There is no snippet \(name).")
             #expect(text == snippet, "The article shows another \(name).")

@@ -2,8 +2,8 @@
 
 It issues codes with PKCE, rotates refresh tokens, and revokes. A refresh token that was spent is refused and
 ends its whole family, unless the grace has not passed: then the same successor comes again. Its state can be
-kept and put back, and it knows of each answer with tokens whether the client read all of it: a process that is
-killed with unread bytes resets its connection.
+kept and put back, and it knows of each answer with tokens whether the client read all of it: a process that
+is killed with unread bytes resets its connection.
 """
 
 import base64

@@ -15,10 +15,10 @@ and which answers were read whole. Each operation is run once on a copy of a hom
   never `revoked`, and no other data is erased;
 * after a further logout or login, the server must know that the killed session is over.
 
-With 30 seconds of grace, no session may be lost. `unchanged` are the runs after which every file and the server
-are as they were, so that nothing is left to find out. `--every K` takes each K-th point, `--budget` a sample
-that prefers the calls by which something changes. `--random` lets one to four processes work on one home and
-kills some of them, until so many were killed.
+With 30 seconds of grace, no session may be lost. `unchanged` are the runs after which every file and the
+server are as they were, so that nothing is left to find out. `--every K` takes each K-th point, `--budget` a
+sample that prefers the calls by which something changes. `--random` lets one to four processes work on one home
+and kills some of them, until so many were killed.
 
 The last line is a summary; the exit code is 1 for any violation. Needs cc, openssl and the right to trace.
 """

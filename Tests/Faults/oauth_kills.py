@@ -17,8 +17,8 @@ and which answers were read whole. Each operation is run once on a copy of a hom
 
 With 30 seconds of grace, no session may be lost. `unchanged` are the runs after which every file and the
 server are as they were, so that nothing is left to find out. `--every K` takes each K-th point, `--budget` a
-sample that prefers the calls by which something changes. `--random` lets one to four processes work on one home
-and kills some of them, until so many were killed.
+sample that prefers the calls by which something changes. `--random` lets one to four processes work on one
+home and kills some of them, until so many were killed.
 
 The last line is a summary; the exit code is 1 for any violation. Needs cc, openssl and the right to trace.
 """
@@ -420,7 +420,7 @@ class Round:
         self.world, self.home, self.source = world, home, source
         self.kind = source.choices(["renewal", "login", "logout"], [80, 13, 7])[0]
         world.authority.grace, world.authority.life = source.choice([0.0, GRACE]), 20
-        self.processes, self.ends, self.failures = [], [], []
+        self.ends, self.failures = [], []
 
     def commands(self):
         if self.kind == "login":

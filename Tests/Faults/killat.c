@@ -6,8 +6,8 @@
  *     killat N FILE program …
  *
  * With N = 0 nothing is killed. FILE gets a line for each call: its number in the kernel's table. The exit
- * code is the program's, or 137 when it was killed. Unlike faultshim.c, this sees every system call, also if it
- * is made without the C library; it needs the right to trace (ptrace).
+ * code is the program's, or 137 when it was killed. Unlike faultshim.c, this sees every system call, also if
+ * it is made without the C library; it needs the right to trace (ptrace).
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -210,15 +210,16 @@ class World:
 
     def template(self, operation):
         """The home and the server's state with which an operation begins."""
-        if operation.name not in self.templates:
+        key = (operation.is_paired, operation.life)
+        if key not in self.templates:
             self.authority.put_back(State())
             self.authority.life = operation.life
             make = self.paired_home if operation.is_paired else self.empty_home
-            home = make("template-" + operation.name)
+            home = make("template-%d" % len(self.templates))
             self.authority.settle()
             content = home.content()
-            self.templates[operation.name] = (home, content, self.authority.keep())
-        return self.templates[operation.name]
+            self.templates[key] = (home, content, self.authority.keep())
+        return self.templates[key]
 
     # What must be true of a session
 

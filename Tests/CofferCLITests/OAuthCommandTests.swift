@@ -32,6 +32,22 @@ struct OAuthCommandTests {
         }
     }
 
+    @Test("Logging out again revokes what an earlier logout could not")
+    func logoutAgain() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            try await bench.signIn()
+            let home = bench.home
+            try await bench.server.answer("/revoke", .json("{}", status: 503))
+            let first = try home("oauth", "logout", "work", "--account", "ada")
+            #expect(first.code == 0 && first.errorText.contains("not revoked"), "\(first.errorText)")
+            #expect(try home("token", "list").text.contains("oauth:work#revoke"))
+            try await bench.server.answer("/revoke", .json("{}"))
+            let second = try home("oauth", "logout", "work", "--account", "ada")
+            #expect(second.code == 14, "\(second.errorText)")
+            #expect(try !home("token", "list").text.contains("#revoke"))
+        }
+    }
+
     @Test("The browser brings the answer back to this machine")
     func browser() async throws {
         try await OAuthBench.with { (bench) async throws in

@@ -8,17 +8,41 @@ extension GrantStore {
     ///
     /// - Throws: `corrupt` or `unsupportedVersion` if the list cannot be read; `locked` or `wiped`.
     package func pendingRevocations(_ grant: GrantID) async throws(CofferError) -> [PendingRevocation] {
+        guard try await tokens.info(for: grant.revokeRow) != nil else { return [] }
+        // Read before and after the list, because another caller can replace the tokens in between.
+        let before = try await tokensInUse(grant)
         guard let stored = try await tokens.get(grant.revokeRow), !stored.info.isStoredWhileLocked else {
             return []
         }
-        var used: [Token] = []
-        if let record = try await record(grant), record.obstacle == nil {
-            for kind in [TokenKind.refresh, .access] {
-                if let token = try await tokens.get(grant.tokenID(kind))?.token { used.append(token) }
-            }
-        }
+        let after = try await tokensInUse(grant)
         return try PendingRevocation.decoded(stored.token).filter { entry in
-            !used.contains { entry.isOf($0) }
+            !before.contains { entry.isOf($0) } && !after.contains { entry.isOf($0) }
+        }
+    }
+
+    /// Returns the tokens of a session that may be used; none if there is no such session.
+    private func tokensInUse(_ grant: GrantID) async throws(CofferError) -> [Token] {
+        guard let record = try await record(grant), record.obstacle == nil else { return [] }
+        var used: [Token] = []
+        if let refresh = try await tokens.get(grant.tokenID(.refresh)) { used.append(refresh.token) }
+        // The access token of an earlier sign-in can still be stored.
+        if let access = try await accessToken(grant, of: record) { used.append(access.token) }
+        return used
+    }
+
+    /// Takes the tokens in use off the list of those to revoke, where a sign-in that died has put them. A
+    /// renewal does this before it replaces them: with a token that was spent, servers end the whole session.
+    /// The caller must hold the lease.
+    ///
+    /// - Throws: `locked`, `wiped`, `busy` or `noSpace`.
+    func keepTokensInUse(_ grant: GrantID) async throws(CofferError) {
+        // A damaged list must not prevent a renewal.
+        guard let stored = try? await tokens.get(grant.revokeRow), !stored.info.isStoredWhileLocked,
+            let waiting = try? PendingRevocation.decoded(stored.token)
+        else { return }
+        let used = try await tokensInUse(grant)
+        for entry in waiting where used.contains(where: { entry.isOf($0) }) {
+            try await removePendingRevocation(entry, of: grant)
         }
     }
 

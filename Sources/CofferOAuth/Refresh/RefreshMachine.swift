@@ -164,6 +164,7 @@ package struct RefreshMachine: Sendable {
         } else {
             intent = try RefreshIntent(current.token, version: version, clock)
         }
+        try await store.keepTokensInUse(grant)
         let ballast = min(max(Self.leastBallast, 2 * now.record.answerSize), Self.mostBallast)
         let record = try await store.update(grant, ballast: ballast) { (record) throws(CofferError) in
             record.state = .refreshing(intent)

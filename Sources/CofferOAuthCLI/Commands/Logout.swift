@@ -17,7 +17,7 @@ struct RevokeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let oauth = try await Sessions.open(global)
-        let grant = try await Sessions.grant(session.profile, account: session.account, in: oauth)
+        let grant = try await Sessions.leaving(session.profile, account: session.account, in: oauth)
         let receipt = try await grant.logOut(LogoutOptions(stores: .keep))
         try ReceiptText.write([receipt], asJSON: global.json)
     }
@@ -55,7 +55,7 @@ struct LogoutCommand: AsyncParsableCommand {
         var receipts: [LogoutReceipt] = []
         let options = LogoutOptions(endSession: endSession)
         if let profile {
-            let grant = try await Sessions.grant(profile, account: account, in: oauth)
+            let grant = try await Sessions.leaving(profile, account: account, in: oauth)
             receipts.append(try await grant.logOut(options))
         } else {
             receipts += try await oauth.resumeLogouts()

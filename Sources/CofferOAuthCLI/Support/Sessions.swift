@@ -18,6 +18,19 @@ enum Sessions {
         return try await oauth.grant(profile, account: account)
     }
 
+    /// Returns the session that is to be signed out.
+    static func leaving(
+        _ profile: String, account: String?, in oauth: OAuth
+    ) async throws(CofferError) -> Grant {
+        do throws(CofferError) {
+            return try await grant(profile, account: account, in: oauth)
+        } catch {
+            // A logout that died after it had removed the session leaves tokens for the server to revoke.
+            if error.code == .signInNeeded { _ = try? await oauth.resumeLogouts() }
+            throw error
+        }
+    }
+
     private static func account(
         _ profile: String, _ given: String?, in oauth: OAuth
     ) async throws(CofferError) -> String {

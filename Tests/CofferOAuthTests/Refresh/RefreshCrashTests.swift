@@ -204,4 +204,42 @@ struct RefreshCrashTests {
             }
         }
     }
+
+    @Test(
+        "A renewal after a sign-in that died leaves no token of the session among those to revoke",
+        arguments: [1, 2])
+    func renewalAfterSignIn(_ writes: Int) async throws {
+        try await RefreshFixture.with { fixture in
+            fixture.temporary.faults.fail(.changing, with: Self.crash, after: writes, times: .max)
+            _ = await refusalCode { try await fixture.signIn("n0") }
+            fixture.temporary.faults.clear()
+            let vault = try await fixture.otherProcess()
+            let other = GrantStore(vault)
+            #expect(try await fixture.refreshToken(vault) == "r0")
+            #expect(try await other.listPendingRevocations() == [fixture.grant])
+            // Many servers end the whole session when its spent token is revoked.
+            #expect(try await fixture.run(vault, need: .always).name == "refreshed")
+            #expect(try await fixture.refreshToken(vault) == "r1")
+            #expect(try await other.pendingRevocations(fixture.grant).isEmpty)
+            #expect(try await other.listPendingRevocations().isEmpty)
+        }
+    }
+
+    @Test("A renewal keeps the tokens of an earlier session among those to revoke")
+    func renewalAfterReplacement() async throws {
+        try await RefreshFixture.with { fixture in
+            // The access token of the earlier session is still stored.
+            fixture.temporary.faults.fail(.changing, with: Self.crash, after: 3, times: .max)
+            _ = await refusalCode { try await fixture.signIn("r0-new") }
+            fixture.temporary.faults.clear()
+            let vault = try await fixture.otherProcess()
+            let other = GrantStore(vault)
+            #expect(try await fixture.refreshToken(vault) == "r0-new")
+            let before = try await other.pendingRevocations(fixture.grant).map { text($0.token) }
+            fixture.endpoint.then(.keep)
+            #expect(try await fixture.run(vault, need: .always).name == "refreshed")
+            let after = try await other.pendingRevocations(fixture.grant).map { text($0.token) }
+            #expect(before == ["r0", "a-r0"] && after == ["r0", "a-r0"])
+        }
+    }
 }

@@ -132,9 +132,6 @@ class Tracer:
         return self.follow(child), self.images
 
     def late(self, *_):
-        for process in self.threads:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGKILL)
         raise Failure(f"still running after {self.limit} s")
 
     def follow(self, child):
@@ -144,8 +141,13 @@ class Tracer:
             return self.until_the_end(child)
         finally:
             signal.alarm(0)
+            # None is left, unless the time is over.
+            for process in self.threads:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
 
     def until_the_end(self, child):
+        """Other children of this process, such as a server, may also end meanwhile."""
         code = None
         while self.threads:
             thread, status = os.waitpid(-1, WAIT_ALL)

@@ -22,6 +22,7 @@ import os
 import pathlib
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -117,7 +118,7 @@ class Bench:
                         answered.append(line)
                         os.write(source, line)
                         os.close(source)
-        threads = [threading.Thread(target=collect, args=(number,)) for number in outputs]
+        threads = [threading.Thread(target=collect, args=(number,), daemon=True) for number in outputs]
 
         def forked():
             for end in ends.values():
@@ -302,6 +303,11 @@ def main():
     parser.add_argument("--only", choices=FLOWS, action="append")
     parser.add_argument("--verbose", action="store_true", help="print what surrounds each finding")
     arguments = parser.parse_args()
+    if os.geteuid() != 0:
+        print("Left out: only root can read the memory of these programs.", file=sys.stderr)
+        return 0
+    # A time limit ends the script with its folder.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     folder = pathlib.Path(tempfile.mkdtemp(prefix="coffer-residue-"))
     bench = None
     try:

@@ -5,6 +5,8 @@ import CofferEngine
 // The same start as that of the program coffer, which runs this one: see its main.swift.
 do {
     try ProcessHardening.apply()
+    // coffer asked for it. A browser that this program starts is none of its concern.
+    ImmediateBinding.withdraw()
     try ProgramArguments.check()
     let arguments = ProgramArguments.all
     StartRoom.endIfUnableToReport(

@@ -18,16 +18,20 @@ struct HardeningTests {
         #expect(flags == "RW")
     }
 
-    @Test(
-        "Programs without OAuth link neither libcurl nor libssl",
-        arguments: [CommandRun.cofferPath, CommandRun.programs + "TestAgent"])
-    func noNetworkLibrary(_ program: String) throws {
-        let run = try CommandRun.run("readelf", ["-d", program])
-        try #require(run.code == 0, "\(run.errorText)")
-        let needed = run.text.split(separator: "\n").filter { $0.contains("(NEEDED)") }
-        // What is searched for can be found.
-        #expect(needed.contains { $0.contains("libcrypto.so") }, "\(needed)")
-        #expect(!needed.contains { $0.contains("libcurl") || $0.contains("libssl") }, "\(needed)")
+    /// Programs that use the libraries `Coffer` and `CofferDatabase`, as far as they are built.
+    private static let withoutNetwork = ["coffer", "TestAgent", "DatabaseAgent", "Probe", "bench"]
+        .map { CommandRun.programs + $0 }.filter { FileManager.default.isExecutableFile(atPath: $0) }
+
+    @Test("Programs without OAuth load neither libcurl nor libssl, nor does a library that they load")
+    func noNetworkLibrary() throws {
+        #expect(Self.withoutNetwork.contains(CommandRun.cofferPath))
+        for program in Self.withoutNetwork {
+            let run = try CommandRun.run("ldd", [program])
+            try #require(run.code == 0, "\(run.errorText)")
+            // What is searched for can be found.
+            #expect(run.text.contains("libcrypto.so"), "\(program): \(run.text)")
+            #expect(!run.text.contains("libcurl") && !run.text.contains("libssl"), "\(program): \(run.text)")
+        }
     }
 
     @Test("The loader finds nothing left to bind while the command runs")
@@ -42,6 +46,21 @@ struct HardeningTests {
                 $0.contains("transferring control") || $0.contains("initialize program")
             }, "The loader does not say when the program begins.")
         let later = lines[start...].filter { $0.contains("binding file \(CommandRun.cofferPath)") }
+        #expect(later.isEmpty, "\(later.prefix(3))")
+    }
+
+    @Test("While the program that speaks to servers runs, nothing is left to bind in any shared library")
+    func librariesOfCompanion() throws {
+        let run = try CommandRun.run(
+            CommandRun.cofferPath, ["oauth", "--help"], environment: ["LD_DEBUG": "bindings,statistics"])
+        #expect(run.code == 0 && run.text.contains("logout"), "\(run.text)")
+        let lines = run.errorText.split(separator: "\n")
+        // The first program that the loader starts is coffer, which becomes the other one.
+        let start = try #require(
+            lines.lastIndex { $0.contains("transferring control") && $0.contains("coffer-oauth") },
+            "The loader does not say when the program begins.")
+        #expect(lines[..<start].contains { $0.contains("binding file") }, "the loader says nothing")
+        let later = lines[start...].filter { $0.contains("binding file") }
         #expect(later.isEmpty, "\(later.prefix(3))")
     }
 

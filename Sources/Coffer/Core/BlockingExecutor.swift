@@ -34,20 +34,48 @@ package enum BlockingExecutor {
         }
     }
 
+    /// The work of one call, which is done once.
+    private final class Work<Result: Sendable>: Sendable {
+        private final class Body: Sendable {
+            let run: @Sendable (Cancellation) throws(CofferError) -> Result
+
+            init(_ run: @escaping @Sendable (Cancellation) throws(CofferError) -> Result) { self.run = run }
+        }
+
+        private let body: Mutex<Body?>
+
+        init(_ run: @escaping @Sendable (Cancellation) throws(CofferError) -> Result) {
+            body = Mutex(Body(run))
+        }
+
+        /// Does the work. Afterwards its thread holds nothing that the work captured, such as a secret: the
+        /// thread can outlive the caller, even up to the end of the process, where nothing is cleared.
+        func run(_ cancellation: Cancellation) -> Swift.Result<Result, CofferError> {
+            let once = body.withLock { held -> Body? in
+                let body = held
+                held = nil
+                return body
+            }
+            guard let work = once else {
+                return .failure(CofferError(.internalFailure, "The same work was started twice."))
+            }
+            do throws(CofferError) {
+                return .success(try work.run(cancellation))
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
     /// Runs `body` on a separate thread and waits until it returns, even after cancellation.
     package static func run<Result: Sendable>(
         _ body: @escaping @Sendable (Cancellation) throws(CofferError) -> Result
     ) async throws(CofferError) -> Result {
         let cancellation = Cancellation()
+        let work = Work(body)
         let result: Swift.Result<Result, CofferError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                start {
-                    do throws(CofferError) {
-                        continuation.resume(returning: .success(try body(cancellation)))
-                    } catch {
-                        continuation.resume(returning: .failure(error))
-                    }
-                }
+                start { continuation.resume(returning: work.run(cancellation)) }
             }
         } onCancel: {
             cancellation.cancel()

@@ -55,12 +55,14 @@ install_packages() {
 }
 
 # step SECONDS COMMAND…: announces the command, runs it under a time limit, away from the terminal, and says
-# how long it took.
+# how long it took. The package manager passes the traits to the compiler in the order of a set, which changes
+# from run to run, and with it every command: a build repeats what is built unless hashing is deterministic.
 step() {
-    local limit=$1 start=$SECONDS status=0
+    local limit=$1 start=$SECONDS status=0 same=()
     shift
     printf '==> %s\n' "$*" >&2
-    timeout -k 30 "$limit" "$@" </dev/null || status=$?
+    [[ "$1 ${2-}" != 'swift build' ]] || same=(env SWIFT_DETERMINISTIC_HASHING=1)
+    timeout -k 30 "$limit" "${same[@]}" "$@" </dev/null || status=$?
     printf '==> %s s: %s\n' "$((SECONDS - start))" "$1${2:+ $2}" >&2
     return "$status"
 }

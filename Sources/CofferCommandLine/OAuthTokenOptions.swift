@@ -21,7 +21,7 @@ package struct OAuthTokenOptions: ParsableArguments {
             valueName: "url"))
     package var url: String?
 
-    @Option(help: "The form: raw, header, json, xoauth2, oauthbearer or kubernetes.")
+    @Option(help: "The form of the output, explained above.")
     package var format: OAuthTokenFormat = .raw
 
     @Flag(help: .hidden)

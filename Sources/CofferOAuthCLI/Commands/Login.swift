@@ -11,7 +11,8 @@ struct LoginCommand: AsyncParsableCommand {
         discussion: """
             Opens the user's browser ($BROWSER, or xdg-open), which brings the answer back to this machine. \
             With --no-browser, prints a URL to open anywhere; the address of the last page, which cannot be \
-            shown, is then pasted here. With --device, prints a page and a code to enter there.
+            shown, is then pasted here. With --device, prints a page and a code to enter there. The \
+            command waits up to 10 minutes for the browser.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -60,6 +61,9 @@ struct LoginCommand: AsyncParsableCommand {
         switch prompt {
         case .browser(let url):
             Output.message("coffer: Opening the browser at \(url.text)")
+            Output.message(
+                "coffer: Waiting up to 10 minutes for the sign-in. Without a browser here, press Ctrl-C and "
+                    + "use --no-browser or --device.")
         case .openYourself(let url):
             Output.message("coffer: No browser could be started. Open this address on this machine:")
             Output.message(url.text)

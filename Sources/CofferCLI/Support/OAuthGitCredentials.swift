@@ -51,7 +51,7 @@ struct OAuthGitCredentials {
         }
         Output.message(
             "coffer: Several OAuth sessions list \(host.printable), so none is used: "
-                + "\(names.joined(separator: ", ").printable). Put the account into the URL: "
+                + "\(names.sorted().joined(separator: ", ").printable). Put the account into the URL: "
                 + "https://ACCOUNT@\(host.printable)/.")
     }
 

@@ -20,7 +20,7 @@ struct LoginCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The profile.", valueName: "name"))
     var profile: String
 
-    @Option(help: "A name for the user on this machine.")
+    @Option(help: "A name for the user on this machine; default: none, as for the only user of a profile.")
     var account = ""
 
     @Flag(help: "Sign in on another device, with a code.")

@@ -11,8 +11,7 @@ struct LoginCommand: AsyncParsableCommand {
         discussion: """
             Opens the user's browser ($BROWSER, or xdg-open), which brings the answer back to this machine. \
             With --no-browser, prints a URL to open anywhere; the address of the last page, which cannot be \
-            shown, is then pasted here. With --device, prints a page and a code to enter there. The \
-            command waits up to 10 minutes for the browser.
+            shown, is then pasted here. With --device, prints a page and a code to enter there.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -125,8 +125,7 @@ struct ProfileUpdate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "update", abstract: "Change a profile, or ask its server for the endpoints again.",
         discussion: """
-            An option replaces the whole property, such as all scopes. The issuer never changes: for another \
-            server, add another profile. Without an option, the server is \
+            An option replaces the whole property, such as all scopes. Without an option, the server is \
             asked for its endpoints; if they differ from the pinned ones, the command ends with 11 and \
             changes nothing. --accept pins the new ones: whoever controls an endpoint receives the tokens.
             """)

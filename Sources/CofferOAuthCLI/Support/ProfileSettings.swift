@@ -214,17 +214,10 @@ extension ProfileSettings {
         guard !pins.isEmpty else { return }
         var digests: [[UInt8]] = []
         for pin in pins {
-            guard let digest = try? Self.digest(pin) else {
-                throw CofferError(
-                    .invalidInput, "--pin takes a SHA-256 digest, which has 64 hexadecimal digits.")
-            }
-            digests.append(digest)
+            let digest = try Encoding.decodeHex(Array(pin.utf8).span)
+            digests.append(digest.span.copied())
         }
         profile.trust.publicKeyDigests = digests
-    }
-
-    private static func digest(_ text: String) throws(CofferError) -> [UInt8] {
-        try Encoding.decodeHex(Array(text.utf8).span).span.copied()
     }
 
     private func applyEndpoints(to profile: inout OAuthProfile) throws(CofferError) {

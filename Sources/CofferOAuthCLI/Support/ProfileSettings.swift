@@ -123,10 +123,7 @@ struct ProfileSettings: ParsableArguments {
         help: "Whether requests prove the possession of a key (DPoP); when-offered in a new profile.")
     var keyProof: KeyProofArgument?
 
-    @Option(
-        help: ArgumentHelp(
-            "The port of the redirect URI that is registered; any free port in a new profile.",
-            valueName: "port"))
+    @Option(help: ArgumentHelp("The port of the redirect that is registered.", valueName: "port"))
     var redirectPort: UInt16?
 
     @Option(

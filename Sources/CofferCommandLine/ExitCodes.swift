@@ -40,8 +40,9 @@ package enum Failure {
         EXIT CODES:
           0 ok, 1 other failure, 3 absent, 4 locked, 5 wrong passcode, 6 wiped, 7
           corrupt or not authentic, 8 keyring unavailable, 9 timed out, 10 conflict, 11
-          refused by policy, 12 not initialised, 13 already exists, 14 sign-in needed, 15
-          server not reached, 64 usage, 75 busy.
+          refused by policy, or by an OAuth server, also one that revoked the session, 12
+          not initialised, 13 already exists, 14 sign-in needed, 15 server not reached, 64
+          usage, 75 busy.
         """
 
     /// The parts before and after the message in the JSON document for an out-of-memory error. The parts are

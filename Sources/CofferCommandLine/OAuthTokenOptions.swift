@@ -11,7 +11,7 @@ package struct OAuthTokenOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("The profile.", valueName: "name"))
     package var profile: String
 
-    @Option(help: "The account; not necessary if the profile has one session only.")
+    @Option(help: "The account; default: the one without a name, or that of the profile's only session.")
     package var account: String?
 
     @Option(
@@ -21,7 +21,7 @@ package struct OAuthTokenOptions: ParsableArguments {
             valueName: "url"))
     package var url: String?
 
-    @Option(help: "The form: raw, header, json, xoauth2, oauthbearer or kubernetes.")
+    @Option(help: "The form of the output, explained above.")
     package var format: OAuthTokenFormat = .raw
 
     @Flag(help: .hidden)

@@ -130,6 +130,18 @@ struct ErrorTests {
         }
     }
 
+    @Test("coffer-oauth has a manual page of its own, with every command")
+    func manualOfOAuth() throws {
+        let program = CommandRun.programs + "coffer-oauth"
+        let run = try CommandRun.run(PackageRoot.path + "Scripts/man-page", [program])
+        #expect(run.code == 0 && run.errors.isEmpty, "\(run.errorText)")
+        #expect(run.text.hasPrefix(".TH COFFER-OAUTH 1\n.SH NAME\ncoffer\\-oauth \\- "))
+        for command in ["login", "token", "status", "profile add", "key create"] {
+            #expect(run.text.contains("\n.SS coffer oauth \(command)\n"), "\(command)")
+        }
+        #expect(run.text.contains("\n.SH EXIT STATUS\n0 ok, "))
+    }
+
     @Test("The manual page ends without a word when its reader has enough")
     func manualInPart() throws {
         let script = "\"$0\" \"$1\" | head -n 1"

@@ -95,6 +95,45 @@ struct NameCompletionTests {
         #expect(try home.run(["lock"], passcode: "").code == 0)
     }
 
+    @Test("After oauth: commands, options, their values, profiles and files, each where it fits")
+    func oauth() throws {
+        let home = try CommandHome(passcode: nil)
+        let add = ["oauth", "profile", "add", "work", "--issuer", "https://a.org", "--client-id", "id"]
+        #expect(try home.run(add).code == 0)
+        func offered(_ words: String...) throws -> [String] {
+            let run = try ask(home.path, ["oauth"], "positional@0", ["oauth"] + words)
+            #expect(run.code == 0 && run.errors.isEmpty, "\(run.errorText)")
+            return lines(run).filter { !$0.isEmpty }
+        }
+        let commands = try offered("")
+        #expect(commands.contains("login") && commands.contains("help") && !commands.contains("work"))
+        for words in [["profile", ""], ["--json", "profile", ""], ["help", "profile", ""]] {
+            let run = try ask(home.path, ["oauth"], "positional@0", ["oauth"] + words)
+            #expect(lines(run).contains("import") && !lines(run).contains("work"), "\(run.text)")
+        }
+        #expect(try offered("login", "") == ["work"])
+        #expect(try offered("profile", "show", "--home", home.path, "") == ["work"])
+        #expect(try offered("login", "work", "").isEmpty)
+        #expect(try offered("profile", "add", "").isEmpty)
+        let options = try offered("login", "--")
+        #expect(options.contains("--device") && options.contains("--home"), "\(options)")
+        #expect(try !offered("token", "--").contains("--on-terminal"))
+        let formats = ["raw", "header", "json", "xoauth2", "oauthbearer", "kubernetes"]
+        #expect(try offered("token", "work", "--format", "") == formats)
+        #expect(try offered("token", "work", "--format", "=") == formats)
+        #expect(try offered("token", "work", "--format", "=", "j") == formats)
+        #expect(try offered("token", "work", "--format=") == formats.map { "--format=" + $0 })
+        #expect(try offered("profile", "update", "work", "--policy", "").contains("eachStart"))
+        #expect(try offered("profile", "update", "work", "--proxy", "") == ["none", "environment"])
+        #expect(try offered("token", "--account", "").isEmpty)
+        let file = try home.file("servers.xml", [])
+        for words in [["profile", "import"], ["profile", "update", "work", "--ca-file"]] {
+            let line = ["oauth"] + words + [String(file.dropLast(3))]
+            let run = try ask(home.path, ["oauth"], "positional@0", line)
+            #expect(lines(run) == [file], "\(run.text)")
+        }
+    }
+
     @Test("A locked vault offers nothing and asks nothing, also on a terminal")
     func locked() throws {
         let home = try CommandHome()

@@ -24,7 +24,8 @@ struct OAuthCommandTests {
             #expect(try home("oauth", "token", "work", "--account", "ada").text == "second")
             let list = try home("oauth", "list", "--json").json["sessions"] as? [[String: Any]]
             #expect(list?.count == 1 && list?.first?["account"] as? String == "ada")
-            #expect(try home("oauth", "status", "work").text.contains("state: paired\n"))
+            let status = try home("oauth", "status", "work").text
+            #expect(status.contains("state: paired\n") && status.contains("\naccessExpires: 20"), "\(status)")
             let logout = try home("oauth", "logout", "work", "--json")
             let receipt = (logout.json["sessions"] as? [[String: Any]])?.first
             #expect(receipt?["isRevokedAtServer"] as? Bool == true, "\(logout.errorText)")
@@ -104,6 +105,31 @@ struct OAuthCommandTests {
             let error = run.json["error"] as? [String: Any]
             #expect(run.code == 11 && error?["serverCode"] as? String == "invalid_client")
             #expect(try bench.home("oauth", "token", "work").text == "first")
+        }
+    }
+
+    @Test("git's user learns that several sessions list the host, and the account in the URL chooses one")
+    func gitAmongSeveral() async throws {
+        let helper = try LinkedHelper("git-credential-coffer")
+        try await OAuthBench.with(home: helper.home) { (bench) async throws in
+            try await bench.signIn()
+            try await bench.server.answer("/token", OAuthBench.tokens("second"))
+            let login = try bench.home("oauth", "login", "work", "--account", "bob", "--device")
+            try #require(login.code == 0, "\(login.errorText)")
+            let request = "protocol=https\nhost=\(bench.host)\n"
+            let neither = try helper("get", request + "\n")
+            #expect(neither.code == 0 && neither.text.isEmpty)
+            #expect(neither.errorText.contains("work/ada, work/bob"), "\(neither.errorText)")
+            #expect(neither.errorText.contains("https://ACCOUNT@\(bench.host)/"))
+            #expect(try helper("store", request + "username=x\npassword=y\n").errors.isEmpty)
+            let chosen = try helper("get", request + "username=bob\n\n")
+            #expect(chosen.text.contains("password=second\n") && chosen.errors.isEmpty)
+            // A shell completes the accounts of the profile that stands before.
+            let line = ["coffer", "oauth", "token", "work", "--account", ""]
+            let offered = try CommandRun.run(
+                CommandRun.cofferPath, ["---completion", "oauth", "--", "positional@0", "5", "0"] + line,
+                environment: ["COFFER_HOME": bench.home.path])
+            #expect(offered.text == "ada\nbob\n", "\(offered.text) \(offered.errorText)")
         }
     }
 

@@ -48,6 +48,22 @@ struct OAuthProgramTests {
         #expect(try CommandRun.coffer("help", "oauth").text.contains("coffer-oauth"))
     }
 
+    @Test(
+        "Help says what a user must know, and each value once",
+        arguments: [
+            (["profile", "add"], "http://127.0.0.1/oauth/NAME"), (["profile", "add"], "7200"),
+            (["profile", "add"], "programs that keep running"), (["status"], "uncertain"),
+            (["list"], "uncertain"), (["refresh"], "tokenRevoked"),
+            (["status"], "the one without a name"),
+        ])
+    func help(_ command: [String], _ text: String) throws {
+        let help = try CommandRun.run(CommandRun.cofferPath, ["oauth"] + command + ["--help"])
+        // The parser breaks lines where it likes.
+        let words = help.text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(help.code == 0 && words.contains(text), "\(help.text)")
+        #expect(words.split(separator: "mutual-tls").count <= 2)
+    }
+
     @Test("Profiles are added, shown, changed and removed")
     func profiles() throws {
         let home = try CommandHome()
@@ -65,6 +81,9 @@ struct OAuthProgramTests {
         #expect(shown["policy"] as? String == "idle:3600")
         #expect(shown["authentication"] as? String == "private-key-jwt")
         #expect(shown["keyID"] == nil)
+        #expect(shown["redirect"] as? String == "http://127.0.0.1/oauth/work (any port)")
+        #expect(shown["keyProof"] as? String == "when-offered" && shown["storage"] as? String == "all")
+        #expect(shown["assumedLife"] as? Int == 7200)
         let named = try home(
             "oauth", "profile", "update", "work", "--key-id", "key 1", "--auth", "private-key-jwt-receiver")
         #expect(named.code == 0, "\(named.errorText)")

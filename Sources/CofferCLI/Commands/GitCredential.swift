@@ -14,7 +14,8 @@ struct GitCredential: AsyncParsableCommand {
             config --global credential.helper coffer. The action is get, store or erase; git's request comes \
             on standard input. Passwords are stored as tokens for the service git:URL; expired ones are not \
             returned. If an OAuth profile lists the host and has one session, the password is its access \
-            token, which is renewed first if it is due, or if git erased it because the server refused it. \
+            token, which is renewed first if it is due, or if git erased it because the server refused it. With \
+            several sessions, put the account into the URL, as in https://ada@example.org/. \
             If the vault is locked, the helper asks for the passcode on the terminal each time git runs it; \
             coffer unlock asks only once. The helper does not ask if GIT_TERMINAL_PROMPT is 0.
             """)
@@ -47,8 +48,9 @@ struct GitCredential: AsyncParsableCommand {
     ) async throws(CofferError) -> Bool {
         // A locked vault does not tell its profiles, but takes a password that waits for the next unlock.
         let sessions = OAuthGitCredentials(tokens: tokens, global: global)
-        guard let session = try? await sessions.session(for: request) else { return false }
-        guard action.hasSameBytes(as: "get") else {
+        let isGet = action.hasSameBytes(as: "get")
+        guard let session = try? await sessions.session(for: request, explains: isGet) else { return false }
+        guard isGet else {
             guard let password = try request.token("password"),
                 try await sessions.isAccessToken(password, of: session)
             else { return false }

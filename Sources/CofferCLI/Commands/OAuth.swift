@@ -9,7 +9,7 @@ struct OAuthCommand: AsyncParsableCommand {
     static let name = "oauth"
     static let configuration = CommandConfiguration(
         commandName: name,
-        abstract: "Sign in at OAuth servers and use the tokens: profile, login, token, refresh, logout.",
+        abstract: "Sign in at OAuth servers and use the tokens: see coffer oauth --help.",
         discussion: """
             The program coffer-oauth, in the directory of this program, runs these commands. Only it links \
             the libraries that speak to servers. To see the commands, run coffer oauth --help.

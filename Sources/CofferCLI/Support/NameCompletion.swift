@@ -21,30 +21,14 @@ enum NameCompletion {
     /// The soups in the store that the command line names.
     static let soup = CompletionKind.custom(NameCompletion.soups)
 
-    /// The commands of `coffer oauth`, and after them the profiles.
-    static let oauth = CompletionKind.custom(NameCompletion.oauthWords)
+    /// The words after `coffer oauth`.
+    static let oauth = CompletionKind.custom(OAuthCompletion.words)
 
     /// The time after which the process ends, because the user's shell waits for it.
     private static let deadline: UInt32 = 5
 
     /// Starts the deadline of a command that completes a word.
     static func startDeadline() { ProcessDeadline.start(seconds: deadline) }
-
-    private static let oauthCommands = [
-        "profile", "login", "token", "refresh", "revoke", "logout", "list", "status", "identity", "key",
-    ]
-
-    private static func oauthWords(_ words: [String], _ index: Int, _ prefix: String) async -> [String] {
-        let named = words.prefix(max(0, index))
-        guard named.contains(where: { word in oauthCommands.contains { $0.hasSameBytes(as: word) } }) else {
-            return oauthCommands
-        }
-        startDeadline()
-        guard let global = options(words), let vault = try? await VaultOpener.unlockedSilently(global),
-            let profiles = try? await vault.tokens.profileNames()
-        else { return [] }
-        return profiles.plainWords
-    }
 
     private static func services(_ words: [String], _ index: Int, _ prefix: String) async -> [String] {
         await tokens(words).map(\.service).plainWords
@@ -101,7 +85,7 @@ enum NameCompletion {
     }
 
     /// Returns the options that specify the vault on an unfinished command line.
-    private static func options(_ words: [String]) -> GlobalOptions? {
+    static func options(_ words: [String]) -> GlobalOptions? {
         var found: [String] = []
         for option in ["--home", "--user"] {
             guard let value = value(of: option, words) else { continue }
@@ -127,7 +111,7 @@ enum NameCompletion {
 extension [String] {
     /// The different names that shells interpret as one plain word and that are no options, sorted. Shells
     /// expand the words that they receive, and names may come from someone else.
-    fileprivate var plainWords: [String] {
+    var plainWords: [String] {
         // A set of strings would hold one of two names that are equal in Unicode alone.
         let different: Set<[UInt8]> = Set(map { [UInt8]($0.utf8) })
         let hyphen = UInt8(ascii: "-")

@@ -22,8 +22,8 @@ struct OAuthGitCredentials {
     let global: GlobalOptions
 
     /// Returns the session for a request; `nil` if no profile lists the host, or if several sessions could be
-    /// meant.
-    func session(for request: GitRequest) async throws(CofferError) -> Session? {
+    /// meant, which `explains` tells the user.
+    func session(for request: GitRequest, explains: Bool) async throws(CofferError) -> Session? {
         guard let kind = try request.text("protocol"), kind.hasSameBytes(as: "https"),
             let host = try request.text("host")
         else { return nil }
@@ -41,7 +41,18 @@ struct OAuthGitCredentials {
         }
         let own = found.filter { session in user.map { session.account.hasSameBytes(as: $0) } ?? false }
         let all = own.isEmpty ? found : own
+        if explains, all.count > 1 { Self.explain(all, host) }
         return all.count == 1 ? all[0] : nil
+    }
+
+    private static func explain(_ sessions: [Session], _ host: String) {
+        let names = sessions.map { session in
+            session.account.isEmpty ? session.profile : "\(session.profile)/\(session.account)"
+        }
+        Output.message(
+            "coffer: Several OAuth sessions list \(host.printable), so none is used: "
+                + "\(names.sorted().joined(separator: ", ").printable). Put the account into the URL: "
+                + "https://ACCOUNT@\(host.printable)/.")
     }
 
     /// Reports whether git's host matches a profile's resource host.

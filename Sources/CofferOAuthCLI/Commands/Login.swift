@@ -19,7 +19,7 @@ struct LoginCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The profile.", valueName: "name"))
     var profile: String
 
-    @Option(help: "A name for the user on this machine.")
+    @Option(help: "A name for the user on this machine; default: none, as for the only user of a profile.")
     var account = ""
 
     @Flag(help: "Sign in on another device, with a code.")
@@ -60,6 +60,9 @@ struct LoginCommand: AsyncParsableCommand {
         switch prompt {
         case .browser(let url):
             Output.message("coffer: Opening the browser at \(url.text)")
+            Output.message(
+                "coffer: Waiting up to 10 minutes for the sign-in. Without a browser here, press Ctrl-C and "
+                    + "use --no-browser or --device.")
         case .openYourself(let url):
             Output.message("coffer: No browser could be started. Open this address on this machine:")
             Output.message(url.text)

@@ -38,7 +38,7 @@ struct LogoutCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The profile.", valueName: "name"))
     var profile: String?
 
-    @Option(help: "The account; not necessary if the profile has one session only.")
+    @Option(help: "The account; default: the one without a name, or that of the profile's only session.")
     var account: String?
 
     @Flag(help: "Sign out every session.")

@@ -21,7 +21,15 @@ struct ProfileCommand: ParsableCommand {
 struct ProfileAdd: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Add a profile. Nothing is sent.",
-        discussion: "The server's endpoints are asked for at the first sign-in, and are then pinned.")
+        discussion: """
+            First register the client with the server, with the redirect URI http://127.0.0.1/oauth/NAME, \
+            where NAME is the profile's name. If the server compares the port, too, register one and \
+            specify it with --redirect-port. profile show prints the URI of a profile. For a sign-in with \
+            --device, no URI is needed.
+
+            The server's endpoints are asked for at the first sign-in, and are then pinned. A profile's \
+            issuer never changes: for another server, add another profile.
+            """)
 
     @OptionGroup var global: GlobalOptions
 

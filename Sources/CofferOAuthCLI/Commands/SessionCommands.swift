@@ -11,6 +11,10 @@ struct RefreshCommand: AsyncParsableCommand {
         discussion: """
             If the server was not reached, the command ends with 15, and the next use repeats the renewal: \
             the session stays. If the server refused it, 11; if the session is lost or there is none, 14.
+
+            11 has two reasons, which the message and the code in --json tell apart. tokenRevoked: the \
+            server ended the session, so sign in again. serverRefused: the session stays; the server does \
+            not accept the client, for example, and serverCode is its reason.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -29,6 +33,7 @@ struct RefreshCommand: AsyncParsableCommand {
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the sessions, also those that have ended. Nothing is sent.",
+        discussion: SessionSummary.states,
         aliases: ["ls"])
 
     @OptionGroup var global: GlobalOptions
@@ -57,7 +62,13 @@ struct ListCommand: AsyncParsableCommand {
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Describe a session. Nothing is sent.",
-        discussion: "If the session has ended, the exit code is that of the reason: 14 or 11.")
+        discussion: """
+            If the session has ended, the exit code is that of the reason: 11 if the server revoked it, \
+            otherwise 14. In both cases, sign in again. accessExpires is the time until which the stored \
+            access token is valid; the next use after it renews the token.
+
+            \(SessionSummary.states)
+            """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var session: SessionOptions

@@ -38,6 +38,15 @@ enum StorageArgument: String, CaseIterable, ExpressibleByArgument {
         case .memory: .memory
         }
     }
+
+    /// Creates the word for a profile's storage.
+    init(_ storage: GrantStorage) {
+        switch storage {
+        case .all: self = .all
+        case .refreshOnly: self = .refreshOnly
+        case .memory: self = .memory
+        }
+    }
 }
 
 /// The uses of key proofs, as the words that specify them on the command line.
@@ -50,6 +59,15 @@ enum KeyProofArgument: String, CaseIterable, ExpressibleByArgument {
         case .whenOffered: .whenOffered
         case .always: .always
         case .never: .never
+        }
+    }
+
+    /// Creates the word for a profile's use of key proofs.
+    init(_ use: KeyProofUse) {
+        switch use {
+        case .whenOffered: self = .whenOffered
+        case .always: self = .always
+        case .never: self = .never
         }
     }
 }
@@ -71,9 +89,8 @@ struct ProfileSettings: ParsableArguments {
     @Option(
         name: .customLong("auth"),
         help: """
-            The client authentication: none, basic, post, private-key-jwt, private-key-jwt-endpoint (whose \
-            audience is the token endpoint), private-key-jwt-receiver (whose audience is the endpoint that \
-            is asked) or mutual-tls.
+            How the client authenticates itself; none in a new profile. The audience of private-key-jwt is \
+            the issuer, with -endpoint the token endpoint, with -receiver the endpoint that is asked.
             """)
     var authentication: AuthenticationArgument?
 
@@ -83,29 +100,44 @@ struct ProfileSettings: ParsableArguments {
             "The ID with which the client's private key is registered; empty for none.", valueName: "id"))
     var keyID: String?
 
-    @Option(help: "The tokens to store: all, refresh-only or memory.")
+    @Option(
+        help: """
+            The tokens to store; all in a new profile. With refresh-only, the access token is only in memory, \
+            until the vault is locked. With memory, so is the session: no refresh token is asked for, it is \
+            not renewed, and later commands use it until its token expires or the vault is locked.
+            """)
     var storage: StorageArgument?
 
     @Option(
         help: """
-            The end of a session: untilRevoked, onceOnly, eachStart, hourly, daily, monthly, idle:SECONDS or \
-            absolute:SECONDS.
-            """)
+            The end of a session: untilRevoked, as in a new profile, onceOnly, eachStart, hourly, daily, \
+            monthly, idle:SECONDS or absolute:SECONDS. onceOnly ends it after the first access token. Each \
+            command is a start of the program, so with eachStart the command after the login finds the \
+            session ended: these two are for programs that keep running.
+            """,
+        completion: .list(["untilRevoked", "onceOnly", "eachStart", "hourly", "daily", "monthly"]))
     var policy: String?
 
-    @Option(name: .customLong("key-proof"), help: "DPoP: when-offered, always or never.")
+    @Option(
+        name: .customLong("key-proof"),
+        help: "Whether requests prove the possession of a key (DPoP); when-offered in a new profile.")
     var keyProof: KeyProofArgument?
 
     @Option(help: ArgumentHelp("The port of the redirect that is registered.", valueName: "port"))
     var redirectPort: UInt16?
 
-    @Option(help: ArgumentHelp("The path of the redirect that is registered.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp(
+            "The path of the redirect URI that is registered; /oauth/NAME in a new profile.",
+            valueName: "path"))
     var redirectPath: String?
 
     @Flag(help: "Redirect to ::1 instead of 127.0.0.1.")
     var ipv6 = false
 
-    @Option(help: ArgumentHelp("The life of a token whose life the server omits.", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp(
+            "The life of a token whose life the server omits; 7200 in a new profile.", valueName: "seconds"))
     var assumedLife: Int64?
 
     @Option(
@@ -120,7 +152,11 @@ struct ProfileSettings: ParsableArguments {
             valueName: "digest"))
     var pins: [String] = []
 
-    @Option(help: "The proxy: none, environment or HOST:PORT.")
+    @Option(
+        help: """
+            The proxy: none, as in a new profile, whatever the environment names; environment, for \
+            $https_proxy or $all_proxy, unless $no_proxy lists the host; or HOST:PORT.
+            """, completion: .list(["none", "environment"]))
     var proxy: String?
 
     @Option(

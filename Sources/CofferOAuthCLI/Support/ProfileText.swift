@@ -15,6 +15,7 @@ enum ProfileText {
     /// Returns the profile's properties on lines of their own.
     static func lines(_ profile: OAuthProfile, _ secrets: [String]) -> [String] {
         var lines = texts(profile).map { name, value in "\(name): \(value.printable)" }
+        lines.append("assumedLife: \(profile.assumedLife.components.seconds)")
         for host in profile.resourceHosts { lines.append("host: \(host.text)") }
         for (name, url) in endpoints(profile) { lines.append("\(name): \(url)") }
         if !secrets.isEmpty { lines.append("secrets: \(secrets.joined(separator: " "))") }
@@ -25,6 +26,7 @@ enum ProfileText {
     static func document(_ profile: OAuthProfile, _ secrets: [String]) -> JSONDocument {
         var members: [(String, JSONDocument)] = []
         for (name, value) in texts(profile) { members.append((name, .text(value))) }
+        members.append(("assumedLife", .number(Int(profile.assumedLife.components.seconds))))
         var urls: [(String, JSONDocument)] = []
         for (name, url) in endpoints(profile) { urls.append((name, .text(url))) }
         members.append(("scopeList", .list(profile.scopes.map { .text($0) })))
@@ -45,15 +47,16 @@ enum ProfileText {
             ("name", profile.name), ("issuer", profile.issuer.text), ("clientID", profile.clientID),
             ("authentication", name(of: profile.authentication)), ("keyID", profile.assertionKeyID),
             ("scopes", profile.scopes.joined(separator: " ")), ("policy", name(of: profile.policy)),
-            ("storage", profile.storage.rawValue), ("keyProof", profile.keyProof.rawValue),
+            ("storage", StorageArgument(profile.storage).rawValue),
+            ("keyProof", KeyProofArgument(profile.keyProof).rawValue),
             ("redirect", redirect(profile.redirect)),
-            ("assumedLife", String(profile.assumedLife.components.seconds)),
         ]
         return all.compactMap { name, value in value.map { (name, $0) } }
     }
 
     private static func redirect(_ rule: RedirectRule) -> String {
-        guard let port = rule.port else { return "\(rule.address.rawValue), any port, \(rule.path)" }
+        // A URI without a port has the default one.
+        guard let port = rule.port else { return rule.uri(port: 80) + " (any port)" }
         return rule.uri(port: port)
     }
 

@@ -1,6 +1,7 @@
 import CofferBase
 import CofferCommandLine
 import CofferOAuth
+import FoundationEssentials
 
 /// What the commands print about a session. It contains no secret.
 struct SessionSummary {
@@ -8,10 +9,12 @@ struct SessionSummary {
     private let account: String
     private let state: String
     private let record: GrantRecord?
+    private let accessExpiry: Date?
 
     /// Creates the summary of a session.
     init(_ grant: Grant) async throws(CofferError) {
         let record = try await grant.record()
+        accessExpiry = await grant.accessTokenExpiry(of: record)
         profile = grant.profile
         account = grant.account
         state = Self.name(of: record.state)
@@ -24,7 +27,17 @@ struct SessionSummary {
         self.account = account
         state = error.code.name
         record = nil
+        accessExpiry = nil
     }
+
+    /// The meanings of the states, for the help of the commands that print them.
+    static let states = """
+        The states: paired, the session can be used; refreshing, a process renews it, or was doing so when \
+        it died; uncertain, the answer to a renewal was lost, and the next use repeats the renewal; lost, \
+        the server does not accept the repeated renewal; revoked, the server ended the session; expired, \
+        the profile's policy ended it; leaving, it is being signed out. After lost, revoked and expired, \
+        sign in again.
+        """
 
     private static func name(of state: GrantRecord.State) -> String {
         switch state {
@@ -69,7 +82,7 @@ struct SessionSummary {
     private var texts: [(String, String)] {
         let all: [(String, String?)] = [
             ("issuer", record?.issuer), ("subject", record?.subject), ("instanceURL", record?.instanceURL),
-            ("failure", record?.failure),
+            ("accessExpires", accessExpiry?.iso8601), ("failure", record?.failure),
         ]
         return all.compactMap { name, value in value.map { (name, $0) } }
     }

@@ -81,7 +81,7 @@ public struct IdentityResponse: Sendable, Hashable {
         nickName = try Self.text("nick_name", or: "nickname", in: object)
         displayName = try Self.text("display_name", or: "name", in: object)
         email = try object.text("email")
-        isEmailVerified = try object.bool("email_verified")
+        isEmailVerified = try Self.claim("email_verified", in: object)
         photos = try Self.texts("photos", in: object)
         urls = try Self.texts("urls", in: object)
         isActive = try object.bool("active")
@@ -144,6 +144,18 @@ extension IdentityResponse {
     ) throws(CofferError) -> String? {
         if let text = try object.text(name) { return text }
         return try object.text(other)
+    }
+
+    /// A claim that is true or false, which some servers write in quotation marks.
+    private static func claim(_ name: String, in object: GuardedJSON.Object) throws(CofferError) -> Bool? {
+        do throws(CofferError) {
+            return try object.bool(name)
+        } catch {
+            guard error.code == .serverMalformed, let text = try object.text(name, limit: 5),
+                text.hasSameBytes(as: "true") || text.hasSameBytes(as: "false")
+            else { throw error }
+            return text.hasSameBytes(as: "true")
+        }
     }
 
     private static func date(

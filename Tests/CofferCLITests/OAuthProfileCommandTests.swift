@@ -154,6 +154,16 @@ extension OAuthCommandTests {
         }
     }
 
+    @Test("An empty address is refused with the next step, and nothing is sent")
+    func noAddress() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            let run = try bench.home("oauth", "login", "work", "--no-browser")
+            #expect(run.code == 64 && run.errorText.contains("standard input"), "\(run.errorText)")
+            #expect(run.errorText.contains("--device") && !run.errorText.contains("only the code"))
+            #expect(try await bench.server.requests("/token").isEmpty)
+        }
+    }
+
     @Test("The claims of an OpenID server are the identity; an answer without any is 7")
     func claims() async throws {
         try await OAuthBench.with { (bench) async throws in

@@ -1,7 +1,7 @@
 public import CofferBase
 
-/// The document of an identity URL, or the claims about the user that an OpenID server returns. Every field is
-/// optional, because servers leave out different ones.
+/// The document of an identity URL, or the claims about the user that an OpenID server returns. Every field
+/// is optional, because servers leave out different ones.
 public struct IdentityResponse: Sendable, Hashable {
     /// A user's status message.
     public struct Status: Sendable, Hashable {

@@ -51,8 +51,8 @@ struct ProfileAdd: AsyncParsableCommand {
 
 /// A client secret on the command line's descriptor.
 enum ClientSecretInput {
-    /// Reads the secret from the first line of a descriptor; `nil` if none is specified. Throws `invalidInput`
-    /// if the line is empty.
+    /// Reads the secret from the first line of a descriptor; `nil` if none is specified. Throws
+    /// `invalidInput` if the line is empty.
     static func read(_ number: Int32?) throws(CofferError) -> Token? {
         guard let secret = try PasscodeInput.read(number) else { return nil }
         let token = try Token(secret)
@@ -160,8 +160,7 @@ struct ProfileUpdate: AsyncParsableCommand {
         ProfileText.warn(about: profile)
         if profile.endpoints != stored.endpoints {
             Output.message(
-                "coffer: The profile \(name) has new endpoints, which coffer oauth profile show \(name) prints."
-            )
+                "coffer: The profile \(name) has new endpoints. Run coffer oauth profile show \(name).")
         }
         if global.json { try Output.json(ProfileText.document(profile, [])) }
     }

@@ -10,7 +10,8 @@ struct RefreshCommand: AsyncParsableCommand {
         commandName: "refresh", abstract: "Renew a session's tokens now, even if they are not due.",
         discussion: """
             If the server was not reached, the command ends with 15, and the next use repeats the renewal: \
-            the session stays. If the server refused it, 11; if the session is lost or there is none, 14.
+            the session stays. If the server refused it, 11; if the session is lost or there is none, 14; \
+            if there is no profile of this name either, 3.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -10,9 +10,9 @@ enum Sessions {
         try await OAuth(try await VaultOpener.unlocked(global))
     }
 
-    /// Returns the session of an account; without one, the profile's only session. Throws `absent` if there is
-    /// neither a session nor a profile of this name: a session is returned even if its profile is gone, so that
-    /// it can be signed out.
+    /// Returns the session of an account; without one, the profile's only session. Throws `absent` if there
+    /// is neither a session nor a profile of this name: a session is returned even if its profile is gone, so
+    /// that it can be signed out.
     static func grant(
         _ profile: String, account: String?, in oauth: OAuth
     ) async throws(CofferError) -> Grant {

@@ -10,5 +10,7 @@
 #include <openssl/kdf.h>
 #include <openssl/opensslv.h>
 #include <openssl/params.h>
+#include <openssl/pem.h>
 #include <openssl/rsa.h>
 #include <openssl/sha.h>
+#include <openssl/x509.h>

@@ -17,6 +17,8 @@ extension CofferError {
             case useThisDeviceOnlyClass, encryptDisk, lockManually, watchSession, removeKernelKeys
             case limitDocumentedSchemes
             case signIn, acceptEndpoints, addProfile, allowHost, removeProfile
+            case trustAuthority, enterEndpoint, storeClientSecret, storeClientKey, storeClientCertificate
+            case convertKey, checkIssuer, signInElsewhere
         }
 
         private let kind: Kind
@@ -140,5 +142,22 @@ extension CofferError {
         public static let allowHost = Remedy(kind: .allowHost)
         /// Remove the damaged profile and add it again.
         public static let removeProfile = Remedy(kind: .removeProfile)
+        /// If the server's certificate comes from an authority that the system does not know, enter this
+        /// authority in the profile's trust.
+        public static let trustAuthority = Remedy(kind: .trustAuthority)
+        /// Enter the endpoint from the server's documentation in the profile's endpoints.
+        public static let enterEndpoint = Remedy(kind: .enterEndpoint)
+        /// Store the client secret beside the profile.
+        public static let storeClientSecret = Remedy(kind: .storeClientSecret)
+        /// Store a private key of the client beside the profile.
+        public static let storeClientKey = Remedy(kind: .storeClientKey)
+        /// Store the client's certificate and its private key beside the profile.
+        public static let storeClientCertificate = Remedy(kind: .storeClientCertificate)
+        /// Convert the private key to an unencrypted PKCS #8 file.
+        public static let convertKey = Remedy(kind: .convertKey)
+        /// Add a profile with the issuer exactly as the server writes it.
+        public static let checkIssuer = Remedy(kind: .checkIssuer)
+        /// Sign in without the browser of this machine, or on another device.
+        public static let signInElsewhere = Remedy(kind: .signInElsewhere)
     }
 }

@@ -118,6 +118,28 @@ extension CofferError.Remedy {
         .removeProfile: """
         Remove the profile with coffer oauth profile remove NAME, then add it again.
         """,
+        .trustAuthority: """
+        If the certificate comes from an authority of your own, trust it with coffer oauth profile update \
+        NAME --ca-file FILE; coffer oauth profile show NAME prints the authorities and pins.
+        """,
+        .enterEndpoint: """
+        Enter it with coffer oauth profile update NAME --endpoint ENDPOINT=URL, from the server's \
+        documentation.
+        """,
+        .storeClientSecret:
+            "Store it with coffer oauth profile update NAME --client-secret-fd N, such as 3 with 3<FILE.",
+        .storeClientKey:
+            "Make a key with coffer oauth key create NAME, or store one with coffer oauth key import NAME.",
+        .storeClientCertificate:
+            "Store both with coffer oauth key import NAME --key-fd N --certificate FILE.",
+        .convertKey: "Convert it with openssl pkcs8 -topk8 -nocrypt.",
+        .checkIssuer: """
+        If this is the server that you mean, remove the profile and add it again with this --issuer; the \
+        difference is often only a slash at the end.
+        """,
+        .signInElsewhere: """
+        Sign in with coffer oauth login NAME --no-browser, or on another device with --device.
+        """,
     ]
 }
 

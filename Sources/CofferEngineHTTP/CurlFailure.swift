@@ -9,35 +9,47 @@
         /// - Parameters:
         ///   - code: The result of a transfer.
         ///   - number: The `errno` of the connection that failed; 0 for none.
+        ///   - plan: The plan of the transfer, of which only the host appears in the message.
         /// - Returns: The error.
-        static func error(_ code: CURLcode, errno number: Int) -> CofferError {
+        static func error(_ code: CURLcode, errno number: Int, of plan: HTTPPlan? = nil) -> CofferError {
+            let server = plan.map { "server \(host(of: $0.url))" } ?? "server"
+            let way = plan?.proxy == nil ? "" : " through the proxy"
             let system = number == 0 ? nil : Int32(truncatingIfNeeded: number)
             switch code {
             case CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
                 CURLE_PROXY:
                 return CofferError(
-                    .serverUnreachable, "The server could not be reached: \(text(code)).", systemError: system
-                )
+                    .serverUnreachable, "The \(server) could not be reached\(way): \(text(code)).",
+                    systemError: system)
             case CURLE_SSL_CONNECT_ERROR, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR,
                 CURLE_PARTIAL_FILE, CURLE_SEND_FAIL_REWIND, CURLE_UNRECOVERABLE_POLL:
                 return CofferError(
-                    .serverUnreachable, "The connection to the server failed: \(text(code)).",
+                    .serverUnreachable, "The connection to the \(server) failed\(way): \(text(code)).",
                     systemError: system)
             case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS,
                 CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CLIENTCERT:
                 return CofferError(
-                    .certificateRefused, "The secure connection was refused: \(text(code)).")
-            default: return otherError(code)
+                    .certificateRefused,
+                    "The secure connection to the \(server) was refused: \(text(code)).",
+                    remedy: .trustAuthority)
+            default: return otherError(code, server)
             }
         }
 
-        private static func otherError(_ code: CURLcode) -> CofferError {
+        /// Returns the host and port of a URL. The rest of a URL may be secret.
+        private static func host(of url: String) -> String {
+            let rest = url.utf8.dropFirst("https://".utf8.count)
+            return String(
+                decoding: rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }, as: UTF8.self)
+        }
+
+        private static func otherError(_ code: CURLcode, _ server: String) -> CofferError {
             switch code {
             case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING,
                 CURLE_FILESIZE_EXCEEDED, CURLE_WRITE_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM:
                 return CofferError(.serverMalformed, "The server's response is malformed: \(text(code)).")
             case CURLE_OPERATION_TIMEDOUT:
-                return CofferError(.timedOut, "The server did not respond in time.")
+                return CofferError(.timedOut, "The \(server) did not respond in time.")
             case CURLE_ABORTED_BY_CALLBACK: return cancelled
             case CURLE_SSL_CERTPROBLEM, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CIPHER, CURLE_SSL_CRL_BADFILE:
                 return CofferError(

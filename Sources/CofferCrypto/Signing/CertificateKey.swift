@@ -34,6 +34,6 @@ package struct CertificateKey: ~Copyable, Sendable {
         throw CofferError(
             .invalidInput,
             "The key of the client certificate must be an unencrypted PKCS #8 file (BEGIN PRIVATE KEY) "
-                + "with a key for P-256 or for RSA with 2048 to 8192 bits.")
+                + "with a key for P-256 or for RSA with 2048 to 8192 bits.", remedy: .convertKey)
     }
 }

@@ -13,7 +13,7 @@ package final class TLSClientKey {
         case rsa(RSABinding.Numbers)
     }
 
-    private let key: SignatureKey
+    let key: SignatureKey
 
     private init(_ key: SignatureKey) { self.key = key }
 

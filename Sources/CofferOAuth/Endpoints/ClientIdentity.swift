@@ -67,7 +67,8 @@ package struct ClientIdentity: Sendable {
         guard let token = try await profiles.secret(secret, of: profile.name) else {
             let name = secret == .key ? "private key" : "client secret"
             throw CofferError(
-                .absent, "The profile \(profile.name) requires a \(name), but none is stored.")
+                .absent, "The profile \(profile.name) requires a \(name), but none is stored.",
+                remedy: secret == .key ? .storeClientKey : .storeClientSecret)
         }
         return try SecretBox(copying: token)
     }
@@ -87,7 +88,7 @@ package struct ClientIdentity: Sendable {
         throw CofferError(
             .invalidInput,
             "The client's private key must be a P-256, RSA or Ed25519 key in a PKCS #8 file without a "
-                + "passphrase.")
+                + "passphrase; RSA requires 2048 to 8192 bits.", remedy: .convertKey)
     }
 
     /// Adds what proves the client's identity to a request.

@@ -81,8 +81,8 @@ package struct ServerEndpoints: Sendable {
         guard let url = profile.endpoints?.url(endpoint, for: profile.authentication) else {
             throw CofferError(
                 .unsupported,
-                "The profile \(profile.name) has no \(endpoint.rawValue). If the server has one, enter its "
-                    + "URL in the profile.")
+                "The profile \(profile.name) has no \(endpoint.rawValue), because the server announces none.",
+                remedy: .enterEndpoint)
         }
         return url
     }

@@ -36,8 +36,8 @@ public struct Discovery: Sendable {
         }
         throw CofferError(
             .absent,
-            "The server has no discovery document for \(issuer). Enter the endpoints from the server's "
-                + "documentation.")
+            "The server has no discovery document for \(issuer), so the profile needs its endpoints.",
+            remedy: .enterEndpoint)
     }
 
     /// Returns the JSON document at a URL; `nil` if there is none.

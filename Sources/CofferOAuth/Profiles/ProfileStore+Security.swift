@@ -30,7 +30,8 @@ extension ProfileStore {
                 let key = try await secret(.key, of: profile.name)
             else {
                 throw CofferError(
-                    .absent, "The profile \(profile.name) has no client certificate or no key for it.")
+                    .absent, "The profile \(profile.name) has no client certificate or no key for it.",
+                    remedy: .storeClientCertificate)
             }
             security.clientCertificate = TransportSecurity.ClientCertificate(
                 chain: chain.copyBytes(), key: try key.guardedCopy())

@@ -34,10 +34,12 @@ public struct ServerMetadata: Sendable, Equatable {
         var members = try JSONMembers(
             parsing: bytes, atMost: Self.maxByteCount, of: "The server's discovery document",
             code: .serverMalformed)
-        guard try members.requiredText("issuer").hasSameBytes(as: issuer.text) else {
+        let named = try members.requiredText("issuer")
+        guard named.hasSameBytes(as: issuer.text) else {
             throw CofferError(
                 .issuerMismatch,
-                "The server's discovery document names another issuer than the one that was asked for.")
+                "The server's discovery document names another issuer than the one that was asked for: "
+                    + "\(Self.shown(named)).", remedy: .checkIssuer)
         }
         self.issuer = issuer
         let urls = try PinnedEndpoints.urls(in: &members)
@@ -65,6 +67,11 @@ public struct ServerMetadata: Sendable, Equatable {
         if let challengeMethods, !challengeMethods.contains(where: { $0.hasSameBytes(as: "S256") }) {
             throw members.invalid("the server does not support the PKCE method S256, which is required")
         }
+    }
+
+    /// Returns a text of the server for a message: its first 256 printable ASCII characters.
+    private static func shown(_ text: String) -> String {
+        String(decoding: text.utf8.filter { (0x21...0x7E).contains($0) }.prefix(256), as: UTF8.self)
     }
 
     /// Returns the URLs at which an issuer's document may be: by RFC 8414 between the host and the issuer's

@@ -54,7 +54,8 @@ struct RedirectServer: ~Copyable {
             if let outcome, isServed || now >= outcome.until { return try outcome.result.get() }
             guard !isCancelled() else { throw CofferError(.cancelled, "The sign-in was cancelled.") }
             guard outcome != nil || now < end else {
-                throw CofferError(.timedOut, "No answer to the sign-in arrived in time.")
+                throw CofferError(
+                    .timedOut, "No answer to the sign-in arrived in time.", remedy: .signInElsewhere)
             }
             try serveOnce(wait: waitingTime(now: now, end: end))
         }

@@ -1,6 +1,7 @@
 public import CofferBase
 
-/// The document of an identity URL. Every field is optional, because servers leave out different ones.
+/// The document of an identity URL, or the claims about the user that an OpenID server returns. Every field
+/// is optional, because servers leave out different ones.
 public struct IdentityResponse: Sendable, Hashable {
     /// A user's status message.
     public struct Status: Sendable, Hashable {
@@ -26,14 +27,18 @@ public struct IdentityResponse: Sendable, Hashable {
     public let userID: String?
     /// The organisation's id.
     public let organisationID: String?
-    /// The user's name for signing in.
+    /// The user's id at an OpenID server (`sub`).
+    public let subject: String?
+    /// The user's name for signing in (`username`, or `preferred_username` of OpenID).
     public let username: String?
-    /// The user's nickname.
+    /// The user's nickname (`nick_name`, or `nickname` of OpenID).
     public let nickName: String?
-    /// The user's name for people.
+    /// The user's name for people (`display_name`, or `name` of OpenID).
     public let displayName: String?
     /// The user's e-mail address.
     public let email: String?
+    /// Whether an OpenID server says that the e-mail address is the user's.
+    public let isEmailVerified: Bool?
     /// The user's status message.
     public let status: Status?
     /// The URLs of the user's photos by name (`picture`, `thumbnail`), as the server wrote them.
@@ -71,10 +76,12 @@ public struct IdentityResponse: Sendable, Hashable {
         isAssertedUser = try object.bool("asserted_user")
         userID = try object.text("user_id")
         organisationID = try object.text("organization_id")
-        username = try object.text("username")
-        nickName = try object.text("nick_name")
-        displayName = try object.text("display_name")
+        subject = try object.text("sub")
+        username = try Self.text("username", or: "preferred_username", in: object)
+        nickName = try Self.text("nick_name", or: "nickname", in: object)
+        displayName = try Self.text("display_name", or: "name", in: object)
         email = try object.text("email")
+        isEmailVerified = try Self.claim("email_verified", in: object)
         photos = try Self.texts("photos", in: object)
         urls = try Self.texts("urls", in: object)
         isActive = try object.bool("active")
@@ -131,6 +138,26 @@ public struct IdentityResponse: Sendable, Hashable {
 }
 
 extension IdentityResponse {
+    /// The member of the first name that the object has.
+    private static func text(
+        _ name: String, or other: String, in object: GuardedJSON.Object
+    ) throws(CofferError) -> String? {
+        if let text = try object.text(name) { return text }
+        return try object.text(other)
+    }
+
+    /// A claim that is true or false, which some servers write in quotation marks.
+    private static func claim(_ name: String, in object: GuardedJSON.Object) throws(CofferError) -> Bool? {
+        do throws(CofferError) {
+            return try object.bool(name)
+        } catch {
+            guard error.code == .serverMalformed, let text = try object.text(name, limit: 5),
+                text.hasSameBytes(as: "true") || text.hasSameBytes(as: "false")
+            else { throw error }
+            return text.hasSameBytes(as: "true")
+        }
+    }
+
     private static func date(
         _ name: String, in object: GuardedJSON.Object
     ) throws(CofferError) -> Int64? {

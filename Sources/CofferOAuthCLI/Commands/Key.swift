@@ -10,7 +10,7 @@ import CofferOAuth
 struct KeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key", abstract: "The private key with which a client authenticates itself.",
-        subcommands: [KeyCreate.self, KeyImport.self])
+        subcommands: [KeyCreate.self, KeyImport.self, KeyShow.self])
 }
 
 /// The `coffer oauth key create` command, which makes a key in the vault.
@@ -36,8 +36,7 @@ struct KeyCreate: AsyncParsableCommand {
         try await ClientKey.checkIsFree(replace, of: name, in: profiles)
         let (file, publicKey) = try ClientKey.create()
         try await profiles.set(file, as: .key, of: name)
-        var members = try publicKey.json().object ?? [:]
-        members["kid"] = try await profiles.profile(name).assertionKeyID.map { .string($0) }
+        let members = try ClientKey.members(of: publicKey, for: try await profiles.profile(name))
         try Output.line(try JSONValue.object(members).jsonText())
     }
 }
@@ -49,7 +48,7 @@ struct KeyImport: AsyncParsableCommand {
         discussion: """
             The key is an unencrypted PKCS #8 file, in PEM or DER, for P-256, RSA or Ed25519. It is read \
             from a descriptor, so no name of a file with it is needed. The certificate is a PEM file with \
-            the whole chain.
+            the whole chain, the client's own first, which must belong to the key.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -71,12 +70,54 @@ struct KeyImport: AsyncParsableCommand {
         var chain: Token?
         if let certificate {
             let file = try Descriptor.open(ProgramArguments.path(certificate), .read)
-            chain = try Token(copying: file.readAll(limit: 1 << 16))
+            let bytes = try file.readAll(limit: 1 << 16)
+            _ = try CertificateFile.digests(of: bytes, option: "--certificate")
+            let secret = try key.guardedCopy()
+            try Certificates.check(bytes, belongsTo: secret)
+            chain = try Token(copying: bytes)
         }
         let profiles = try await Sessions.open(global).profiles
         try await ClientKey.checkIsFree(replace, of: name, in: profiles)
         if let chain { try await profiles.set(chain, as: .certificate, of: name) }
         try await profiles.set(key, as: .key, of: name)
         if global.json { try Output.json(.object([("imported", .flag(true))])) }
+    }
+}
+
+/// The `coffer oauth key show` command, which prints the public part of a key again.
+struct KeyShow: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Print the public key, and the digests of its certificates.",
+        discussion: """
+            The public key is printed as a JSON Web Key, as when it was made, and the SHA-256 digest of each \
+            certificate on a line of its own, the client's first. With --json, the output is one object.
+            """)
+
+    @OptionGroup var global: GlobalOptions
+
+    @Argument(help: ArgumentHelp("The profile.", valueName: "name"))
+    var name: String
+
+    func run() async throws {
+        let profiles = try await Sessions.open(global).profiles
+        let profile = try await profiles.profile(name)
+        guard let stored = try await profiles.secret(.key, of: name) else {
+            throw CofferError(
+                .absent, "The profile \(profile.name) has no private key.", remedy: .storeClientKey)
+        }
+        let file = try stored.guardedCopy()
+        let members = try ClientKey.members(of: try ClientKey.publicKey(in: file), for: profile)
+        var digests: [String] = []
+        if let chain = try await profiles.secret(.certificate, of: name) {
+            digests = try Certificates.digests(of: chain.copyBytes()).map { HexText.encode($0) }
+        }
+        guard !global.json else {
+            let document: [String: JSONValue] = [
+                "certificates": .array(digests.map { .string($0) }), "publicKey": .object(members),
+            ]
+            return try Output.line(try JSONValue.object(document).jsonText())
+        }
+        try Output.line(try JSONValue.object(members).jsonText())
+        for digest in digests { try Output.line("certificate: SHA-256 \(digest)") }
     }
 }

@@ -9,7 +9,8 @@ struct LoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "login", abstract: "Sign in at a profile's server.",
         discussion: """
-            Opens the user's browser ($BROWSER, or xdg-open), which brings the answer back to this machine. \
+            Opens the user's browser ($BROWSER, or xdg-open), which brings the answer back to this machine, \
+            and waits 10 minutes for it. \
             With --no-browser, prints a URL to open anywhere; the address of the last page, which cannot be \
             shown, is then pasted here. With --device, prints a page and a code to enter there.
             """)

@@ -47,6 +47,7 @@ struct ProfileAdd: AsyncParsableCommand {
     func run() async throws {
         var profile = try OAuthProfile(name, issuer: issuer, clientID: clientID)
         try settings.apply(to: &profile)
+        // The secret is checked first: without it, nothing must be added.
         let secret = try ClientSecretInput.read(settings.clientSecretFd)
         let profiles = try await Sessions.open(global).profiles
         try await profiles.add(profile)
@@ -58,10 +59,16 @@ struct ProfileAdd: AsyncParsableCommand {
 
 /// A client secret on the command line's descriptor.
 enum ClientSecretInput {
-    /// Reads the secret from the first line of a descriptor; `nil` if none is specified.
+    /// Reads the secret from the first line of a descriptor; `nil` if none is specified. Throws
+    /// `invalidInput` if the line is empty.
     static func read(_ number: Int32?) throws(CofferError) -> Token? {
         guard let secret = try PasscodeInput.read(number) else { return nil }
-        return try Token(secret)
+        let token = try Token(secret)
+        guard token.count > 0 else {
+            throw CofferError(
+                .invalidInput, "The first line of the descriptor of --client-secret-fd is empty.")
+        }
+        return token
     }
 }
 
@@ -128,6 +135,9 @@ struct ProfileUpdate: AsyncParsableCommand {
             An option replaces the whole property, such as all scopes. Without an option, the server is \
             asked for its endpoints; if they differ from the pinned ones, the command ends with 11 and \
             changes nothing. --accept pins the new ones: whoever controls an endpoint receives the tokens.
+
+            An empty value removes what --scope, --host, --key-id, --redirect-port, --ca-file or --pin set \
+            before. The issuer never changes, because the tokens belong to it: add another profile instead.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -156,6 +166,10 @@ struct ProfileUpdate: AsyncParsableCommand {
             profile = try await oauth.discover(name, acceptsEndpoints: accept)
         }
         ProfileText.warn(about: profile)
+        if profile.endpoints != stored.endpoints {
+            Output.message(
+                "coffer: The profile \(name) has new endpoints. Run coffer oauth profile show \(name).")
+        }
         if global.json { try Output.json(ProfileText.document(profile, [])) }
     }
 }
@@ -200,12 +214,14 @@ struct ProfileImport: AsyncParsableCommand {
         discussion: """
             A profile's name is the server's label in lower case, with hyphens in place of everything but \
             letters and digits. Unless --host is specified, its tokens may go to the server itself. If a \
-            name is taken or the file is invalid, nothing is added.
+            name is taken, or the file is invalid or lists no server, nothing is added.
             """)
 
     @OptionGroup var global: GlobalOptions
 
-    @Argument(help: ArgumentHelp("The file.", valueName: "file"), completion: .file())
+    @Argument(
+        help: ArgumentHelp("The file, or - for standard input.", valueName: "file"),
+        completion: .file())
     var file: String
 
     @Option(name: .customLong("client-id"), help: ArgumentHelp("The client's ID.", valueName: "id"))
@@ -214,17 +230,8 @@ struct ProfileImport: AsyncParsableCommand {
     @OptionGroup var settings: ProfileSettings
 
     func run() async throws {
-        let source = try Descriptor.open(ProgramArguments.path(file), .read)
-        let servers = try LoginServer.servers(parsing: source.readAll(limit: 1 << 16))
-        var profiles: [OAuthProfile] = []
-        for server in servers {
-            let place = server.url.host + (server.url.port == 443 ? "" : ":\(server.url.port)")
-            let name = Self.name(for: server.label)
-            var profile = try OAuthProfile(
-                name, issuer: server.url.text, clientID: clientID, resourceHosts: [place])
-            try settings.apply(to: &profile)
-            profiles.append(profile)
-        }
+        let profiles = try fileProfiles()
+        let secret = try ClientSecretInput.read(settings.clientSecretFd)
         let store = try await Sessions.open(global).profiles
         var taken = Set(try await store.names())
         for profile in profiles {
@@ -234,7 +241,6 @@ struct ProfileImport: AsyncParsableCommand {
                     "A profile with the name \(profile.name) already exists. No profile was added.")
             }
         }
-        let secret = try ClientSecretInput.read(settings.clientSecretFd)
         for profile in profiles {
             try await store.add(profile)
             if let secret { try await store.set(secret, as: .secret, of: profile.name) }
@@ -244,6 +250,41 @@ struct ProfileImport: AsyncParsableCommand {
             return try Output.json(.object([("added", .list(names))]))
         }
         for profile in profiles { try Output.line(profile.name) }
+    }
+
+    /// Returns a profile for each server of the file.
+    private func fileProfiles() throws(CofferError) -> [OAuthProfile] {
+        let servers = try LoginServer.servers(parsing: try contents())
+        guard !servers.isEmpty else {
+            throw CofferError(.absent, "The file lists no server. No profile was added.")
+        }
+        var profiles: [OAuthProfile] = []
+        for server in servers {
+            let place = server.url.host + (server.url.port == 443 ? "" : ":\(server.url.port)")
+            var profile: OAuthProfile
+            do throws(CofferError) {
+                profile = try OAuthProfile(
+                    Self.name(for: server.label), issuer: server.url.text, clientID: clientID,
+                    resourceHosts: [place])
+            } catch {
+                guard error.code == .invalidInput else { throw error }
+                throw CofferError(
+                    .invalidInput,
+                    "No profile can be made of the server \(server.label.printable): \(error.message)")
+            }
+            try settings.apply(to: &profile)
+            profiles.append(profile)
+        }
+        return profiles
+    }
+
+    private func contents() throws(CofferError) -> [UInt8] {
+        let limit = 1 << 16
+        guard file.hasSameBytes(as: "-") else {
+            return try Descriptor.open(ProgramArguments.path(file), .read).readAll(limit: limit)
+        }
+        let text = try SecretInput.all(from: try Descriptor.standardInput(), limit: limit)
+        return text.span.copied()
     }
 
     private static func name(for label: String) -> String {

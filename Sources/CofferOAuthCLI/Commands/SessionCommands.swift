@@ -10,7 +10,8 @@ struct RefreshCommand: AsyncParsableCommand {
         commandName: "refresh", abstract: "Renew a session's tokens now, even if they are not due.",
         discussion: """
             If the server was not reached, the command ends with 15, and the next use repeats the renewal: \
-            the session stays. If the server refused it, 11; if the session is lost or there is none, 14.
+            the session stays. If the server refused it, 11; if the session is lost or there is none, 14; \
+            if there is no profile of this name either, 3.
 
             11 has two reasons, which the message and the code in --json tell apart. tokenRevoked: the \
             server ended the session, so sign in again. serverRefused: the session stays; the server does \
@@ -89,7 +90,11 @@ struct StatusCommand: AsyncParsableCommand {
 /// The `coffer oauth identity` command, which prints what the server says about the user.
 struct IdentityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "identity", abstract: "Ask the server who the user is.")
+        commandName: "identity", abstract: "Ask the server who the user is.",
+        discussion: """
+            Prints the fields of the identity document or the OpenID claims that the server returns, such as \
+            subject, username, displayName and email. If it returns none of them, the command ends with 7.
+            """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var session: SessionOptions
@@ -98,6 +103,10 @@ struct IdentityCommand: AsyncParsableCommand {
         let oauth = try await Sessions.open(global)
         let grant = try await Sessions.grant(session.profile, account: session.account, in: oauth)
         let fields = IdentityText.fields(of: try await grant.identity())
+        guard !fields.isEmpty else {
+            throw CofferError(
+                .serverMalformed, "The server's answer contains nothing that identifies the user.")
+        }
         guard !global.json else {
             var members: [(String, JSONDocument)] = []
             for (name, value) in fields { members.append((name, .text(value))) }

@@ -32,23 +32,40 @@ enum ClientKey {
     static func read(_ number: Int32) throws(CofferError) -> Token {
         let descriptor = try Descriptor.inherited(number)
         let bytes = SecretBytes(try SecretInput.all(from: descriptor, limit: maxByteCount))
-        try check(bytes)
+        _ = try publicKey(in: bytes)
         return try Token(bytes)
     }
 
-    private static func check(_ file: borrowing SecretBytes) throws(CofferError) {
+    /// Returns the public key that belongs to the private key in a file.
+    static func publicKey(in file: borrowing SecretBytes) throws(CofferError) -> JSONWebKey {
         let algorithms: [JSONWebToken.Algorithm] = [.es256, .rs256, .edDSA]
         for algorithm in algorithms {
             do throws(CofferError) {
-                _ = try JSONWebSigningKey.importing(file, algorithm: algorithm)
-                return
+                return try importedKey(file, algorithm)
             } catch {
                 guard error.code == .invalidInput else { throw error }
             }
         }
         throw CofferError(
             .invalidInput,
-            "The key must be a P-256, RSA or Ed25519 key in an unencrypted PKCS #8 file.")
+            "The key must be a P-256 key, an RSA key of 2048 to 8192 bits or an Ed25519 key in an "
+                + "unencrypted PKCS #8 file.", remedy: .convertKey)
+    }
+
+    private static func importedKey(
+        _ file: borrowing SecretBytes, _ algorithm: JSONWebToken.Algorithm
+    ) throws(CofferError) -> JSONWebKey {
+        let key = try JSONWebSigningKey.importing(file, algorithm: algorithm)
+        return key.publicKey
+    }
+
+    /// Returns the members of a public key as a JSON Web Key, with the profile's key ID if it has one.
+    static func members(
+        of key: JSONWebKey, for profile: OAuthProfile
+    ) throws(CofferError) -> [String: JSONValue] {
+        var members = try key.json().object ?? [:]
+        members["kid"] = profile.assertionKeyID.map { .string($0) }
+        return members
     }
 
     /// Throws `alreadyExists` if the profile has a key and it must not be replaced.

@@ -76,21 +76,22 @@ enum KeyProofArgument: String, CaseIterable, ExpressibleByArgument {
 struct ProfileSettings: ParsableArguments {
     @Option(
         name: .customLong("scope"),
-        help: ArgumentHelp("A scope to ask for; may be repeated.", valueName: "scope"))
+        help: ArgumentHelp("A scope to ask for; may be repeated; empty for none.", valueName: "scope"))
     var scopes: [String] = []
 
     @Option(
         name: .customLong("host"),
         help: ArgumentHelp(
             "A host that may receive access tokens, such as api.example.org or *.example.org:8443; may be "
-                + "repeated.", valueName: "host"))
+                + "repeated; empty for none.", valueName: "host"))
     var hosts: [String] = []
 
     @Option(
         name: .customLong("auth"),
         help: """
-            How the client authenticates itself; none in a new profile. The audience of private-key-jwt is \
-            the issuer, with -endpoint the token endpoint, with -receiver the endpoint that is asked.
+            How the client authenticates itself; in a new profile none, or basic with --client-secret-fd. The \
+            audience of private-key-jwt is the issuer, with -endpoint the token endpoint, with -receiver the \
+            endpoint that is asked.
             """)
     var authentication: AuthenticationArgument?
 
@@ -123,8 +124,10 @@ struct ProfileSettings: ParsableArguments {
         help: "Whether requests prove the possession of a key (DPoP); when-offered in a new profile.")
     var keyProof: KeyProofArgument?
 
-    @Option(help: ArgumentHelp("The port of the redirect that is registered.", valueName: "port"))
-    var redirectPort: UInt16?
+    @Option(
+        help: ArgumentHelp(
+            "The port of the redirect that is registered; empty for any port.", valueName: "port"))
+    var redirectPort: String?
 
     @Option(
         help: ArgumentHelp(
@@ -132,8 +135,8 @@ struct ProfileSettings: ParsableArguments {
             valueName: "path"))
     var redirectPath: String?
 
-    @Flag(help: "Redirect to ::1 instead of 127.0.0.1.")
-    var ipv6 = false
+    @Flag(inversion: .prefixedNo, help: "Redirect to ::1 instead of 127.0.0.1.")
+    var ipv6: Bool?
 
     @Option(
         help: ArgumentHelp(
@@ -141,15 +144,17 @@ struct ProfileSettings: ParsableArguments {
     var assumedLife: Int64?
 
     @Option(
-        help: ArgumentHelp("Certificate authorities in PEM, in place of the system's.", valueName: "file"),
+        help: ArgumentHelp(
+            "Certificate authorities in PEM, in place of the system's; empty for the system's.",
+            valueName: "file"),
         completion: .file())
     var caFile: String?
 
     @Option(
         name: .customLong("pin"),
         help: ArgumentHelp(
-            "The SHA-256 digest in hexadecimal of a permitted public key; may be repeated.",
-            valueName: "digest"))
+            "The SHA-256 digest in hexadecimal of a permitted public key; may be repeated; empty "
+                + "for any key.", valueName: "digest"))
     var pins: [String] = []
 
     @Option(
@@ -168,7 +173,8 @@ struct ProfileSettings: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Read the client secret from the first line of this descriptor.", valueName: "n"))
+            "Read the client secret from the first line of this descriptor. Without --auth, a profile "
+                + "without client authentication changes to basic.", valueName: "n"))
     var clientSecretFd: Int32?
 }
 
@@ -178,21 +184,26 @@ extension ProfileSettings {
     /// - Parameter profile: The profile.
     /// - Throws: `invalidInput` if a value is invalid; the error that prevents reading a file.
     func apply(to profile: inout OAuthProfile) throws(CofferError) {
-        if !scopes.isEmpty { profile.scopes = scopes }
+        if !scopes.isEmpty { profile.scopes = Self.values(scopes) }
         if !hosts.isEmpty {
             var patterns: [HostPattern] = []
-            for host in hosts { patterns.append(try HostPattern(host)) }
+            for host in Self.values(hosts) { patterns.append(try HostPattern(host)) }
             profile.resourceHosts = patterns
         }
-        if let authentication { profile.authentication = authentication.authentication }
+        if let authentication {
+            profile.authentication = authentication.authentication
+        } else if clientSecretFd != nil, profile.authentication == .none {
+            // A secret that is never sent is not meant.
+            profile.authentication = .basic
+        }
         if let keyID { profile.assertionKeyID = keyID.isEmpty ? nil : keyID }
         if let storage { profile.storage = storage.storage }
         if let keyProof { profile.keyProof = keyProof.use }
         if let policy { profile.policy = try GrantPolicy(parsing: policy) }
         if let assumedLife { profile.assumedLife = .seconds(assumedLife) }
-        if let redirectPort { profile.redirect.port = redirectPort }
+        if let redirectPort { profile.redirect.port = try Self.port(redirectPort) }
         if let redirectPath { profile.redirect.path = redirectPath }
-        if ipv6 { profile.redirect.address = .ipv6 }
+        if let ipv6 { profile.redirect.address = ipv6 ? .ipv6 : .ipv4 }
         if let proxy { profile.proxy = try Self.proxy(proxy) }
         try applyTrust(to: &profile)
         try applyEndpoints(to: &profile)
@@ -201,20 +212,41 @@ extension ProfileSettings {
 
     private func applyTrust(to profile: inout OAuthProfile) throws(CofferError) {
         if let caFile {
-            let file = try Descriptor.open(ProgramArguments.path(caFile), .read)
-            let bytes = try file.readAll(limit: 1 << 17)
-            guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw CofferError(.invalidInput, "The certificate authorities must be PEM text.")
-            }
-            profile.trust.authorities = text
+            profile.trust.authorities = try caFile.isEmpty ? nil : Self.authorities(caFile)
         }
         guard !pins.isEmpty else { return }
         var digests: [[UInt8]] = []
-        for pin in pins {
-            let digest = try Encoding.decodeHex(Array(pin.utf8).span)
-            digests.append(digest.span.copied())
+        for pin in Self.values(pins) {
+            guard let digest = HexText.decode(pin), digest.count == 32 else {
+                throw CofferError(
+                    .invalidInput, "--pin takes the 64 hexadecimal digits of a SHA-256 digest.")
+            }
+            digests.append(digest)
         }
         profile.trust.publicKeyDigests = digests
+    }
+
+    /// Returns the certificates in a file. They are checked here: at a sign-in it is too late to say which
+    /// file is wrong.
+    private static func authorities(_ path: String) throws(CofferError) -> String {
+        let file = try Descriptor.open(ProgramArguments.path(path), .read)
+        let bytes = try file.readAll(limit: 1 << 17)
+        _ = try CertificateFile.digests(of: bytes, option: "--ca-file")
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw CofferError(.invalidInput, "The file of --ca-file must be PEM text.")
+        }
+        return text
+    }
+
+    /// Returns the values of an option that can be repeated, without the empty one that removes all others.
+    private static func values(_ texts: [String]) -> [String] { texts.filter { !$0.isEmpty } }
+
+    private static func port(_ text: String) throws(CofferError) -> UInt16? {
+        guard !text.isEmpty else { return nil }
+        guard let port = UInt16(text) else {
+            throw CofferError(.invalidInput, "--redirect-port takes a number from 1 to 65535, or nothing.")
+        }
+        return port
     }
 
     private func applyEndpoints(to profile: inout OAuthProfile) throws(CofferError) {

@@ -1,5 +1,6 @@
 import CofferBase
 import CofferCommandLine
+import CofferCrypto
 import CofferOAuth
 
 /// What the commands print about a profile. It contains no secret.
@@ -17,6 +18,8 @@ enum ProfileText {
         var lines = texts(profile).map { name, value in "\(name): \(value.printable)" }
         lines.append("assumedLife: \(profile.assumedLife.components.seconds)")
         for host in profile.resourceHosts { lines.append("host: \(host.text)") }
+        lines.append("authorities: \(authorities(profile.trust))")
+        for digest in profile.trust.publicKeyDigests { lines.append("pin: \(HexText.encode(digest))") }
         for (name, url) in endpoints(profile) { lines.append("\(name): \(url)") }
         if !secrets.isEmpty { lines.append("secrets: \(secrets.joined(separator: " "))") }
         return lines
@@ -31,9 +34,33 @@ enum ProfileText {
         for (name, url) in endpoints(profile) { urls.append((name, .text(url))) }
         members.append(("scopeList", .list(profile.scopes.map { .text($0) })))
         members.append(("hosts", .list(profile.resourceHosts.map { .text($0.text) })))
+        members.append(("authorities", .list(digests(profile.trust).map { .text($0) })))
+        members.append(("trustsSystem", .flag(profile.trust.authorities == nil)))
+        members.append(("pins", .list(profile.trust.publicKeyDigests.map { .text(HexText.encode($0)) })))
         members.append(("endpoints", .object(urls)))
         members.append(("secrets", .list(secrets.map { .text($0) })))
         return .object(members)
+    }
+
+    /// The SHA-256 digests of the profile's own authorities; empty if they are not certificates.
+    private static func digests(_ trust: ServerTrust) -> [String] {
+        guard let text = trust.authorities else { return [] }
+        return ((try? Certificates.digests(of: Array(text.utf8))) ?? []).map { HexText.encode($0) }
+    }
+
+    private static func authorities(_ trust: ServerTrust) -> String {
+        guard trust.authorities != nil else { return "the system's" }
+        let digests = digests(trust)
+        guard !digests.isEmpty else { return "invalid, so that no server is trusted" }
+        return "\(Plural.of(digests.count, "certificate")), SHA-256 " + digests.joined(separator: " ")
+    }
+
+    private static func name(of proxy: ProxyRule) -> String {
+        switch proxy {
+        case .none: "none"
+        case .environment: "environment"
+        case .server(let host, let port): "\(host):\(port)"
+        }
     }
 
     private static func endpoints(_ profile: OAuthProfile) -> [(String, String)] {
@@ -49,7 +76,7 @@ enum ProfileText {
             ("scopes", profile.scopes.joined(separator: " ")), ("policy", name(of: profile.policy)),
             ("storage", StorageArgument(profile.storage).rawValue),
             ("keyProof", KeyProofArgument(profile.keyProof).rawValue),
-            ("redirect", redirect(profile.redirect)),
+            ("redirect", redirect(profile.redirect)), ("proxy", name(of: profile.proxy)),
         ]
         return all.compactMap { name, value in value.map { (name, $0) } }
     }

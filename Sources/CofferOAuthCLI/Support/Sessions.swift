@@ -10,12 +10,19 @@ enum Sessions {
         try await OAuth(try await VaultOpener.unlocked(global))
     }
 
-    /// Returns the session of an account; without one, the profile's only session.
+    /// Returns the session of an account; without one, the profile's only session. Throws `absent` if there
+    /// is neither a session nor a profile of this name: a session is returned even if its profile is gone, so
+    /// that it can be signed out.
     static func grant(
         _ profile: String, account: String?, in oauth: OAuth
     ) async throws(CofferError) -> Grant {
         let account = try await self.account(profile, account, in: oauth)
-        return try await oauth.grant(profile, account: account)
+        do throws(CofferError) {
+            return try await oauth.grant(profile, account: account)
+        } catch {
+            if error.code == .signInNeeded { _ = try await oauth.profiles.profile(profile) }
+            throw error
+        }
     }
 
     /// Returns the session that is to be signed out.

@@ -85,6 +85,24 @@ struct IdentityTests {
         #expect(status != nil && status?.created == nil && status?.body == nil)
     }
 
+    @Test("The claims of an OpenID server are read; a member of the identity document goes first")
+    func claims() throws {
+        let claims = try identity(
+            """
+            {"sub":"u1","name":"Ada","preferred_username":"ada","nickname":"a","email":"a@example.org",
+            "email_verified":false}
+            """)
+        #expect(claims.subject == "u1" && claims.displayName == "Ada" && claims.username == "ada")
+        #expect(claims.nickName == "a" && claims.email == "a@example.org" && claims.isEmailVerified == false)
+        let both = try identity(
+            #"{"display_name":"Ada","name":"Other","username":"ada","preferred_username":"x"}"#)
+        #expect(both.displayName == "Ada" && both.username == "ada" && both.subject == nil)
+        #expect(try identity(#"{"email_verified":"true"}"#).isEmailVerified == true)
+        for body in [#"{"sub":5}"#, #"{"email_verified":"yes"}"#, #"{"email_verified":1}"#] {
+            #expect(failure { _ = try identity(body) } == .serverMalformed)
+        }
+    }
+
     @Test("A member's name in an error message has no escape sequence and is short")
     func names() throws {
         let name = "a\\u001b[31m\\u202e\\n" + String(repeating: "b", count: 900)

@@ -71,7 +71,7 @@ struct StatusCommand: AsyncParsableCommand {
         } else {
             for line in summary.lines { try Output.line(line) }
         }
-        if let error = try await grant.record().obstacle { throw ExitCode(error.code.exitCode) }
+        if let error = try await grant.currentRecord().obstacle { throw ExitCode(error.code.exitCode) }
     }
 }
 

@@ -27,7 +27,7 @@ struct TokenCommand: AsyncParsableCommand {
         let url = try options.url.map { (text) throws(CofferError) -> HTTPSURL in try HTTPSURL(text) }
         let prompt = options.onTerminal ? "Vault passcode, to renew the access token: " : nil
         let vault = try await VaultOpener.unlockedForHelper(global, prompt: prompt)
-        let oauth = try await OAuth(vault)
+        let oauth = try await Sessions.sessions(of: vault)
         let profile = try await oauth.profiles.profile(options.profile)
         if let url, !profile.allows(url) {
             throw CofferError(

@@ -11,7 +11,7 @@ struct SessionSummary {
 
     /// Creates the summary of a session.
     init(_ grant: Grant) async throws(CofferError) {
-        let record = try await grant.record()
+        let record = try await grant.currentRecord()
         profile = grant.profile
         account = grant.account
         state = Self.name(of: record.state)

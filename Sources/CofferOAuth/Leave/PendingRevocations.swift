@@ -43,7 +43,8 @@ package struct PendingRevocations: Sendable {
     private func prepared(
         _ endpoints: ServerEndpoints?, for entries: [PendingRevocation]
     ) async -> ServerEndpoints? {
-        guard let endpoints, !entries.isEmpty, endpoints.has(.revocation) else { return endpoints }
+        guard let endpoints else { return nil }
+        guard !entries.isEmpty, endpoints.has(.revocation) else { return endpoints }
         do throws(CofferError) {
             try await store.noteOwnRevocation(
                 issuer: endpoints.profile.issuer.text, clientID: endpoints.profile.clientID, clock: clock)

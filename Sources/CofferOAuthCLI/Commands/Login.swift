@@ -12,6 +12,8 @@ struct LoginCommand: AsyncParsableCommand {
             Opens the user's browser ($BROWSER, or xdg-open), which brings the answer back to this machine. \
             With --no-browser, prints a URL to open anywhere; the address of the last page, which cannot be \
             shown, is then pasted here. With --device, prints a page and a code to enter there.
+
+            If the server later revokes the session, the vault of a user with the account's name is erased.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -11,6 +11,8 @@ struct RefreshCommand: AsyncParsableCommand {
         discussion: """
             If the server was not reached, the command ends with 15, and the next use repeats the renewal: \
             the session stays. If the server refused it, 11; if the session is lost or there is none, 14.
+
+            If the server revoked the session, the vault of a user with the account's name is erased.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -57,7 +59,9 @@ struct ListCommand: AsyncParsableCommand {
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Describe a session. Nothing is sent.",
-        discussion: "If the session has ended, the exit code is that of the reason: 14 or 11.")
+        discussion: """
+            If the session has ended, or its time is over, the exit code is that of the reason: 14 or 11.
+            """)
 
     @OptionGroup var global: GlobalOptions
     @OptionGroup var session: SessionOptions

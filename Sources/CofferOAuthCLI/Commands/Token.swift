@@ -18,6 +18,8 @@ struct TokenCommand: AsyncParsableCommand {
             --json is the same as --format json.
 
             With --for, a token is refused with exit code 7 unless the profile lists the URL's host.
+
+            If the server revoked the session, the vault of a user with the account's name is erased.
             """)
 
     @OptionGroup var global: GlobalOptions

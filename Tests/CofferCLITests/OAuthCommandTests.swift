@@ -133,6 +133,37 @@ struct OAuthCommandTests {
         }
     }
 
+    @Test("A session that the server revoked takes the user's vault with it, and the command says so")
+    func erased() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            try await bench.signIn()
+            let made = try bench.home("init", "--user", "ada", "--keyring", "file", "--no-passcode")
+            try #require(made.code == 0, "\(made.errorText)")
+            try await bench.server.answer("/token", .json(#"{"error":"invalid_grant"}"#, status: 400))
+            let run = try bench.home("oauth", "refresh", "work")
+            #expect(run.code != 0 && run.errorText.contains("the vault of the user ada was erased"))
+            #expect(run.errorText.contains("A new sign-in is needed: the server revoked the session. Run "))
+            #expect(try bench.home("token", "list", "--user", "ada").code == 6)
+        }
+    }
+
+    @Test("A session whose time is over is shown as expired, and the user's vault stays")
+    func overdue() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            try await bench.signIn()
+            let made = try bench.home("init", "--user", "ada", "--keyring", "file", "--no-passcode")
+            try #require(made.code == 0, "\(made.errorText)")
+            let update = ["oauth", "profile", "update", "work", "--policy", "eachStart"]
+            try #require(try bench.home.run(update).code == 0)
+            let status = try bench.home("oauth", "status", "work")
+            #expect(status.code == 14 && status.text.contains("state: expired\n"), "\(status.errorText)")
+            let list = try bench.home("oauth", "list", "--json").json["sessions"] as? [[String: Any]]
+            #expect(list?.first?["state"] as? String == "expired")
+            #expect(try bench.home("oauth", "token", "work").code == 14)
+            #expect(try bench.home("token", "list", "--user", "ada").code == 0)
+        }
+    }
+
     @Test("A token that is due or refused is renewed for git, and a live one is not")
     func git() async throws {
         let helper = try LinkedHelper("git-credential-coffer")

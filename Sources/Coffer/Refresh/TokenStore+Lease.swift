@@ -27,10 +27,11 @@ extension TokenStore {
     }
 
     /// Applies a policy to an account whose grant was revoked, even while the vault is locked.
+    @discardableResult
     package func applyRevocation(
         _ policy: RevocationPolicy, to account: TokenAccount, reason: String
-    ) async throws(CofferError) {
-        _ = try await BlockingExecutor.run { [core] _ throws(CofferError) in
+    ) async throws(CofferError) -> RevocationOutcome {
+        try await BlockingExecutor.run { [core] _ throws(CofferError) in
             try core.handle(.grantRevoked(reason: reason, of: account), onRevocation: policy)
         }
     }

@@ -25,6 +25,17 @@ package struct ClockStamp: Sendable, Equatable {
         self.wall = wall
     }
 
+    /// Returns whether this moment is one of this boot, so that the time since boot tells how long it is ago.
+    ///
+    /// - Parameter clock: The clock.
+    /// - Returns: Whether it is one; `false` if the boot is unknown.
+    package func isOfThisBoot(_ clock: VaultClock) -> Bool { isOfBoot(of: ClockStamp(clock)) }
+
+    private func isOfBoot(of now: ClockStamp) -> Bool {
+        let isKnown = !boot.hasSameBytes(as: VaultClock.unknownBoot)
+        return isKnown && boot.hasSameBytes(as: now.boot) && now.sinceBoot >= sinceBoot
+    }
+
     /// Returns the time from this moment until now.
     ///
     /// - Parameter clock: The clock.
@@ -32,8 +43,7 @@ package struct ClockStamp: Sendable, Equatable {
     ///   shows an earlier time.
     package func elapsed(_ clock: VaultClock) -> Duration? {
         let now = ClockStamp(clock)
-        let isKnown = !boot.hasSameBytes(as: VaultClock.unknownBoot)
-        if isKnown, boot.hasSameBytes(as: now.boot), now.sinceBoot >= sinceBoot {
+        if isOfBoot(of: now) {
             return .milliseconds(now.sinceBoot - sinceBoot)
         }
         let (passed, isOver) = now.wall.subtractingReportingOverflow(wall)

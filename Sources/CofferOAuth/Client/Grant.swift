@@ -22,6 +22,25 @@ public struct Grant: Sendable {
         return record
     }
 
+    /// Returns the session's state as its next use would find it: a session whose time is over counts as
+    /// expired. Nothing is sent or changed.
+    ///
+    /// - Throws: The errors of ``record()``.
+    package func currentRecord() async throws(CofferError) -> GrantRecord {
+        var record = try await record()
+        // The state of a session whose profile is gone is still shown.
+        guard record.obstacle == nil, let profile = try? await context.profile(id.profile) else {
+            return record
+        }
+        let access = try? await context.grants.accessToken(id, of: record)
+        let isRenewal = access?.isDue(context.clock) ?? true
+        let hasEnded = ([profile.policy] + context.policies).contains {
+            $0.hasEnded(record, isRenewal: isRenewal, clock: context.clock)
+        }
+        if hasEnded { record.state = .expired }
+        return record
+    }
+
     // MARK: Use
 
     /// Calls `body` with an access token for a URL.
@@ -175,6 +194,7 @@ extension Grant {
             events: context.events)
         machine.onRevocation = context.onRevocation
         machine.onLost = context.onLost
+        machine.onExpiry = context.onExpiry
         machine.check = { (answer: TokenResponse, record: GrantRecord) async throws(CofferError) -> Void in
             try await Self.check(answer, record, endpoints)
         }

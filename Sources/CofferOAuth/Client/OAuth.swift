@@ -30,13 +30,15 @@ public actor OAuth {
     ///   - onRevocation: The response if the server revoked a session. By default, the data of its account
     ///     is erased.
     ///   - onLost: The response if a session is lost. By default, the vault is locked.
+    ///   - onExpiry: The response if a session's time is over. By default, only its tokens are removed.
+    ///     Nothing is erased if the time is known from the wall clock alone, as after a restart.
     ///   - clock: The clocks, which tests can replace.
     /// - Throws: `refused` or `permissionDenied` if the administrator's configuration cannot be trusted or
     ///   read.
     public init(
         _ vault: Vault, transport: any OAuthTransport = CurlTransport(),
         browser: BrowserLauncher = BrowserLauncher(), onRevocation: RevocationPolicy = .wipe(.account),
-        onLost: RevocationPolicy = .lock, clock: VaultClock = .system
+        onLost: RevocationPolicy = .lock, onExpiry: RevocationPolicy = .keep, clock: VaultClock = .system
     ) async throws(CofferError) {
         let managed = try await BlockingExecutor.run { _ throws(CofferError) in
             try ManagedConfiguration.installed()
@@ -48,19 +50,20 @@ public actor OAuth {
                     try await browser.open(url)
                 },
                 pause: { (time: Duration) async throws(CofferError) -> Void in try await Self.pause(time) }),
-            onRevocation: onRevocation, onLost: onLost)
+            onRevocation: onRevocation, onLost: onLost, onExpiry: onExpiry)
     }
 
     init(
         _ vault: Vault, managed: ManagedConfiguration?, transport: any OAuthTransport, clock: VaultClock,
         actions: SignInFlow.Actions, onRevocation: RevocationPolicy = .wipe(.account),
-        onLost: RevocationPolicy = .lock
+        onLost: RevocationPolicy = .lock, onExpiry: RevocationPolicy = .keep
     ) {
         let profiles = ProfileStore(vault, managed: managed)
         self.profiles = profiles
         context = OAuthContext(
             vault: vault, profiles: profiles, grants: GrantStore(vault), managed: managed,
-            transport: transport, clock: clock, actions: actions, onRevocation: onRevocation, onLost: onLost)
+            transport: transport, clock: clock, actions: actions, onRevocation: onRevocation, onLost: onLost,
+            onExpiry: onExpiry)
     }
 
     private static func pause(_ time: Duration) async throws(CofferError) {
@@ -74,6 +77,12 @@ public actor OAuth {
     /// The changes of the vault's sessions that this value causes, from now on. Each call returns a stream of
     /// its own.
     public nonisolated var events: AsyncStream<OAuthEvent> { context.events.stream() }
+
+    /// Sets the closure that is called when the end of a session has erased the vault of the user with the
+    /// account's name.
+    package nonisolated func reportErasures(_ report: @escaping @Sendable (_ account: String) -> Void) {
+        context.events.setErasureReport { report($0.account) }
+    }
 
     // MARK: Profiles
 

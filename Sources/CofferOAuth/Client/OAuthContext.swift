@@ -16,9 +16,13 @@ struct OAuthContext: Sendable {
     let actions: SignInFlow.Actions
     let onRevocation: RevocationPolicy
     let onLost: RevocationPolicy
+    let onExpiry: RevocationPolicy
 
     /// The responses to the end of a session.
-    var sessionEnd: SessionEnd { SessionEnd(store: grants, onRevocation: onRevocation, onLost: onLost) }
+    var sessionEnd: SessionEnd {
+        SessionEnd(
+            store: grants, onRevocation: onRevocation, onLost: onLost, onExpiry: onExpiry, events: events)
+    }
 
     /// The policies that end a session beside the profile's. A server has none of its own in its documents:
     /// it ends a session by refusing its refresh token.
@@ -60,6 +64,10 @@ struct OAuthContext: Sendable {
     }
 
     /// Returns a profile's server, with the key to which a session's tokens are bound.
+    ///
+    /// - Throws: `issuerMismatch` if the session belongs to another server; `signInNeeded` if it belongs to
+    ///   another client or another endpoint of the server: a server refuses such a session's token as it
+    ///   refuses a revoked one.
     func endpoints(of record: GrantRecord, _ id: GrantID) async throws(CofferError) -> ServerEndpoints {
         let profile = try await profile(id.profile)
         guard record.issuer.hasSameBytes(as: profile.issuer.text) else {
@@ -72,7 +80,14 @@ struct OAuthContext: Sendable {
             guard let key = try await grants.dpopKey(id) else { throw GrantStore.signInNeeded }
             proof = try KeyProof.restoring(try key.guardedCopy(), nonces: nonces)
         }
-        return try await endpoints(profile, proof: proof, skew: record.clockSkew)
+        let server = try await endpoints(profile, proof: proof, skew: record.clockSkew)
+        if let change = try record.change(to: server) {
+            throw CofferError(
+                .signInNeeded,
+                "A new sign-in is needed, or the change must be undone: the \(change) of the profile "
+                    + "\(profile.name) was changed after the sign-in. Nothing was sent.", remedy: .signIn)
+        }
+        return server
     }
 
     /// Returns a profile's server for requests that need no key.

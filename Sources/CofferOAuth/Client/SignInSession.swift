@@ -18,11 +18,12 @@ struct SignInSession: Sendable {
         let endpoints = try await context.endpoints(profile, proof: try proof(for: profile))
         let flow = SignInFlow(
             endpoints: endpoints, actions: context.actions, clock: context.clock, prompt: prompt)
+        let hasOthers = try await !context.grants.list().isEmpty
         let answer = try await flow.run(way)
         do throws(CofferError) {
             try await keep(answer, flow)
         } catch {
-            await revoke(answer.tokens, at: endpoints)
+            await revoke(answer.tokens, at: endpoints, hasOthers: hasOthers)
             throw error
         }
         context.events.post(.paired, id)
@@ -60,6 +61,7 @@ struct SignInSession: Sendable {
         record.instanceURL = tokens.instanceURL
         record.identityURL = tokens.identityURL
         record.clockSkew = flow.endpoints.time.skew
+        try record.note(flow.endpoints)
         do throws(CofferError) {
             try await context.grants.storeNew(
                 tokens, record: record, dpopKey: key, for: id, storage: profile.storage,
@@ -120,9 +122,19 @@ struct SignInSession: Sendable {
     }
 
     /// Revokes tokens that are not kept, as far as the server can be reached, even if the task is cancelled.
-    private func revoke(_ tokens: TokenResponse, at endpoints: ServerEndpoints) async {
+    /// If there are other sessions and they cannot be told, the tokens are left to expire.
+    private func revoke(
+        _ tokens: TokenResponse, at endpoints: ServerEndpoints, hasOthers: Bool
+    ) async {
         guard endpoints.has(.revocation) else { return }
         await Task {
+            let profile = endpoints.profile
+            do throws(CofferError) {
+                try await context.grants.noteOwnRevocation(
+                    issuer: profile.issuer.text, clientID: profile.clientID, clock: context.clock)
+            } catch {
+                guard error.code == .wiped || !hasOthers else { return }
+            }
             if let token = tokens.refreshToken { _ = try? await endpoints.revoke(token, hint: .refresh) }
             if let token = tokens.accessToken { _ = try? await endpoints.revoke(token, hint: .access) }
         }.value

@@ -11,16 +11,22 @@ extension GrantPolicy {
     ///   - record: The session's record.
     ///   - isRenewal: Whether the access token is to be renewed: `onceOnly` permits the first one only.
     ///   - clock: The clock.
+    ///   - isCertain: Whether only a time counts that the clock since boot tells, and not one that the wall
+    ///     clock tells after the machine was started again: anybody can have set that one.
     /// - Returns: Whether the session has ended.
     package func hasEnded(
-        _ record: GrantRecord, isRenewal: Bool, clock: VaultClock
+        _ record: GrantRecord, isRenewal: Bool, clock: VaultClock, isCertain: Bool = false
     ) -> Bool {
-        switch self {
+        func isOver(_ time: Duration, since stamp: ClockStamp) -> Bool {
+            if isCertain, !stamp.isOfThisBoot(clock) { return false }
+            return stamp.elapsed(clock).map { $0 >= time } ?? false
+        }
+        return switch self {
         case .untilRevoked: false
         case .onceOnly: isRenewal
         case .eachStart: !record.programRun.hasSameBytes(as: GrantRecord.currentRun)
-        case .idle(let time): record.lastUse.elapsed(clock).map { $0 >= time } ?? false
-        case .absolute(let time): record.signedIn.elapsed(clock).map { $0 >= time } ?? false
+        case .idle(let time): isOver(time, since: record.lastUse)
+        case .absolute(let time): isOver(time, since: record.signedIn)
         }
     }
 }

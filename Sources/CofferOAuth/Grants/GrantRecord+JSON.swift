@@ -10,6 +10,8 @@ private enum Member {
     static let identity = "identityURL", skew = "clockSkew", hasKey = "hasDPoPKey"
     static let exchanges = "exchanges", failure = "failure", answerSize = "answerSize"
     static let erasure = "erasureDue"
+    static let client = "clientID", endpoint = "tokenEndpoint", certificate = "certificateDigest"
+    static let ownRevocation = "ownRevocation"
     static let boot = "boot", sinceBoot = "sinceBoot", wall = "wall"
     static let key = "key", hash = "hash", tokenVersion = "tokenVersion", attempt = "attempt"
     static let began = "began"
@@ -34,6 +36,10 @@ extension GrantRecord {
         members[Member.intent] = state.intent?.value
         if case .leaving(let step) = state { members[Member.step] = .string(step) }
         members[Member.subject] = subject.map { .string($0) }
+        members[Member.client] = clientID.map { .string($0) }
+        members[Member.endpoint] = tokenEndpoint.map { .string($0) }
+        members[Member.certificate] = certificateDigest.map { .string($0) }
+        members[Member.ownRevocation] = ownRevocation?.value
         members[Member.lastRefresh] = lastRefresh?.value
         members[Member.instance] = instanceURL.map { .string($0) }
         members[Member.identity] = identityURL.map { .string($0) }
@@ -76,6 +82,10 @@ extension GrantRecord {
         hasDPoPKey = hasKey
         state = try State(from: &members)
         subject = try members.text(Member.subject)
+        clientID = try members.text(Member.client)
+        tokenEndpoint = try members.text(Member.endpoint)
+        certificateDigest = try members.text(Member.certificate)
+        ownRevocation = try members.stamp(Member.ownRevocation)
         lastRefresh = try members.stamp(Member.lastRefresh)
         instanceURL = try members.text(Member.instance)
         identityURL = try members.text(Member.identity)

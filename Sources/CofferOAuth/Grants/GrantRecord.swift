@@ -38,6 +38,16 @@ package struct GrantRecord: Sendable, Equatable {
     package let generation: String
     /// The issuer.
     package let issuer: String
+    /// The client's ID at the sign-in; `nil` if unknown.
+    package var clientID: String?
+    /// The token endpoint at the sign-in; `nil` if unknown.
+    package var tokenEndpoint: String?
+    /// The hash of the client certificate at the sign-in in hexadecimal digits; `nil` if there was none.
+    package var certificateDigest: String?
+    /// The time at which this program last sent another token of the same client to be revoked, since when
+    /// the server has not renewed the session; `nil` if there is none. A server may end a user's other
+    /// sessions with that token (RFC 7009 section 2.1).
+    package internal(set) var ownRevocation: ClockStamp?
     /// The user's identifier at the issuer, from the id token; `nil` if there is none.
     package var subject: String?
     /// The tokens that are stored.
@@ -104,17 +114,18 @@ package struct GrantRecord: Sendable, Equatable {
     }
 
     /// The error for a session that is lost, with the server's code.
-    static func lost(_ serverCode: String? = nil) -> CofferError {
-        CofferError(
+    static func lost(_ serverCode: String? = nil, byOwnRevocation: Bool = false) -> CofferError {
+        let reason = byOwnRevocation ? "another session of the client was signed out" : "an answer was lost"
+        return CofferError(
             .sessionLost,
-            "The server no longer accepts the session, probably because an answer was lost. Sign in again.",
+            "A new sign-in is needed: the server no longer accepts the session, probably because \(reason).",
             remedy: .signIn, serverCode: serverCode)
     }
 
     /// The error for a session that the server revoked, with the server's code.
     static func revoked(_ serverCode: String? = nil) -> CofferError {
         CofferError(
-            .tokenRevoked, "The server revoked the session. Sign in again.", remedy: .signIn,
+            .tokenRevoked, "A new sign-in is needed: the server revoked the session.", remedy: .signIn,
             serverCode: serverCode)
     }
 
@@ -122,14 +133,14 @@ package struct GrantRecord: Sendable, Equatable {
     package var obstacle: CofferError? {
         switch state {
         case .paired, .refreshing, .uncertain: nil
-        case .lost: Self.lost()
+        case .lost: Self.lost(byOwnRevocation: ownRevocation != nil)
         case .revoked: Self.revoked()
         case .expired:
             CofferError(
-                .signInNeeded, "The session's time is over. Sign in again.", remedy: .signIn)
+                .signInNeeded, "A new sign-in is needed: the session's time is over.", remedy: .signIn)
         case .leaving:
             CofferError(
-                .signInNeeded, "The session is being signed out. Sign in again afterwards.", remedy: .signIn)
+                .signInNeeded, "A new sign-in is needed: the session is being signed out.", remedy: .signIn)
         }
     }
 }

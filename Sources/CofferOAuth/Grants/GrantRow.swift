@@ -96,6 +96,7 @@ struct GrantRow: Sendable {
     }
 
     private static var corrupt: CofferError {
-        CofferError(.corrupt, "The state of a session is damaged. Sign in again.", remedy: .signIn)
+        CofferError(
+            .corrupt, "A new sign-in is needed: the state of a session is damaged.", remedy: .signIn)
     }
 }

@@ -99,6 +99,33 @@ extension GrantStore {
         }
     }
 
+    /// Notes in every session of a client that a token of the client is now sent to be revoked, so that a
+    /// refusal that follows from it is not taken for the server's own revocation.
+    ///
+    /// - Parameters:
+    ///   - issuer: The issuer of the token.
+    ///   - clientID: The client's ID.
+    ///   - clock: The clock.
+    /// - Throws: `locked`, `wiped`, `busy`, `noSpace` or `readOnly`, after which nothing must be sent.
+    func noteOwnRevocation(
+        issuer: String, clientID: String, clock: VaultClock
+    ) async throws(CofferError) {
+        for grant in try await list() {
+            do throws(CofferError) {
+                guard let record = try await record(grant), record.obstacle == nil,
+                    record.issuer.hasSameBytes(as: issuer),
+                    record.clientID?.hasSameBytes(as: clientID) != false
+                else { continue }
+                try await update(grant) { (record) throws(CofferError) in
+                    record.ownRevocation = ClockStamp(clock)
+                }
+            } catch {
+                // A session that is gone or cannot be read is not renewed either.
+                guard [.corrupt, .unsupportedVersion, .signInNeeded].contains(error.code) else { throw error }
+            }
+        }
+    }
+
     /// Puts a session's stored tokens aside until the server has revoked them. A token that is only in memory
     /// is not stored for that.
     ///

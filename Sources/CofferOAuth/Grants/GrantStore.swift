@@ -136,7 +136,8 @@ package struct GrantStore: Sendable {
 
     /// The error that callers get if there is no session.
     package static var signInNeeded: CofferError {
-        CofferError(.signInNeeded, "There is no session for this account. Sign in.", remedy: .signIn)
+        CofferError(
+            .signInNeeded, "A sign-in is needed: there is no session for this account.", remedy: .signIn)
     }
 
     /// Returns every session in the vault, also those that have ended and those whose state is damaged.

@@ -6,6 +6,7 @@ package final class OAuthEventSource: Sendable {
     private struct State {
         var streams: [Int: AsyncStream<OAuthEvent>.Continuation] = [:]
         var next = 0
+        var onErasure: (@Sendable (GrantID) -> Void)?
     }
 
     private let state = Mutex(State())
@@ -29,6 +30,17 @@ package final class OAuthEventSource: Sendable {
             _ = self?.state.withLock { $0.streams.removeValue(forKey: number) }
         }
         return stream
+    }
+
+    /// Sets the closure that is called when the end of a session has erased the vault of the user with the
+    /// account's name.
+    package func setErasureReport(_ report: @escaping @Sendable (GrantID) -> Void) {
+        state.withLock { $0.onErasure = report }
+    }
+
+    func reportErasure(of grant: GrantID) {
+        let report = state.withLock { $0.onErasure }
+        report?(grant)
     }
 
     /// Delivers an event to every stream.

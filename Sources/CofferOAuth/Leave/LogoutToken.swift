@@ -90,8 +90,9 @@ public struct LogoutToken: Sendable, Hashable {
         return Int64(seconds)
     }
 
-    /// Returns whether the message ends a session. A session that began after the message is another one, so
-    /// a message that somebody sends again ends nothing.
+    /// Returns whether the message ends a session. A session that began after the message, or in the same
+    /// second, by the server's clock as far as it is known, is another one: a message that somebody sends
+    /// again does not end it.
     ///
     /// A message that names only the server's identifier of a session ends none here, because clients do not
     /// store these identifiers.
@@ -102,7 +103,7 @@ public struct LogoutToken: Sendable, Hashable {
         guard let subject, let own = record.subject, own.hasSameBytes(as: subject),
             record.issuer.hasSameBytes(as: issuer)
         else { return false }
-        return record.signedIn.wall / 1000 <= issued + Self.leeway
+        return record.signedIn.wall / 1000 + (record.clockSkew ?? 0) < issued
     }
 
     /// Returns the revocations of the sessions that the message ends.

@@ -104,6 +104,8 @@ public final class OAuthRevocationSource: RevocationSource {
         guard active.withLock({ $0.contains(signIn) }), try await isUnchanged(before, session),
             await sleep(Self.confirmationWait), try await !isActive(before, session)
         else { return false }
+        // This program may have ended the session itself, by revoking another token of the client.
+        guard try await store.record(session.grant)?.ownRevocation == nil else { return false }
         return try await isUnchanged(before, session)
     }
 

@@ -27,7 +27,7 @@ package struct PendingRevocations: Sendable {
         _ entries: [PendingRevocation], of grant: GrantID, at endpoints: ServerEndpoints?
     ) async -> [TokenKind: LogoutReceipt.Revocation] {
         var fates: [TokenKind: LogoutReceipt.Revocation] = [:]
-        var server = endpoints
+        var server = await prepared(endpoints, for: entries)
         for kind in [TokenKind.refresh, .access] {
             for entry in entries where entry.kind == kind {
                 let fate = await revoke(entry, at: &server)
@@ -36,6 +36,23 @@ package struct PendingRevocations: Sendable {
             }
         }
         return fates
+    }
+
+    /// Returns the server after the other sessions of the client know that tokens are revoked; `nil` if that
+    /// cannot be noted, so that the tokens wait.
+    private func prepared(
+        _ endpoints: ServerEndpoints?, for entries: [PendingRevocation]
+    ) async -> ServerEndpoints? {
+        guard let endpoints else { return nil }
+        guard !entries.isEmpty, endpoints.has(.revocation) else { return endpoints }
+        do throws(CofferError) {
+            try await store.noteOwnRevocation(
+                issuer: endpoints.profile.issuer.text, clientID: endpoints.profile.clientID, clock: clock)
+            return endpoints
+        } catch {
+            // In a vault that was wiped there are no other sessions.
+            return error.code == .wiped ? endpoints : nil
+        }
     }
 
     private func revoke(

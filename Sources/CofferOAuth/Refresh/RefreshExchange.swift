@@ -77,7 +77,10 @@ struct RefreshExchange {
                 guard await pause(waits.popFirst(), atLeast: wait) else {
                     return .uncertain(Self.unreachable(wait))
                 }
-            case .judged(.refused(let answer)): return .refused(Self.refused(answer))
+            case .judged(.refused(let answer)):
+                // Something in front of the server may have answered after the server spent the token.
+                if !Self.isVerdict(answer) { isUnanswered = true }
+                return .refused(Self.refused(answer))
             case .judged(.revokedCandidate(let answer)):
                 guard await isCurrent() else { return .superseded }
                 guard !isUnanswered else { return .lost(GrantRecord.lost(answer.error)) }
@@ -124,7 +127,22 @@ struct RefreshExchange {
         }
         let verdict = await task.value
         timer.cancel()
+        // Nobody but the timer cancels the task: the server did not answer in time.
+        if case .unanswered(let error) = verdict, error.code == .cancelled {
+            return .unanswered(Self.unreachable(nil))
+        }
         return verdict
+    }
+
+    /// The codes of the errors for which a server spends no refresh token (RFC 6749 section 5.2, RFC 9449).
+    private static let verdicts = [
+        "invalid_request", "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
+        "invalid_dpop_proof", "use_dpop_nonce",
+    ]
+
+    /// Whether an answer is the server's own verdict on the request, so that the token is not spent.
+    private static func isVerdict(_ answer: TokenErrorResponse?) -> Bool {
+        answer?.isOne(of: verdicts) == true
     }
 
     /// Whether an error says that no request left this machine.

@@ -28,14 +28,24 @@ extension RefreshMachine {
             if suspension == nil { try await store.putAccess(of: new, changed) }
             try await store.update(grant) { [changed] (stored) throws(CofferError) in
                 let (lastUse, skew) = (stored.lastUse, stored.clockSkew)
+                let ownRevocation = stored.ownRevocation
                 stored = changed
                 stored.lastUse = lastUse
                 stored.clockSkew = skew
+                stored.ownRevocation = ownRevocation.flatMap { hasPassed($0) ? nil : $0 }
             }
         } catch {
             guard isQueued, error.code == .locked else { throw error }
         }
         return try report(suspension, isQueued: isQueued, from: record, to: changed, grant)
+    }
+
+    /// The time after which a server that still renews the session has not ended it with an earlier request
+    /// to revoke another token: longer than both requests can take.
+    private static let settledTime = Duration.seconds(300)
+
+    private func hasPassed(_ revocation: ClockStamp) -> Bool {
+        (revocation.elapsed(clock) ?? .zero) >= Self.settledTime
     }
 
     /// Notes an answer whose refresh token cannot be stored. The server may have spent the stored one, so the

@@ -13,10 +13,12 @@ package struct RefreshMachine: Sendable {
     let profile: OAuthProfile
     /// The policies, of which any one ends the session.
     var policies: [GrantPolicy]
-    /// The response if the server revoked the session, or if its time is over.
+    /// The response if the server revoked the session.
     package var onRevocation = RevocationPolicy.wipe(.account)
     /// The response if the session is lost.
     package var onLost = RevocationPolicy.lock
+    /// The response if the session's time is over. Nothing is erased by it if only the wall clock says so.
+    package var onExpiry = RevocationPolicy.keep
     /// Checks an answer beyond its form, such as its id token. An error suspends the new access token.
     package var check: @Sendable (TokenResponse, GrantRecord) async throws(CofferError) -> Void
     /// Waits; returns `false` if the task was cancelled.
@@ -50,7 +52,10 @@ package struct RefreshMachine: Sendable {
     }
 
     /// The responses to the end of a session.
-    var sessionEnd: SessionEnd { SessionEnd(store: store, onRevocation: onRevocation, onLost: onLost) }
+    var sessionEnd: SessionEnd {
+        SessionEnd(
+            store: store, onRevocation: onRevocation, onLost: onLost, onExpiry: onExpiry, events: events)
+    }
 
     /// What is stored of a session.
     struct Snapshot {
@@ -88,7 +93,7 @@ package struct RefreshMachine: Sendable {
             if now.record.isErasureDue { try await sessionEnd.apply(now.record.state, to: grant) }
             if let outcome = try outcome(of: now, need) { return outcome }
             if policies.contains(where: { $0.hasEnded(now.record, isRenewal: true, clock: clock) }) {
-                return try await expire(grant)
+                return try await expire(grant, now.record)
             }
             if let outcome = outcome(of: now, since: before) { return outcome }
             return try await refresh(grant, now, endpoint)
@@ -126,12 +131,23 @@ package struct RefreshMachine: Sendable {
         }
     }
 
-    /// Ends a session by its policy. That erases what belongs to the account, as a revocation does. The
-    /// caller must hold the lease.
-    private func expire(_ grant: GrantID) async throws(CofferError) -> RefreshOutcome {
+    /// The response to the end of a session's time.
+    private func end(byPolicy record: GrantRecord) -> SessionEnd {
+        var end = sessionEnd
+        let isCertain = policies.contains {
+            $0.hasEnded(record, isRenewal: true, clock: clock, isCertain: true)
+        }
+        if !isCertain, case .wipe = end.onExpiry { end.onExpiry = .keep }
+        return end
+    }
+
+    /// Ends a session by its policy: its tokens are removed. The caller must hold the lease.
+    private func expire(
+        _ grant: GrantID, _ now: GrantRecord
+    ) async throws(CofferError) -> RefreshOutcome {
+        let end = end(byPolicy: now)
         try await store.setTokensAside(grant, clock: clock)
         try await store.removeTokens(grant)
-        let end = sessionEnd
         let record = try await store.update(grant) { (record) throws(CofferError) in
             end.note(.expired, in: &record)
         }
@@ -181,7 +197,18 @@ package struct RefreshMachine: Sendable {
         if case .answer(let response, let sent) = result {
             return try await keep(response, sent, over: current, record, grant)
         }
-        return try await settle(result, grant, exchange.isUnanswered ? .uncertain(last) : .paired)
+        let judged = await judged(result, grant, record)
+        return try await settle(judged, grant, exchange.isUnanswered ? .uncertain(last) : .paired)
+    }
+
+    /// Returns a loss in place of a revocation that may be the work of this program.
+    private func judged(
+        _ result: RefreshExchange.Result, _ grant: GrantID, _ record: GrantRecord
+    ) async -> RefreshExchange.Result {
+        guard case .revoked(let error) = result else { return result }
+        let latest = (try? await store.record(grant)) ?? record
+        guard latest.ownRevocation != nil else { return result }
+        return .lost(GrantRecord.lost(error.serverCode, byOwnRevocation: true))
     }
 
     /// The least number of bytes that hold space for an answer.

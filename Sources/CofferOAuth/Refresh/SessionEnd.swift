@@ -7,10 +7,14 @@ import CofferBase
 /// next start erases it.
 struct SessionEnd: Sendable {
     let store: GrantStore
-    /// The response if the server revoked the session, or if its time is over.
+    /// The response if the server revoked the session.
     var onRevocation = RevocationPolicy.wipe(.account)
     /// The response if the session is lost.
     var onLost = RevocationPolicy.lock
+    /// The response if the session's time is over.
+    var onExpiry = RevocationPolicy.keep
+    /// The source of the events; `nil` for none.
+    var events: OAuthEventSource?
 
     /// Changes a record into that of a session that has ended.
     func note(_ state: GrantRecord.State, in record: inout GrantRecord) {
@@ -23,7 +27,8 @@ struct SessionEnd: Sendable {
         let policy: RevocationPolicy
         switch state {
         case .lost: policy = onLost
-        case .revoked, .expired: policy = onRevocation
+        case .revoked: policy = onRevocation
+        case .expired: policy = onExpiry
         case .paired, .refreshing, .uncertain, .leaving: return false
         }
         if case .wipe = policy { return true }
@@ -39,8 +44,9 @@ struct SessionEnd: Sendable {
         if !isErasing, (try? await isErasureDue(grant)) == true { try? await settle(grant) }
         switch state {
         case .lost: try await respondToLoss(of: grant)
-        case .revoked: try await revoke(grant, reason ?? "the server revoked a session")
-        case .expired: try await revoke(grant, reason ?? "the session's time is over")
+        case .revoked: try await respond(onRevocation, grant, reason ?? "the server revoked a session")
+        case .expired where onExpiry == .keep: break
+        case .expired: try await respond(onExpiry, grant, reason ?? "the session's time is over")
         case .paired, .refreshing, .uncertain, .leaving: break
         }
         // Without this change, the same data would be erased once more. The vault itself may be gone.
@@ -76,17 +82,19 @@ struct SessionEnd: Sendable {
         try await store.update(grant) { (record) throws(CofferError) in record.isErasureDue = false }
     }
 
-    private func revoke(_ grant: GrantID, _ reason: String) async throws(CofferError) {
-        try await store.tokens.applyRevocation(onRevocation, to: grant.tokenAccount, reason: reason)
+    private func respond(
+        _ policy: RevocationPolicy, _ grant: GrantID, _ reason: String
+    ) async throws(CofferError) {
+        let outcome = try await store.tokens.applyRevocation(policy, to: grant.tokenAccount, reason: reason)
+        guard case .accountWiped(let wiped) = outcome, wiped.namespace != nil else { return }
+        events?.reportErasure(of: grant)
     }
 
     private func respondToLoss(of grant: GrantID) async throws(CofferError) {
         switch onLost {
         case .keep: return
         case .lock: store.vault.lock()
-        case .wipe:
-            try await store.tokens.applyRevocation(
-                onLost, to: grant.tokenAccount, reason: "a session was lost")
+        case .wipe: try await respond(onLost, grant, "a session was lost")
         }
     }
 }

@@ -88,8 +88,8 @@ extension ResourceClient {
 
     private static func revoked(code: String?) -> CofferError {
         CofferError(
-            .tokenRevoked, "The server says that the user is not active. Sign in again.", remedy: .signIn,
-            serverCode: code)
+            .tokenRevoked, "A new sign-in is needed: the server says that the user is not active.",
+            remedy: .signIn, serverCode: code)
     }
 
     /// Claims about another user than the one who signed in must not be used (OpenID Connect Core 1.0

@@ -11,7 +11,8 @@ public enum RefreshVerdict: Sendable {
     /// time if there is one.
     case uncertain(retryAfter: Duration?)
     /// The server refused the request for a reason that says nothing about the refresh token, which remains.
-    /// The error is `nil` if the server sent none, such as an empty body, a redirect or a page of HTML.
+    /// The error is `nil` if the server sent none, such as an empty body, a redirect or a page of HTML. Such
+    /// an answer, or one with an error of another's, may hide that the server spent the token.
     case refused(TokenErrorResponse?)
 
     /// The error codes that revoke a refresh token according to RFC 6749.

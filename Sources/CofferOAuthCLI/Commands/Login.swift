@@ -13,6 +13,8 @@ struct LoginCommand: AsyncParsableCommand {
             and waits 10 minutes for it. \
             With --no-browser, prints a URL to open anywhere; the address of the last page, which cannot be \
             shown, is then pasted here. With --device, prints a page and a code to enter there.
+
+            If the server later revokes the session, the vault of a user with the account's name is erased.
             """)
 
     @OptionGroup var global: GlobalOptions

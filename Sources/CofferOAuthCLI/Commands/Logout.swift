@@ -75,6 +75,9 @@ enum ReceiptText {
             if !receipt.isRevokedAtServer {
                 Output.message("coffer: The session \(name) is removed, but not revoked at the server.")
             }
+            if receipt.isNamespaceWiped {
+                Output.message("coffer: The vault of the user \(receipt.account.printable) was erased.")
+            }
             if let url = receipt.endSessionURL, !asJSON { try Output.line(url.text) }
         }
     }

@@ -16,6 +16,8 @@ struct RefreshCommand: AsyncParsableCommand {
             11 has two reasons, which the message and the code in --json tell apart. tokenRevoked: the \
             server ended the session, so sign in again. serverRefused: the session stays; the server does \
             not accept the client, for example, and serverCode is its reason.
+
+            If the server revoked the session, the vault of a user with the account's name is erased.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -64,9 +66,9 @@ struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Describe a session. Nothing is sent.",
         discussion: """
-            If the session has ended, the exit code is that of the reason: 11 if the server revoked it, \
-            otherwise 14. In both cases, sign in again. accessExpires is the time until which the stored \
-            access token is valid; the next use after it renews the token.
+            If the session has ended, or its time is over, the exit code is that of the reason: 11 if the \
+            server revoked it, otherwise 14. In both cases, sign in again. accessExpires is the time until \
+            which the stored access token is valid; the next use after it renews the token.
 
             \(SessionSummary.states)
             """)
@@ -83,7 +85,7 @@ struct StatusCommand: AsyncParsableCommand {
         } else {
             for line in summary.lines { try Output.line(line) }
         }
-        if let error = try await grant.record().obstacle { throw ExitCode(error.code.exitCode) }
+        if let error = try await grant.currentRecord().obstacle { throw ExitCode(error.code.exitCode) }
     }
 }
 

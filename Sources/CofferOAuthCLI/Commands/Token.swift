@@ -18,6 +18,8 @@ struct TokenCommand: AsyncParsableCommand {
             --json is the same as --format json.
 
             With --for, a token is refused with exit code 7 unless the profile lists the URL's host.
+
+            If the server revoked the session, the vault of a user with the account's name is erased.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -27,7 +29,7 @@ struct TokenCommand: AsyncParsableCommand {
         let url = try options.url.map { (text) throws(CofferError) -> HTTPSURL in try HTTPSURL(text) }
         let prompt = options.onTerminal ? "Vault passcode, to renew the access token: " : nil
         let vault = try await VaultOpener.unlockedForHelper(global, prompt: prompt)
-        let oauth = try await OAuth(vault)
+        let oauth = try await Sessions.sessions(of: vault)
         let profile = try await oauth.profiles.profile(options.profile)
         if let url, !profile.allows(url) {
             throw CofferError(

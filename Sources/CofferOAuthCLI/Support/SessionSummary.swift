@@ -13,7 +13,7 @@ struct SessionSummary {
 
     /// Creates the summary of a session.
     init(_ grant: Grant) async throws(CofferError) {
-        let record = try await grant.record()
+        let record = try await grant.currentRecord()
         accessExpiry = await grant.accessTokenExpiry(of: record)
         profile = grant.profile
         account = grant.account

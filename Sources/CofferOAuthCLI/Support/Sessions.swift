@@ -7,7 +7,18 @@ import CofferOAuth
 enum Sessions {
     /// Opens and unlocks the vault.
     static func open(_ global: GlobalOptions) async throws(CofferError) -> OAuth {
-        try await OAuth(try await VaultOpener.unlocked(global))
+        try await sessions(of: try await VaultOpener.unlocked(global))
+    }
+
+    /// Returns the sessions of a vault. If the end of one erases a user's vault, that is said on standard
+    /// error.
+    static func sessions(of vault: Vault) async throws(CofferError) -> OAuth {
+        let oauth = try await OAuth(vault)
+        oauth.reportErasures { account in
+            Output.message(
+                "coffer: A session was revoked, so the vault of the user \(account.printable) was erased.")
+        }
+        return oauth
     }
 
     /// Returns the session of an account; without one, the profile's only session. Throws `absent` if there

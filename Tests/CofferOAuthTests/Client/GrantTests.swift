@@ -115,6 +115,51 @@ struct GrantTests {
         }
     }
 
+    @Test("A session belongs to the client, the endpoint and the certificate of its sign-in")
+    func changedClient() async throws {
+        try await SignInBench.with(.mutualTLS) { bench in
+            let grant = try await bench.signIn()
+            let count = bench.authority.count
+            let profiles = bench.oauth.profiles
+            let profile = try await profiles.profile("work")
+            var other = profile
+            other.clientID = "another"
+            try await profiles.update(other)
+            #expect(await code { try await grant.refresh() } == .signInNeeded)
+            other = profile
+            other.endpoints?.urls[.token] = try HTTPSURL(TestAuthority.issuer + "/other")
+            try await profiles.update(other, acceptsEndpoints: true)
+            #expect(await code { try await grant.refresh() } == .signInNeeded)
+            try await profiles.update(profile, acceptsEndpoints: true)
+            try await profiles.set(Token(copying: "new chain"), as: .certificate, of: "work")
+            #expect(await code { try await grant.refresh() } == .signInNeeded)
+            #expect(bench.authority.count == count)
+            #expect(try await grant.record().state == .paired)
+            try await profiles.set(Token(copying: "chain"), as: .certificate, of: "work")
+            try await grant.refresh()
+            // Another sign-in of the account revokes the tokens of this one.
+            #expect(try await grant.record().ownRevocation == nil)
+            bench.authority.change {
+                $0.members = ["refresh_token": "refresh-2", "access_token": "access-2"]
+            }
+            try await bench.signIn()
+            #expect(try await grant.record().ownRevocation != nil)
+        }
+    }
+
+    @Test("A session whose time is over is shown as expired before it is used")
+    func overdue() async throws {
+        try await SignInBench.with(policy: .hourly) { bench in
+            let grant = try await bench.signIn()
+            #expect(try await grant.currentRecord().state == .paired)
+            bench.temporary.clock.advance(by: .seconds(3600))
+            try await bench.temporary.vault.unlock()
+            #expect(try await grant.record().state == .paired)
+            let obstacle = try await grant.currentRecord().obstacle
+            #expect(obstacle?.code == .signInNeeded)
+        }
+    }
+
     @Test("What a process left to erase is erased at the next start, use, sign-in or signing out")
     func erasure() async throws {
         let steps: [@Sendable (SignInBench, Grant) async throws -> Void] = [

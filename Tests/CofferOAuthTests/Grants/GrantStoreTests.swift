@@ -19,6 +19,10 @@ struct GrantStoreTests {
         record.clockSkew = -17
         record.failure = "No answer."
         record.isErasureDue = true
+        record.clientID = "desktop"
+        record.tokenEndpoint = "https://login.example.org/token"
+        record.certificateDigest = "00"
+        record.ownRevocation = ClockStamp(clock)
         return record
     }
 

@@ -163,6 +163,7 @@ struct RefreshCrashTests {
             try await RefreshFixture.with { fixture in
                 var machine = fixture.machine()
                 machine.onLost = .wipe(.account)
+                machine.onExpiry = .wipe(.account)
                 let end = machine.sessionEnd
                 try await fixture.store.update(fixture.grant) { (record) throws(CofferError) in
                     end.note(state, in: &record)
@@ -170,6 +171,7 @@ struct RefreshCrashTests {
                 #expect(try await fixture.store.record(fixture.grant)?.isErasureDue == true)
                 machine.onRevocation = policy
                 machine.onLost = policy
+                machine.onExpiry = policy
                 let outcome = try await machine.run(fixture.grant, endpoint: fixture.endpoint)
                 #expect(outcome.name == state.name && fixture.endpoint.received.isEmpty)
                 #expect(fixture.temporary.vault.isUnlocked == (policy != .lock))

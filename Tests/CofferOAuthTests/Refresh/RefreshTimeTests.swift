@@ -88,6 +88,26 @@ struct RefreshTimeTests {
         }
     }
 
+    @Test(
+        "The end of a session's time erases data only if the caller asks for it, and not by the wall clock alone",
+        arguments: [(false, false), (true, false), (true, true)])
+    func erasure(_ isAsked: Bool, _ isRestarted: Bool) async throws {
+        try await RefreshFixture.with { fixture in
+            let data = try fixture.grant.tokenID(.other)
+            try await fixture.temporary.vault.tokens.put("data of the account", for: data)
+            if isRestarted { fixture.clock.reboot() }
+            fixture.clock.advance(by: .seconds(3600))
+            let vault = try await fixture.otherProcess()
+            var machine = fixture.machine(vault, policies: [.hourly])
+            if isAsked { machine.onExpiry = .wipe(.account) }
+            let outcome = try await machine.run(fixture.grant, endpoint: fixture.endpoint)
+            #expect(outcome.name == "expired" && fixture.endpoint.received.isEmpty)
+            let isErased = try await vault.tokens.info(for: data) == nil
+            #expect(isErased == (isAsked && !isRestarted))
+            #expect(try await fixture.refreshToken(vault) == nil)
+        }
+    }
+
     @Test("A session of another run of the program ends with the policy for each start, and a use is noted")
     func startsAndUses() async throws {
         try await RefreshFixture.with { fixture in

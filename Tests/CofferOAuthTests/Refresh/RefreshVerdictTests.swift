@@ -136,15 +136,17 @@ struct RefreshVerdictTests {
 
     @Test("Every other refusal keeps everything, also after an attempt without an answer")
     func refusals() async throws {
-        let verdicts: [EndpointDouble.Step] = [
-            .verdict(.refused(nil)), .verdict(try EndpointDouble.refusal("invalid_client")),
-            .unsent(CofferError(.certificateRefused, "Another certificate.")),
+        let verdicts: [(EndpointDouble.Step, String)] = [
+            (.verdict(.refused(nil)), "uncertain"),
+            (.verdict(try EndpointDouble.refusal("Forbidden")), "uncertain"),
+            (.verdict(try EndpointDouble.refusal("invalid_client")), "paired"),
+            (.unsent(CofferError(.certificateRefused, "Another certificate.")), "paired"),
         ]
-        for verdict in verdicts {
+        for (verdict, state) in verdicts {
             try await RefreshFixture.with(steps: [verdict]) { (fixture) async throws in
                 fixture.letExpire()
                 #expect(try await fixture.run().name == "refused")
-                #expect(try await fixture.state() == "paired")
+                #expect(try await fixture.state() == state)
                 #expect(try await fixture.refreshToken() == "r0")
                 #expect(try await fixture.run().name == "refreshed")
             }
@@ -155,6 +157,54 @@ struct RefreshVerdictTests {
                 #expect(try await fixture.refreshToken() == "r0")
                 #expect(try await fixture.run().name == "refreshed")
                 #expect(try await fixture.refreshToken() == "r1")
+            }
+        }
+    }
+
+    @Test("After an answer that is no error of OAuth, a refused token is lost: the server may have spent it")
+    func foreignAnswer() async throws {
+        let refusal = EndpointDouble.Step.verdict(try EndpointDouble.invalidGrant())
+        for answer in [RefreshVerdict.refused(nil), try EndpointDouble.refusal("Forbidden")] {
+            try await RefreshFixture.with(steps: [.verdict(answer), refusal, refusal]) { fixture in
+                fixture.letExpire()
+                #expect(try await fixture.run().error?.code == .serverRefused)
+                #expect(try await fixture.run().name == "lost")
+                try await fixture.temporary.vault.unlock()
+                #expect(try await fixture.refreshToken() == "r0")
+            }
+        }
+    }
+
+    @Test("A server that is silent until the time is over was not reached, and a live token is still given")
+    func silence() async throws {
+        let silence = EndpointDouble.Step.unsent(CofferError(.cancelled, "The exchange was cancelled."))
+        try await RefreshFixture.with(steps: [silence, silence, silence, silence]) { (fixture) async throws in
+            fixture.clock.advance(by: .seconds(3560))
+            let tokens = SessionTokens(
+                fixture.grant, store: fixture.store, machine: fixture.machine(), endpoint: fixture.endpoint,
+                clock: fixture.clock.source)
+            let live = try await tokens.current(minimumLife: .zero)
+            #expect(text(live.token) == "a-r0")
+            #expect(try await fixture.state() == "uncertain")
+            fixture.endpoint.then(silence, silence, silence, silence)
+            #expect(try await fixture.run(need: .always).error?.code == .serverUnreachable)
+        }
+    }
+
+    @Test("After a revocation by this program a refused token is lost, until the server renews the session")
+    func ownRevocation() async throws {
+        let refusal = EndpointDouble.Step.verdict(try EndpointDouble.invalidGrant())
+        for (isSettled, outcome) in [(false, "lost"), (true, "revoked")] {
+            try await RefreshFixture.with { fixture in
+                try await fixture.store.noteOwnRevocation(
+                    issuer: "https://login.example.org", clientID: "any", clock: fixture.clock.source)
+                if isSettled { fixture.clock.advance(by: .seconds(300)) }
+                #expect(try await fixture.run(need: .always).name == "refreshed")
+                fixture.endpoint.then(refusal, refusal)
+                let result = try await fixture.run(need: .always)
+                #expect(result.name == outcome)
+                try await fixture.temporary.vault.unlock()
+                #expect(try await fixture.state() == outcome)
             }
         }
     }

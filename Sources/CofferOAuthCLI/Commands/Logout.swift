@@ -19,7 +19,8 @@ struct RevokeCommand: AsyncParsableCommand {
         let oauth = try await Sessions.open(global)
         let grant = try await Sessions.grant(session.profile, account: session.account, in: oauth)
         let receipt = try await grant.logOut(LogoutOptions(stores: .keep))
-        try ReceiptText.write([receipt], asJSON: global.json)
+        let waiting = try await WaitingText.tokens(of: session.profile, in: oauth)
+        try ReceiptText.write([receipt], waiting, asJSON: global.json)
     }
 }
 
@@ -30,7 +31,10 @@ struct LogoutCommand: AsyncParsableCommand {
         discussion: """
             The session's tokens are removed, the vault of a user with the account's name is erased, and \
             the tokens are revoked at the server. If the server cannot be reached, they are kept as \
-            waiting, cannot be used, and are revoked later, such as by coffer oauth logout --all.
+            waiting, cannot be used, and are revoked later, such as by coffer oauth logout --all. A message \
+            names the tokens that wait; coffer oauth list lists them, too. They are sent only to the issuer \
+            that they came from, and dropped after 30 days. With --all, a session that cannot be signed \
+            out does not stop the others: the exit code is that of the first error.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -52,24 +56,41 @@ struct LogoutCommand: AsyncParsableCommand {
             throw CofferError(.invalidInput, "Specify either a profile or --all.")
         }
         let oauth = try await Sessions.open(global)
-        var receipts: [LogoutReceipt] = []
         let options = LogoutOptions(endSession: endSession)
         if let profile {
             let grant = try await Sessions.grant(profile, account: account, in: oauth)
-            receipts.append(try await grant.logOut(options))
-        } else {
-            receipts += try await oauth.resumeLogouts()
-            for grant in try await oauth.grants() { receipts.append(try await grant.logOut(options)) }
+            let receipt = try await grant.logOut(options)
+            let waiting = try await WaitingText.tokens(of: profile, in: oauth)
+            return try ReceiptText.write([receipt], waiting, asJSON: global.json)
         }
-        try ReceiptText.write(receipts, asJSON: global.json)
+        var (receipts, failure) = try await oauth.resumeLogoutsCollecting()
+        for grant in try await oauth.grants() {
+            do throws(CofferError) {
+                receipts.append(try await grant.logOut(options))
+            } catch {
+                // A session that cannot be signed out does not keep the others from it.
+                failure = failure ?? error
+            }
+        }
+        try ReceiptText.write(
+            receipts, try await WaitingText.tokens(of: nil, in: oauth), asJSON: global.json)
+        if let failure { throw failure }
     }
 }
 
 /// The receipts of sessions that were signed out.
 enum ReceiptText {
     /// Writes the receipts. Whether the server knows is a message, because the session is gone in any case.
-    static func write(_ receipts: [LogoutReceipt], asJSON: Bool) throws(CofferError) {
-        if asJSON { try Output.json(.object([("sessions", .list(receipts.map(document)))])) }
+    static func write(
+        _ receipts: [LogoutReceipt], _ waiting: [WaitingTokens], asJSON: Bool
+    ) throws(CofferError) {
+        if asJSON {
+            try Output.json(
+                .object([
+                    ("sessions", .list(receipts.map(document))),
+                    ("waiting", .list(waiting.map(WaitingText.document))),
+                ]))
+        }
         for receipt in receipts {
             let name = receipt.profile + (receipt.account.isEmpty ? "" : "/" + receipt.account.printable)
             if !receipt.isRevokedAtServer {
@@ -77,6 +98,7 @@ enum ReceiptText {
             }
             if let url = receipt.endSessionURL, !asJSON { try Output.line(url.text) }
         }
+        for tokens in waiting { Output.message(WaitingText.message(tokens)) }
     }
 
     private static func document(_ receipt: LogoutReceipt) -> JSONDocument {

@@ -61,6 +61,7 @@ package struct PendingRevocation: Sendable {
     /// - Parameters:
     ///   - token: The stored form.
     ///   - older: The issuer of tokens that an earlier release put aside; `nil` if it is unknown.
+    /// - Returns: The entries.
     /// - Throws: `corrupt` if it is invalid; `unsupportedVersion` if a newer release stored it.
     static func decoded(
         _ token: Token, issuerOfOlder older: String?

@@ -29,6 +29,8 @@ package struct Logout: Sendable {
         var issuer: String?
         /// Whether the vault that contains the session was wiped, so that nothing can be put aside.
         var isVaultGone = false
+        /// Whether the vault contains other sessions, or tokens of others that wait to be revoked.
+        var hasOthers = false
         var wasThere = false
     }
 
@@ -120,6 +122,7 @@ package struct Logout: Sendable {
             // The vault was the account's own.
             guard error.code == .wiped, progress.receipt.isNamespaceWiped else { throw error }
             progress.isVaultGone = true
+            progress.receipt.mayLeaveSessions = progress.hasOthers
         }
         return progress
     }
@@ -221,11 +224,14 @@ package struct Logout: Sendable {
             progress.receipt.isPasscodeRemoved = true
         }
         guard step.removesStores else { return }
+        let known = try await store.list() + store.listPendingRevocations()
+        progress.hasOthers = known.contains { $0 != grant }
         let outcome = try await store.vault.handle(
             .grantRevoked(reason: "the user signed out", of: grant.tokenAccount),
             onRevocation: .wipe(.account))
-        if case .accountWiped(let wiped) = outcome, wiped.namespace != nil {
+        if case .accountWiped(let wiped) = outcome, let namespace = wiped.namespace {
             progress.receipt.isNamespaceWiped = true
+            progress.receipt.mayLeaveSessions = namespace.mayLeaveSessions
         }
     }
 

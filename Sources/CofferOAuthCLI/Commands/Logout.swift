@@ -56,25 +56,50 @@ struct LogoutCommand: AsyncParsableCommand {
             throw CofferError(.invalidInput, "Specify either a profile or --all.")
         }
         let oauth = try await Sessions.open(global)
-        let options = LogoutOptions(endSession: endSession)
         if let profile {
             let grant = try await Sessions.grant(profile, account: account, in: oauth)
-            let receipt = try await grant.logOut(options)
+            let receipt = try await grant.logOut(LogoutOptions(endSession: endSession))
             let waiting = try await WaitingText.tokens(of: profile, in: oauth)
             return try ReceiptText.write([receipt], waiting, asJSON: global.json)
         }
         var (receipts, failure) = try await oauth.resumeLogoutsCollecting()
-        for grant in try await oauth.grants() {
-            do throws(CofferError) {
-                receipts.append(try await grant.logOut(options))
-            } catch {
-                // A session that cannot be signed out does not keep the others from it.
-                failure = failure ?? error
+        do throws(CofferError) {
+            for (grant, stores) in Self.order(try await oauth.grants(), in: global.user) {
+                do throws(CofferError) {
+                    receipts.append(
+                        try await grant.logOut(LogoutOptions(stores: stores, endSession: endSession)))
+                } catch {
+                    // A session that cannot be signed out does not keep the others from it.
+                    failure = failure ?? error
+                }
             }
+        } catch {
+            failure = failure ?? error
         }
         try ReceiptText.write(
             receipts, try await WaitingText.tokens(of: nil, in: oauth), asJSON: global.json)
         if let failure { throw failure }
+    }
+
+    /// Returns the sessions in an order in which none is erased with a vault before it was revoked: the last
+    /// session of an account takes the account's data with it, and the vault's own account is the last one.
+    private static func order(
+        _ grants: [Grant], in user: String?
+    ) -> [(grant: Grant, stores: LogoutOptions.Stores)] {
+        var early: [(grant: Grant, stores: LogoutOptions.Stores)] = []
+        var late: [(grant: Grant, stores: LogoutOptions.Stores)] = []
+        var own: [(grant: Grant, stores: LogoutOptions.Stores)] = []
+        for (index, grant) in grants.enumerated() {
+            let isLast = !grants[(index + 1)...].contains { $0.account.hasSameBytes(as: grant.account) }
+            if !isLast {
+                early.append((grant, .keep))
+            } else if let user, grant.account.hasSameBytes(as: user) {
+                own.append((grant, .remove))
+            } else {
+                late.append((grant, .remove))
+            }
+        }
+        return early + late + own
     }
 }
 
@@ -96,6 +121,11 @@ enum ReceiptText {
             if !receipt.isRevokedAtServer {
                 Output.message("coffer: The session \(name) is removed, but not revoked at the server.")
             }
+            if receipt.mayLeaveSessions {
+                Output.message(
+                    "coffer: The vault that was erased with \(name) had other tokens. Sessions that they "
+                        + "belonged to are not revoked at their servers.")
+            }
             if let url = receipt.endSessionURL, !asJSON { try Output.line(url.text) }
         }
         for tokens in waiting { Output.message(WaitingText.message(tokens)) }
@@ -108,6 +138,7 @@ enum ReceiptText {
             ("accessToken", .text(receipt.accessToken.rawValue)),
             ("isRevokedAtServer", .flag(receipt.isRevokedAtServer)),
             ("isUserVaultErased", .flag(receipt.isNamespaceWiped)),
+            ("mayLeaveSessions", .flag(receipt.mayLeaveSessions)),
             ("endSessionURL", receipt.endSessionURL.map { .text($0.text) } ?? .none),
         ])
     }

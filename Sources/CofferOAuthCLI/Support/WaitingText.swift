@@ -23,8 +23,8 @@ enum WaitingText {
         guard let count = tokens.count else {
             return "coffer: The list of the tokens of \(name) that wait to be revoked cannot be read."
         }
-        let what =
-            "coffer: \(Plural.of(count, "token")) of \(name) \(count == 1 ? "waits" : "wait") to be revoked"
+        let verb = count == 1 ? "waits" : "wait"
+        let what = "coffer: \(Plural.of(count, "token")) of \(name) \(verb) to be revoked"
         guard tokens.hasServer else {
             return what + ", but there is no profile \(tokens.profile) for their server. Add it with the same "
                 + "issuer, then run coffer oauth logout --all."

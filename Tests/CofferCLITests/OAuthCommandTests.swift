@@ -32,6 +32,32 @@ struct OAuthCommandTests {
         }
     }
 
+    @Test("Tokens that wait to be revoked are said, listed and not forgotten with their profile")
+    func waiting() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            try await bench.signIn()
+            let home = bench.home
+            try await bench.server.answer("/revoke", .json("{}", status: 503))
+            let logout = try home("oauth", "logout", "work")
+            #expect(logout.code == 0, "\(logout.errorText)")
+            let next = "2 tokens of work/ada wait to be revoked at the server. Run coffer oauth logout --all"
+            #expect(logout.errorText.contains(next), "\(logout.errorText)")
+            let again = try home("oauth", "logout", "--all", "--json")
+            let left = (again.json["waiting"] as? [[String: Any]])?.first
+            #expect(again.code == 0 && left?["tokens"] as? Int == 2 && left?["hasServer"] as? Bool == true)
+            #expect(again.errorText.contains(next), "\(again.errorText)")
+            #expect(try home("oauth", "list").text.contains("waiting"))
+            let listed = try home("oauth", "list", "--json").json["waiting"] as? [[String: Any]]
+            #expect(listed?.first?["account"] as? String == "ada")
+            let removed = try home("oauth", "profile", "remove", "work")
+            #expect(removed.code == 10 && removed.errorText.contains("wait to be revoked"))
+            try await bench.server.answer("/revoke", .json("{}"))
+            let last = try home("oauth", "logout", "--all", "--json")
+            #expect((last.json["waiting"] as? [Any])?.isEmpty == true && last.errorText.isEmpty)
+            #expect(try home("oauth", "profile", "remove", "work").code == 0)
+        }
+    }
+
     @Test("The browser brings the answer back to this machine")
     func browser() async throws {
         try await OAuthBench.with { (bench) async throws in

@@ -16,7 +16,7 @@ struct WipeFindings {
     /// a wipe does not read them.
     mutating func noteSessions() {
         let kinds = ["tokens", "tokenFiles", "keyringItems"]
-        guard kinds.contains(where: { removed[$0] != nil }) else { return }
+        guard kinds.contains(where: { removed[$0, default: 0] > 0 }) else { return }
         if !unverified.contains(where: { $0.hasSameBytes(as: Self.sessions) }) {
             unverified.append(Self.sessions)
         }

@@ -26,8 +26,8 @@ enum WaitingText {
         let verb = count == 1 ? "waits" : "wait"
         let what = "coffer: \(Plural.of(count, "token")) of \(name) \(verb) to be revoked"
         guard tokens.hasServer else {
-            return what + ", but there is no profile \(tokens.profile) for their server. Add it with the same "
-                + "issuer, then run coffer oauth logout --all."
+            return what + ", but there is no profile \(tokens.profile) for their server. Add it with the "
+                + "same issuer, then run coffer oauth logout --all."
         }
         return what + " at the server. Run coffer oauth logout --all when it can be reached."
     }

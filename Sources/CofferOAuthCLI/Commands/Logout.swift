@@ -19,8 +19,7 @@ struct RevokeCommand: AsyncParsableCommand {
         let oauth = try await Sessions.open(global)
         let grant = try await Sessions.grant(session.profile, account: session.account, in: oauth)
         let receipt = try await grant.logOut(LogoutOptions(stores: .keep))
-        let waiting = try await WaitingText.tokens(of: session.profile, in: oauth)
-        try ReceiptText.write([receipt], waiting, asJSON: global.json)
+        try await ReceiptText.report([receipt], of: session.profile, in: oauth, asJSON: global.json)
     }
 }
 
@@ -59,8 +58,7 @@ struct LogoutCommand: AsyncParsableCommand {
         if let profile {
             let grant = try await Sessions.grant(profile, account: account, in: oauth)
             let receipt = try await grant.logOut(LogoutOptions(endSession: endSession))
-            let waiting = try await WaitingText.tokens(of: profile, in: oauth)
-            return try ReceiptText.write([receipt], waiting, asJSON: global.json)
+            return try await ReceiptText.report([receipt], of: profile, in: oauth, asJSON: global.json)
         }
         var (receipts, failure) = try await oauth.resumeLogoutsCollecting()
         do throws(CofferError) {
@@ -76,9 +74,7 @@ struct LogoutCommand: AsyncParsableCommand {
         } catch {
             failure = failure ?? error
         }
-        try ReceiptText.write(
-            receipts, try await WaitingText.tokens(of: nil, in: oauth), asJSON: global.json)
-        if let failure { throw failure }
+        try await ReceiptText.report(receipts, failure, in: oauth, asJSON: global.json)
     }
 
     /// Returns the sessions in an order in which none is erased with a vault before it was revoked: the last
@@ -105,8 +101,32 @@ struct LogoutCommand: AsyncParsableCommand {
 
 /// The receipts of sessions that were signed out.
 enum ReceiptText {
+    /// Writes the receipts and what still waits, and throws the first error afterwards.
+    ///
+    /// - Parameters:
+    ///   - receipts: The receipts.
+    ///   - failure: The first error so far; `nil` if there was none.
+    ///   - profile: The profile whose waiting tokens to name; `nil` for all.
+    ///   - oauth: The sessions of the vault.
+    ///   - asJSON: Whether to write one JSON document.
+    /// - Throws: The first error.
+    static func report(
+        _ receipts: [LogoutReceipt], _ failure: CofferError? = nil, of profile: String? = nil,
+        in oauth: OAuth, asJSON: Bool
+    ) async throws(CofferError) {
+        var failure = failure
+        var waiting: [WaitingTokens] = []
+        do throws(CofferError) {
+            waiting = try await WaitingText.tokens(of: profile, in: oauth)
+        } catch {
+            failure = failure ?? error
+        }
+        try write(receipts, waiting, asJSON: asJSON)
+        if let failure { throw failure }
+    }
+
     /// Writes the receipts. Whether the server knows is a message, because the session is gone in any case.
-    static func write(
+    private static func write(
         _ receipts: [LogoutReceipt], _ waiting: [WaitingTokens], asJSON: Bool
     ) throws(CofferError) {
         if asJSON {

@@ -1,6 +1,8 @@
+import Coffer
 import CofferOAuth
 import CofferTesting
 import Foundation
+import SystemPackage
 import TestSupport
 import Testing
 
@@ -55,6 +57,26 @@ struct OAuthCommandTests {
             let last = try home("oauth", "logout", "--all", "--json")
             #expect((last.json["waiting"] as? [Any])?.isEmpty == true && last.errorText.isEmpty)
             #expect(try home("oauth", "profile", "remove", "work").code == 0)
+        }
+    }
+
+    @Test("A session that cannot be signed out does not stop the others, and ends the command with its error")
+    func others() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            try await bench.signIn()
+            // A newer release stored the state of this session.
+            let vault = try await Vault(at: VaultLocation(path: FilePath(bench.home.path)))
+            try await vault.unlock()
+            try await vault.tokens.putReserved(
+                try Token(copying: [2, 0]), for: GrantID(profile: "work", account: "aaa").grantRow,
+                class: .whenUnlockedThisDeviceOnly)
+            vault.close()
+            let run = try bench.home("oauth", "logout", "--all", "--json")
+            #expect(run.code != 0 && run.errorText.contains("newer release"), "\(run.errorText)")
+            #expect((run.json["sessions"] as? [[String: Any]])?.first?["account"] as? String == "ada")
+            #expect((run.json["error"] as? [String: Any])?["code"] as? String == "unsupportedVersion")
+            #expect(try await bench.server.requests("/revoke").count == 2)
+            #expect(try bench.home("oauth", "status", "work", "--account", "ada").code == 14)
         }
     }
 

@@ -109,11 +109,11 @@ enum ReceiptText {
     ///   - profile: The profile whose waiting tokens to name; `nil` for all.
     ///   - oauth: The sessions of the vault.
     ///   - asJSON: Whether to write one JSON document.
-    /// - Throws: The first error.
+    /// - Throws: The first error; its exit code alone if it is in the document.
     static func report(
         _ receipts: [LogoutReceipt], _ failure: CofferError? = nil, of profile: String? = nil,
         in oauth: OAuth, asJSON: Bool
-    ) async throws(CofferError) {
+    ) async throws {
         var failure = failure
         var waiting: [WaitingTokens] = []
         do throws(CofferError) {
@@ -121,20 +121,24 @@ enum ReceiptText {
         } catch {
             failure = failure ?? error
         }
-        try write(receipts, waiting, asJSON: asJSON)
-        if let failure { throw failure }
+        try write(receipts, waiting, failure, asJSON: asJSON)
+        guard let failure else { return }
+        guard asJSON else { throw failure }
+        Output.message("coffer: \(failure.advice)")
+        throw ExitCode(failure.code.exitCode)
     }
 
     /// Writes the receipts. Whether the server knows is a message, because the session is gone in any case.
     private static func write(
-        _ receipts: [LogoutReceipt], _ waiting: [WaitingTokens], asJSON: Bool
+        _ receipts: [LogoutReceipt], _ waiting: [WaitingTokens], _ failure: CofferError?, asJSON: Bool
     ) throws(CofferError) {
         if asJSON {
-            try Output.json(
-                .object([
-                    ("sessions", .list(receipts.map(document))),
-                    ("waiting", .list(waiting.map(WaitingText.document))),
-                ]))
+            var members: [(String, JSONDocument)] = [
+                ("sessions", .list(receipts.map(document))),
+                ("waiting", .list(waiting.map(WaitingText.document))),
+            ]
+            if let failure { members.append(("error", Failure.document(failure))) }
+            try Output.json(.object(members))
         }
         for receipt in receipts {
             let name = receipt.profile + (receipt.account.isEmpty ? "" : "/" + receipt.account.printable)

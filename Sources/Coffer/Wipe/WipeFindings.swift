@@ -12,8 +12,8 @@ struct WipeFindings {
     /// The entry for sessions, which a wipe does not end: it sends nothing.
     static let sessions = "sessions at servers: tokens were erased here, and not revoked there"
 
-    /// Records that sessions may be left at servers if tokens were removed. Which tokens they were is unknown:
-    /// a wipe does not read them.
+    /// Records that sessions may be left at servers if tokens were removed. Which tokens they were is
+    /// unknown: a wipe does not read them.
     mutating func noteSessions() {
         let kinds = ["tokens", "tokenFiles", "keyringItems"]
         guard kinds.contains(where: { removed[$0, default: 0] > 0 }) else { return }

@@ -37,8 +37,8 @@ package struct PendingRevocation: Sendable {
     func isOf(_ other: Token) -> Bool { token.hasSameBytes(as: other) }
 
     /// Returns the stored form: one byte for the version and one for the number of tokens, then for each
-    /// token its kind, the time in seconds, the lengths of the token and of its issuer in four bytes each, the
-    /// issuer's bytes and the token's bytes. An unknown issuer has the length zero.
+    /// token its kind, the time in seconds, the lengths of the token and of its issuer in four bytes each,
+    /// the issuer's bytes and the token's bytes. An unknown issuer has the length zero.
     static func encoded(_ entries: [PendingRevocation]) throws(CofferError) -> Token {
         var buffer = try GuardedBuffer.make(limit: Token.maxByteCount)
         try buffer.append([version, UInt8(entries.count)].span)

@@ -18,9 +18,9 @@ package struct PendingRevocations: Sendable {
     /// Revokes tokens at the server: first the refresh tokens, then the access tokens. A server that revokes
     /// the one does not always revoke the other.
     ///
-    /// A token is sent only to the issuer that it came from. Every token whose fate is settled is removed from
-    /// those that were put aside. After the first request that nobody answers or judges, or at the deadline,
-    /// nothing more is sent.
+    /// A token is sent only to the issuer that it came from. Every token whose fate is settled is removed
+    /// from those that were put aside. After the first request that nobody answers or judges, or at the
+    /// deadline, nothing more is sent.
     ///
     /// - Parameters:
     ///   - entries: The tokens.

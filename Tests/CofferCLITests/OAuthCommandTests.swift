@@ -1,6 +1,8 @@
+import Coffer
 import CofferOAuth
 import CofferTesting
 import Foundation
+import SystemPackage
 import TestSupport
 import Testing
 
@@ -46,6 +48,52 @@ struct OAuthCommandTests {
             let second = try home("oauth", "logout", "work", "--account", "ada")
             #expect(second.code == 14, "\(second.errorText)")
             #expect(try !home("token", "list").text.contains("#revoke"))
+        }
+    }
+
+    @Test("Tokens that wait to be revoked are said, listed and not forgotten with their profile")
+    func waiting() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            try await bench.signIn()
+            let home = bench.home
+            try await bench.server.answer("/revoke", .json("{}", status: 503))
+            let logout = try home("oauth", "logout", "work")
+            #expect(logout.code == 0, "\(logout.errorText)")
+            let next = "2 tokens of work/ada wait to be revoked at the server. Run coffer oauth logout --all"
+            #expect(logout.errorText.contains(next), "\(logout.errorText)")
+            let again = try home("oauth", "logout", "--all", "--json")
+            let left = (again.json["waiting"] as? [[String: Any]])?.first
+            #expect(again.code == 0 && left?["tokens"] as? Int == 2 && left?["hasServer"] as? Bool == true)
+            #expect(again.errorText.contains(next), "\(again.errorText)")
+            #expect(try home("oauth", "list").text.contains("waiting"))
+            let listed = try home("oauth", "list", "--json").json["waiting"] as? [[String: Any]]
+            #expect(listed?.first?["account"] as? String == "ada")
+            let removed = try home("oauth", "profile", "remove", "work")
+            #expect(removed.code == 10 && removed.errorText.contains("wait to be revoked"))
+            try await bench.server.answer("/revoke", .json("{}"))
+            let last = try home("oauth", "logout", "--all", "--json")
+            #expect((last.json["waiting"] as? [Any])?.isEmpty == true && last.errorText.isEmpty)
+            #expect(try home("oauth", "profile", "remove", "work").code == 0)
+        }
+    }
+
+    @Test("A session that cannot be signed out does not stop the others, and ends the command with its error")
+    func others() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            try await bench.signIn()
+            // A newer release stored the state of this session.
+            let vault = try await Vault(at: VaultLocation(path: FilePath(bench.home.path)))
+            try await vault.unlock()
+            try await vault.tokens.putReserved(
+                try Token(copying: [2, 0]), for: GrantID(profile: "work", account: "aaa").grantRow,
+                class: .whenUnlockedThisDeviceOnly)
+            vault.close()
+            let run = try bench.home("oauth", "logout", "--all", "--json")
+            #expect(run.code != 0 && run.errorText.contains("newer release"), "\(run.errorText)")
+            #expect((run.json["sessions"] as? [[String: Any]])?.first?["account"] as? String == "ada")
+            #expect((run.json["error"] as? [String: Any])?["code"] as? String == "unsupportedVersion")
+            #expect(try await bench.server.requests("/revoke").count == 2)
+            #expect(try bench.home("oauth", "status", "work", "--account", "ada").code == 14)
         }
     }
 

@@ -9,6 +9,19 @@ struct WipeFindings {
     /// The items that are provably still there, each with the reason.
     private(set) var remaining: [(name: String, reason: CofferError)] = []
 
+    /// The entry for sessions, which a wipe does not end: it sends nothing.
+    static let sessions = "sessions at servers: tokens were erased here, and not revoked there"
+
+    /// Records that sessions may be left at servers if tokens were removed. Which tokens they were is
+    /// unknown: a wipe does not read them.
+    mutating func noteSessions() {
+        let kinds = ["tokens", "tokenFiles", "keyringItems"]
+        guard kinds.contains(where: { removed[$0, default: 0] > 0 }) else { return }
+        if !unverified.contains(where: { $0.hasSameBytes(as: Self.sessions) }) {
+            unverified.append(Self.sessions)
+        }
+    }
+
     /// Records that an item is provably still there.
     mutating func note(_ name: String, remainsBecause reason: CofferError) {
         remaining.append((name, reason))

@@ -74,6 +74,11 @@ public struct WipeReceipt: Sendable, Codable, Equatable {
         failures = try fields.decodeIfPresent([String].self, forKey: .failures) ?? []
     }
 
+    /// Whether tokens were erased, with which sessions may go on at servers.
+    package var mayLeaveSessions: Bool {
+        unverified.contains { $0.hasSameBytes(as: WipeFindings.sessions) }
+    }
+
     /// Returns a copy with later findings.
     func with(_ findings: WipeFindings) -> WipeReceipt {
         var receipt = self

@@ -47,6 +47,7 @@ extension VaultEraser {
             findings.noteUnverified("the flushing of all changes to the disk", because: error)
         }
         prove(ids, &findings)
+        findings.noteSessions()
         var receipt = WipeReceipt(
             vaultID: (ids.first ?? .unknown).uuid, scope: scope.name, reason: reason,
             orderDigest: orderDigest, started: Date(nanosecondsSince1970: beginning.wall.nanoseconds),

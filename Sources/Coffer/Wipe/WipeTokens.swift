@@ -34,6 +34,7 @@ extension VaultEraser {
             // new ones.
             try RemoteCommandRecord.markTokenCommandsCompleted(of: opened, in: vault)
             findings.removed["tokens"] = count
+            if count > 0 { findings.noteSessions() }
             report(WipeProgress(.keys))
         } catch {
             guard Self.isKeyringAway(error) else { throw error }

@@ -9,19 +9,73 @@ extension OAuth {
     ///
     /// Call this method when the program starts and when the network comes back.
     ///
-    /// - Returns: The receipts of the sessions that were signed out.
-    /// - Throws: `locked`, `wiped`, `busy`, `corrupt`, `timedOut`, `noSpace` or `readOnly`.
+    /// - Returns: The receipts of the sessions that were signed out. ``waitingTokens()`` says which tokens
+    ///   still wait.
+    /// - Throws: `locked`, `wiped`, `busy`, `corrupt`, `timedOut`, `noSpace` or `readOnly`, the first of the
+    ///   errors after everything was tried.
     @discardableResult
     public nonisolated func resumeLogouts() async throws(CofferError) -> [LogoutReceipt] {
-        let context = context
-        for id in try await context.grants.list() { try await context.sessionEnd.resume(id) }
-        let receipts = try await Logout(context.grants, clock: context.clock, events: context.events)
-            .resume { profile in try? await context.server(of: profile) }
-        let pending = PendingRevocations(context.grants, clock: context.clock)
-        for id in try await context.grants.listPendingRevocations() {
-            try await pending.retry(id, at: try? await context.server(of: id.profile))
-        }
+        let (receipts, failure) = try await resumeLogoutsCollecting()
+        if let failure { throw failure }
         return receipts
+    }
+
+    /// Does what ``resumeLogouts()`` does, and returns the first error together with the receipts.
+    ///
+    /// - Throws: `locked`, `wiped` or `corrupt` if the sessions cannot be listed.
+    package nonisolated func resumeLogoutsCollecting() async throws(CofferError) -> (
+        receipts: [LogoutReceipt], failure: CofferError?
+    ) {
+        let context = context
+        var failure: CofferError?
+        for id in try await context.grants.list() {
+            do throws(CofferError) {
+                try await context.sessionEnd.resume(id)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        let resumed = try await Logout(context.grants, clock: context.clock, events: context.events)
+            .resume { profile in try? await context.server(of: profile) }
+        failure = failure ?? resumed.failure
+        let pending = PendingRevocations(context.grants, clock: context.clock)
+        // A server is asked for its endpoints at most once.
+        var servers: [GrantID: ServerEndpoints?] = [:]
+        for id in try await context.grants.listPendingRevocations() {
+            let profile = GrantID(profile: id.profile, account: "")
+            do throws(CofferError) {
+                if servers[profile] == nil {
+                    servers[profile] = .some(try? await context.pinnedServer(of: id.profile))
+                }
+                try await pending.retry(id, at: servers[profile] ?? nil)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        return (resumed.receipts, failure)
+    }
+
+    /// Returns the tokens that wait to be revoked. Nothing is sent.
+    ///
+    /// - Returns: An element for each session to which such tokens belonged.
+    /// - Throws: `locked`, `wiped` or `corrupt`.
+    public nonisolated func waitingTokens() async throws(CofferError) -> [WaitingTokens] {
+        let context = context
+        var all: [WaitingTokens] = []
+        for id in try await context.grants.listPendingRevocations() {
+            do throws(CofferError) {
+                let entries = try await context.grants.pendingRevocations(id)
+                guard !entries.isEmpty else { continue }
+                let issuer = try? await context.profiles.profile(id.profile).issuer.text
+                let isKnown = entries.allSatisfy { entry in issuer.map { entry.isFrom($0) } ?? false }
+                all.append(WaitingTokens(id, count: entries.count, hasServer: isKnown))
+            } catch {
+                // A list that cannot be read does not hide the others.
+                guard error.code == .corrupt || error.code == .unsupportedVersion else { throw error }
+                all.append(WaitingTokens(id, count: nil, hasServer: false))
+            }
+        }
+        return all
     }
 
     /// Returns a source of revocations that asks the servers whether the sessions are still active (RFC

@@ -95,6 +95,12 @@ struct OAuthContext: Sendable {
         try await endpoints(try await profile(name), proof: nil)
     }
 
+    /// Returns a profile's server for requests that need no key. The endpoints of a profile that was never
+    /// discovered are asked for.
+    func pinnedServer(of name: String) async throws(CofferError) -> ServerEndpoints {
+        try await endpoints(try await pinnedProfile(name), proof: nil)
+    }
+
     /// Returns the endpoints of a profile.
     func endpoints(
         _ profile: OAuthProfile, proof: KeyProof?, skew: Int64? = nil

@@ -15,7 +15,7 @@ extension GrantStore {
             return []
         }
         let after = try await tokensInUse(grant)
-        return try PendingRevocation.decoded(stored.token).filter { entry in
+        return try await entries(in: stored.token, grant).filter { entry in
             !before.contains { entry.isOf($0) } && !after.contains { entry.isOf($0) }
         }
     }
@@ -38,7 +38,7 @@ extension GrantStore {
     func keepTokensInUse(_ grant: GrantID) async throws(CofferError) {
         // A damaged list must not prevent a renewal.
         guard let stored = try? await tokens.get(grant.revokeRow), !stored.info.isStoredWhileLocked,
-            let waiting = try? PendingRevocation.decoded(stored.token)
+            let waiting = try? await entries(in: stored.token, grant)
         else { return }
         let used = try await tokensInUse(grant)
         for entry in waiting where used.contains(where: { entry.isOf($0) }) {
@@ -46,17 +46,49 @@ extension GrantStore {
         }
     }
 
+    /// Reads a list. Tokens without an issuer, which an earlier release put aside, have that of the session.
+    private func entries(
+        in list: Token, _ grant: GrantID
+    ) async throws(CofferError) -> [PendingRevocation] {
+        guard PendingRevocation.isOlder(list) else {
+            return try PendingRevocation.decoded(list, issuerOfOlder: nil)
+        }
+        var issuer: String?
+        do throws(CofferError) {
+            issuer = try await record(grant)?.issuer
+        } catch {
+            guard error.code == .corrupt || error.code == .unsupportedVersion else { throw error }
+        }
+        return try PendingRevocation.decoded(list, issuerOfOlder: issuer)
+    }
+
+    /// Returns the issuer of the sign-in to which a stored token belongs; `nil` if it cannot be told.
+    func issuer(of token: StoredToken, _ grant: GrantID) async throws(CofferError) -> String? {
+        guard let generation = token.info.attributes[GrantAccess.generation] else { return nil }
+        do throws(CofferError) {
+            let stored = try await self.row(grant)?.row
+            return [stored?.current, stored?.next].compactMap { $0?.record }
+                .first { $0.generation.hasSameBytes(as: generation) }?.issuer
+        } catch {
+            guard error.code == .corrupt || error.code == .unsupportedVersion else { throw error }
+            return nil
+        }
+    }
+
     /// Puts tokens aside until the server has revoked them. Tokens that are already there are not added
-    /// twice; beyond ``PendingRevocation/maxCount``, the oldest ones are dropped.
+    /// twice; beyond ``PendingRevocation/maxCount``, the oldest ones are dropped. A list that an earlier
+    /// release stored gets the issuer of the session that is stored now, so call this before another one is.
     ///
-    /// - Throws: `locked`, `wiped`, `busy` or `noSpace`.
+    /// - Throws: `locked`, `wiped`, `busy` or `noSpace`; `corrupt` if the row of the list is damaged;
+    ///   `unsupportedVersion` if a newer release stored it.
     package func addPendingRevocations(
         _ entries: [PendingRevocation], of grant: GrantID
     ) async throws(CofferError) {
-        guard !entries.isEmpty else { return }
         try await updatePendingRevocations(grant) { all in
-            for entry in entries where !all.contains(where: { $0.isOf(entry.token) }) { all.append(entry) }
+            let new = entries.filter { entry in !all.contains { $0.isOf(entry.token) } }
+            all += new
             all.removeFirst(max(all.count - PendingRevocation.maxCount, 0))
+            return !new.isEmpty
         }
     }
 
@@ -66,21 +98,32 @@ extension GrantStore {
     package func removePendingRevocation(
         _ entry: PendingRevocation, of grant: GrantID
     ) async throws(CofferError) {
-        try await updatePendingRevocations(grant) { all in all.removeAll { $0.isOf(entry.token) } }
+        try await updatePendingRevocations(grant) { all in
+            let count = all.count
+            all.removeAll { $0.isOf(entry.token) }
+            return all.count != count
+        }
     }
 
+    /// Changes the list by a closure that returns whether it made a change.
     private func updatePendingRevocations(
-        _ grant: GrantID, _ change: (inout [PendingRevocation]) -> Void
+        _ grant: GrantID, _ change: (inout [PendingRevocation]) -> Bool
     ) async throws(CofferError) {
         var conflicts = 0
         while true {
             let stored = try await tokens.get(grant.revokeRow)
             var all: [PendingRevocation] = []
-            // A damaged list, or one from elsewhere, is replaced.
+            var isOlder = false
+            // A damaged list, or one from elsewhere, is replaced; one of a newer release is not.
             if let stored, !stored.info.isStoredWhileLocked {
-                all = (try? PendingRevocation.decoded(stored.token)) ?? []
+                do throws(CofferError) {
+                    all = try await entries(in: stored.token, grant)
+                    isOlder = PendingRevocation.isOlder(stored.token)
+                } catch {
+                    guard error.code == .corrupt else { throw error }
+                }
             }
-            change(&all)
+            guard change(&all) || isOlder else { return }
             do throws(CofferError) {
                 if all.isEmpty {
                     guard let version = stored?.info.version else { return }
@@ -136,7 +179,9 @@ extension GrantStore {
             guard let stored = try await tokens.get(grant.tokenID(kind)), !stored.info.isStoredWhileLocked,
                 !stored.info.isEphemeral
             else { continue }
-            entries.append(PendingRevocation(kind, stored.token, added: clock.wallClock()))
+            let issuer = try await issuer(of: stored, grant)
+            entries.append(
+                PendingRevocation(kind, stored.token, issuer: issuer, added: clock.wallClock()))
         }
         try await addPendingRevocations(entries, of: grant)
     }

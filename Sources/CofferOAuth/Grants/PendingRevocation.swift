@@ -9,6 +9,8 @@ package struct PendingRevocation: Sendable {
     package let kind: TokenKind
     /// The token.
     package let token: Token
+    /// The issuer to which the token may be sent; `nil` if it is unknown, after which it is sent nowhere.
+    package let issuer: String?
     /// The time since 1970 at which it was put aside.
     package let added: Duration
 
@@ -16,60 +18,99 @@ package struct PendingRevocation: Sendable {
     package static let longestWait = Duration.seconds(30 * 86400)
     /// The greatest number of tokens that wait for one session.
     package static let maxCount = 64
+    /// The version of the stored form. Version 1 has no issuers.
+    private static let version: UInt8 = 2
+    private static let maxIssuerByteCount = 1 << 14
 
     /// Creates an entry.
-    package init(_ kind: TokenKind, _ token: Token, added: Duration) {
+    package init(_ kind: TokenKind, _ token: Token, issuer: String?, added: Duration) {
         self.kind = kind
         self.token = token
+        self.issuer = issuer
         self.added = added
     }
+
+    /// Returns whether the token may be sent to a server with an issuer.
+    func isFrom(_ other: String) -> Bool { issuer?.hasSameBytes(as: other) == true }
 
     /// Returns whether the entry contains the same bytes as a token.
     func isOf(_ other: Token) -> Bool { token.hasSameBytes(as: other) }
 
     /// Returns the stored form: one byte for the version and one for the number of tokens, then for each
-    /// token its kind, the time in seconds, its length and its bytes.
+    /// token its kind, the time in seconds, the lengths of the token and of its issuer in four bytes each,
+    /// the issuer's bytes and the token's bytes. An unknown issuer has the length zero.
     static func encoded(_ entries: [PendingRevocation]) throws(CofferError) -> Token {
         var buffer = try GuardedBuffer.make(limit: Token.maxByteCount)
-        try buffer.append([1, UInt8(entries.count)].span)
+        try buffer.append([version, UInt8(entries.count)].span)
         for entry in entries {
-            let head =
-                [entry.kind.rawValue] + entry.added.components.seconds.bigEndianBytes
-                + UInt32(entry.token.count).bigEndianBytes
-            try buffer.append(head.span)
+            let issuer = [UInt8]((entry.issuer ?? "").utf8)
+            var head = [entry.kind.rawValue] + entry.added.components.seconds.bigEndianBytes
+            head += UInt32(entry.token.count).bigEndianBytes + UInt32(issuer.count).bigEndianBytes
+            try buffer.append((head + issuer).span)
             let bytes = try entry.token.guardedCopy()
             try buffer.append(bytes.guarded.span)
         }
         return try Token(SecretBytes(buffer.finish()))
     }
 
+    /// Returns whether an earlier release, which stored no issuers, wrote the stored form.
+    static func isOlder(_ token: Token) -> Bool { token.exposing { $0.count > 0 ? $0[0] == 1 : false } }
+
     /// Reads the stored form.
     ///
+    /// - Parameters:
+    ///   - token: The stored form.
+    ///   - older: The issuer of tokens that an earlier release put aside; `nil` if it is unknown.
+    /// - Returns: The entries.
     /// - Throws: `corrupt` if it is invalid; `unsupportedVersion` if a newer release stored it.
-    static func decoded(_ token: Token) throws(CofferError) -> [PendingRevocation] {
+    static func decoded(
+        _ token: Token, issuerOfOlder older: String?
+    ) throws(CofferError) -> [PendingRevocation] {
         try token.exposing { (bytes) throws(CofferError) -> [PendingRevocation] in
-            let corrupt = CofferError(.corrupt, "The list of tokens to revoke is damaged.")
             guard bytes.count >= 2, bytes[0] > 0, bytes[1] <= maxCount else { throw corrupt }
-            guard bytes[0] == 1 else {
+            guard bytes[0] <= version else {
                 throw CofferError(
                     .unsupportedVersion, "A newer release stored tokens to revoke.",
                     remedy: .useNewerRelease)
             }
+            let hasIssuers = bytes[0] == version
             var entries: [PendingRevocation] = []
             var at = 2
             for _ in 0..<bytes[1] {
-                guard bytes.count - at >= 13, let kind = TokenKind(rawValue: bytes[at]) else { throw corrupt }
+                guard bytes.count - at >= (hasIssuers ? 17 : 13), let kind = TokenKind(rawValue: bytes[at])
+                else { throw corrupt }
                 let added = bytes.bigEndian(Int64.self, at: at + 1)
                 let count = Int(bytes.bigEndian(UInt32.self, at: at + 9))
+                var issuer = older
+                if hasIssuers {
+                    issuer = try Self.issuer(bytes, at: at + 13)
+                    at += 4 + (issuer?.utf8.count ?? 0)
+                }
                 at += 13
                 guard count <= bytes.count - at else { throw corrupt }
                 let value = try SecretBytes.copying(bytes.extracting(at..<at + count))
-                entries.append(PendingRevocation(kind, try Token(value), added: .seconds(added)))
+                entries.append(
+                    PendingRevocation(kind, try Token(value), issuer: issuer, added: .seconds(added)))
                 at += count
             }
             guard at == bytes.count else { throw corrupt }
             return entries
         }
+    }
+
+    /// Reads an issuer after its length; `nil` if it is unknown.
+    private static func issuer(_ bytes: Span<UInt8>, at start: Int) throws(CofferError) -> String? {
+        let count = Int(bytes.bigEndian(UInt32.self, at: start))
+        guard count > 0 else { return nil }
+        guard count <= maxIssuerByteCount, count <= bytes.count - start - 4,
+            let text = String(
+                validating: bytes.extracting(start + 4..<start + 4 + count).copied(), as: UTF8.self)
+        else { throw corrupt }
+        return text
+    }
+
+    private static var corrupt: CofferError {
+        CofferError(.corrupt, "The list of tokens to revoke is damaged.")
     }
 }
 

@@ -21,10 +21,16 @@ package struct Logout: Sendable {
         var tokens: [PendingRevocation] = []
         /// The kinds of tokens that are in memory only, so that they cannot be revoked later.
         var volatile: Set<TokenKind> = []
+        /// The kinds of tokens that are damaged.
+        var damaged: Set<TokenKind> = []
         var receipt: LogoutReceipt
         var subject: String?
+        /// The server's issuer; `nil` if the session's state cannot be read.
+        var issuer: String?
         /// Whether the vault that contains the session was wiped, so that nothing can be put aside.
         var isVaultGone = false
+        /// Whether the vault contains other sessions, or tokens of others that wait to be revoked.
+        var hasOthers = false
         var wasThere = false
     }
 
@@ -45,41 +51,48 @@ package struct Logout: Sendable {
         var progress = try await store.tokens.withRefreshLease(
             of: grant.tokenID(.refresh), deadline: GrantStore.leaseDeadline
         ) { () async throws(CofferError) -> Progress in try await leave(grant, options) }
-        let waiting = progress.tokens
-        let revocations = PendingRevocations(store, clock: clock)
-        let fates = await Self.bounded(by: options.deadline) {
-            await revocations.revoke(waiting, of: grant, at: endpoints)
-        }
+        let fates = await PendingRevocations(store, clock: clock)
+            .revoke(progress.tokens, of: grant, at: endpoints, deadline: options.deadline)
         progress.receipt.refreshToken = fate(.refresh, of: progress, fates)
         progress.receipt.accessToken = fate(.access, of: progress, fates)
-        if options.endSession, let endpoints {
+        // Another server learns nothing of the user.
+        if options.endSession, let endpoints,
+            progress.issuer?.hasSameBytes(as: endpoints.profile.issuer.text) != false
+        {
             progress.receipt.endSessionURL = Self.endSessionURL(endpoints, progress.subject)
         }
         if progress.wasThere { events?.post(.loggedOut, grant) }
         return progress.receipt
     }
 
-    /// Signs out every session whose signing out was interrupted.
+    /// Signs out every session whose signing out was interrupted. A session that cannot be signed out does
+    /// not keep the others from it.
     ///
     /// - Parameter endpoints: A closure that returns the server of a profile; `nil` if it cannot be asked.
-    /// - Returns: The receipts.
-    /// - Throws: The errors of ``run(_:_:at:)``.
+    /// - Returns: The receipts, and the first of the errors of ``run(_:_:at:)``.
+    /// - Throws: `locked`, `wiped` or `corrupt` if the sessions cannot be listed.
     @discardableResult
     package func resume(
         at endpoints: (_ profile: String) async -> ServerEndpoints?
-    ) async throws(CofferError) -> [LogoutReceipt] {
+    ) async throws(CofferError) -> (receipts: [LogoutReceipt], failure: CofferError?) {
         var receipts: [LogoutReceipt] = []
+        var failure: CofferError?
         for grant in try await store.list() {
             guard case .leaving? = try? await store.record(grant)?.state else { continue }
             let options = LogoutOptions(stores: .keep)
-            receipts.append(try await run(grant, options, at: await endpoints(grant.profile)))
+            do throws(CofferError) {
+                receipts.append(try await run(grant, options, at: await endpoints(grant.profile)))
+            } catch {
+                failure = failure ?? error
+            }
         }
-        return receipts
+        return (receipts, failure)
     }
 
     private func fate(
         _ kind: TokenKind, of progress: Progress, _ fates: [TokenKind: LogoutReceipt.Revocation]
     ) -> LogoutReceipt.Revocation {
+        guard !progress.damaged.contains(kind) else { return .notRevoked }
         guard progress.tokens.contains(where: { $0.kind == kind }) else { return .absent }
         let fate = fates[kind] ?? .pending
         let isForgotten = progress.isVaultGone || progress.volatile.contains(kind)
@@ -109,6 +122,7 @@ package struct Logout: Sendable {
             // The vault was the account's own.
             guard error.code == .wiped, progress.receipt.isNamespaceWiped else { throw error }
             progress.isVaultGone = true
+            progress.receipt.mayLeaveSessions = progress.hasOthers
         }
         return progress
     }
@@ -127,6 +141,7 @@ package struct Logout: Sendable {
                 return row == nil && token == nil ? nil : first
             }
             progress.subject = record.subject
+            progress.issuer = record.issuer
             if case .leaving(let step) = record.state {
                 let earlier = LogoutStep(text: step)
                 return LogoutStep(
@@ -153,30 +168,49 @@ package struct Logout: Sendable {
         }
     }
 
-    /// Takes the tokens into memory, and puts those that are on the disk aside there.
+    /// Takes the tokens into memory, and puts those that are on the disk aside there. A token that is damaged
+    /// can only be removed.
     private func setAside(_ grant: GrantID, _ progress: inout Progress) async throws(CofferError) {
+        var own: [PendingRevocation] = []
         var stored: [PendingRevocation] = []
         for kind in [TokenKind.refresh, .access] {
-            guard let found = try await store.tokens.get(grant.tokenID(kind)),
-                !found.info.isStoredWhileLocked
-            else { continue }
-            let entry = PendingRevocation(kind, found.token, added: clock.wallClock())
-            progress.tokens.append(entry)
+            let token: StoredToken?
+            do throws(CofferError) {
+                token = try await store.tokens.get(grant.tokenID(kind))
+            } catch {
+                guard error.code == .corrupt else { throw error }
+                progress.damaged.insert(kind)
+                continue
+            }
+            guard let token, !token.info.isStoredWhileLocked else { continue }
+            let entry = PendingRevocation(
+                kind, token.token, issuer: try await store.issuer(of: token, grant),
+                added: clock.wallClock())
+            own.append(entry)
             // A token that never was on the disk does not get there now.
-            if found.info.isEphemeral {
+            if token.info.isEphemeral {
                 progress.volatile.insert(kind)
             } else {
                 stored.append(entry)
             }
         }
-        try await store.addPendingRevocations(stored, of: grant)
-        let own = progress.tokens
+        do throws(CofferError) {
+            try await store.addPendingRevocations(stored, of: grant)
+        } catch {
+            // A list that cannot be changed does not keep the session signed in.
+            guard error.code == .corrupt || error.code == .unsupportedVersion else { throw error }
+            progress.volatile.formUnion(stored.map(\.kind))
+        }
+        progress.tokens = own
         do throws(CofferError) {
             let waiting = try await store.pendingRevocations(grant)
-            progress.tokens += waiting.filter { entry in !own.contains { $0.isOf(entry.token) } }
+            // An entry that was put aside earlier knows the issuer of its token.
+            progress.tokens =
+                own.map { entry in waiting.first { $0.isOf(entry.token) } ?? entry }
+                + waiting.filter { entry in !own.contains { $0.isOf(entry.token) } }
         } catch {
             // Without the state, it is unknown which of them are in use: they are revoked later.
-            guard error.code == .corrupt else { throw error }
+            guard error.code == .corrupt || error.code == .unsupportedVersion else { throw error }
         }
     }
 
@@ -190,11 +224,14 @@ package struct Logout: Sendable {
             progress.receipt.isPasscodeRemoved = true
         }
         guard step.removesStores else { return }
+        let known = try await store.list() + store.listPendingRevocations()
+        progress.hasOthers = known.contains { $0 != grant }
         let outcome = try await store.vault.handle(
             .grantRevoked(reason: "the user signed out", of: grant.tokenAccount),
             onRevocation: .wipe(.account))
-        if case .accountWiped(let wiped) = outcome, wiped.namespace != nil {
+        if case .accountWiped(let wiped) = outcome, let namespace = wiped.namespace {
             progress.receipt.isNamespaceWiped = true
+            progress.receipt.mayLeaveSessions = namespace.mayLeaveSessions
         }
     }
 
@@ -207,23 +244,5 @@ package struct Logout: Sendable {
         var parameters = [(name: "client_id", value: endpoints.profile.clientID)]
         if let subject { parameters.append((name: "logout_hint", value: subject)) }
         return url.appending(query: parameters)
-    }
-
-    /// Runs work in a task that is cancelled at the deadline, or when the caller's task is cancelled.
-    private static func bounded<Value: Sendable>(
-        by deadline: Duration, _ work: @escaping @Sendable () async -> Value
-    ) async -> Value {
-        let task = Task { await work() }
-        let timer = Task {
-            try? await Task.sleep(for: deadline, clock: .continuous)
-            if !Task.isCancelled { task.cancel() }
-        }
-        let value = await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
-        }
-        timer.cancel()
-        return value
     }
 }

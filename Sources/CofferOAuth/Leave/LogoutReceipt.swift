@@ -25,6 +25,9 @@ public struct LogoutReceipt: Sendable, Hashable {
     public internal(set) var accessToken = Revocation.absent
     /// Whether the account's namespace was wiped.
     public internal(set) var isNamespaceWiped = false
+    /// Whether the namespace contained, or may have contained, other sessions: their tokens were erased here,
+    /// and not revoked at their servers.
+    public internal(set) var mayLeaveSessions = false
     /// Whether the vault's passcode was removed.
     public internal(set) var isPasscodeRemoved = false
     /// The URL at which a browser ends the user's session at the server; `nil` if it was not asked for or the

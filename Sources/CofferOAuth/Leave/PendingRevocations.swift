@@ -3,6 +3,9 @@ package import CofferBase
 
 /// The revocation of tokens that were put aside.
 package struct PendingRevocations: Sendable {
+    /// The time for the revocation of a session's tokens at the server.
+    static let deadline = Duration.seconds(10)
+
     private let store: GrantStore
     private let clock: VaultClock
 
@@ -15,15 +18,24 @@ package struct PendingRevocations: Sendable {
     /// Revokes tokens at the server: first the refresh tokens, then the access tokens. A server that revokes
     /// the one does not always revoke the other.
     ///
-    /// Every token whose fate is settled is removed from those that were put aside. After the first request
-    /// that nobody answers, nothing more is sent.
+    /// A token is sent only to the issuer that it came from. Every token whose fate is settled is removed
+    /// from those that were put aside. After the first request that nobody answers or judges, or at the
+    /// deadline, nothing more is sent.
     ///
     /// - Parameters:
     ///   - entries: The tokens.
     ///   - grant: The session to which they belonged.
     ///   - endpoints: The server; `nil` if it cannot be asked.
+    ///   - deadline: The time for all of it.
     /// - Returns: The fate of each kind of token, the worst one if there are several.
     func revoke(
+        _ entries: [PendingRevocation], of grant: GrantID, at endpoints: ServerEndpoints?,
+        deadline: Duration = PendingRevocations.deadline
+    ) async -> [TokenKind: LogoutReceipt.Revocation] {
+        await Self.bounded(by: deadline) { await revokeAll(entries, of: grant, at: endpoints) }
+    }
+
+    private func revokeAll(
         _ entries: [PendingRevocation], of grant: GrantID, at endpoints: ServerEndpoints?
     ) async -> [TokenKind: LogoutReceipt.Revocation] {
         var fates: [TokenKind: LogoutReceipt.Revocation] = [:]
@@ -58,13 +70,19 @@ package struct PendingRevocations: Sendable {
     private func revoke(
         _ entry: PendingRevocation, at server: inout ServerEndpoints?
     ) async -> LogoutReceipt.Revocation {
-        guard let endpoints = server else { return .pending }
-        guard endpoints.has(.revocation) else { return .notRevoked }
+        guard let endpoints = server, entry.isFrom(endpoints.profile.issuer.text) else { return .pending }
+        guard endpoints.has(.revocation) else {
+            // Before the first discovery, nobody knows whether the server revokes tokens.
+            return endpoints.has(.token) ? .notRevoked : .pending
+        }
         do throws(CofferError) {
             switch try await endpoints.revoke(entry.token, hint: ServerEndpoints.TokenHint(entry.kind)) {
             case .done: return .revoked
             case .unsupportedTokenType: return .unsupported
-            case .uncertain, .refused: return .pending
+            case .refused: return .pending
+            case .uncertain:
+                server = nil
+                return .pending
             }
         } catch {
             server = nil
@@ -104,5 +122,23 @@ package struct PendingRevocations: Sendable {
         guard !entries.isEmpty else { return 0 }
         _ = await revoke(entries, of: grant, at: endpoints)
         return try await store.pendingRevocations(grant).count
+    }
+
+    /// Runs work in a task that is cancelled at the deadline, or when the caller's task is cancelled.
+    private static func bounded<Value: Sendable>(
+        by deadline: Duration, _ work: @escaping @Sendable () async -> Value
+    ) async -> Value {
+        let task = Task { await work() }
+        let timer = Task {
+            try? await Task.sleep(for: deadline, clock: .continuous)
+            if !Task.isCancelled { task.cancel() }
+        }
+        let value = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        timer.cancel()
+        return value
     }
 }

@@ -147,10 +147,12 @@ extension RefreshMachine {
         let added = clock.wallClock()
         var entries: [PendingRevocation] = []
         if let token = new.response.refreshToken {
-            entries.append(PendingRevocation(.refresh, token, added: added))
+            entries.append(
+                PendingRevocation(.refresh, token, issuer: record.issuer, added: added))
         }
         if let token = new.response.accessToken, record.storage == .all {
-            entries.append(PendingRevocation(.access, token, added: added))
+            entries.append(
+                PendingRevocation(.access, token, issuer: record.issuer, added: added))
         }
         try? await store.addPendingRevocations(entries, of: new.grant)
     }

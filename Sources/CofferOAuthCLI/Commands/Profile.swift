@@ -178,7 +178,11 @@ struct ProfileUpdate: AsyncParsableCommand {
 struct ProfileRemove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove a profile and its client's secrets.",
-        discussion: "A profile with sessions is not removed: sign them out first, or specify --force.",
+        discussion: """
+            A profile with sessions, or with tokens that wait to be revoked, is not removed: sign out with \
+            coffer oauth logout first, or specify --force. Tokens that wait can be revoked as long as the \
+            profile is there; without it, they are sent nowhere.
+            """,
         aliases: ["rm"])
 
     @OptionGroup var global: GlobalOptions
@@ -186,7 +190,10 @@ struct ProfileRemove: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The profile.", valueName: "name"))
     var name: String
 
-    @Flag(help: "Remove the profile even if it has sessions, which can then no longer be used.")
+    @Flag(
+        help: ArgumentHelp(
+            "Remove the profile even if it has sessions, which can then no longer be used, or tokens that "
+                + "wait to be revoked, which then stay valid at the server."))
     var force = false
 
     func run() async throws {
@@ -198,6 +205,13 @@ struct ProfileRemove: AsyncParsableCommand {
                 .conflict,
                 "The profile \(name.printable) has sessions. Sign them out with coffer oauth logout, or "
                     + "specify --force.")
+        }
+        let isWaiting = try await oauth.waitingTokens().contains { $0.profile.hasSameBytes(as: name) }
+        guard force || !isWaiting else {
+            throw CofferError(
+                .conflict,
+                "Tokens of the profile \(name.printable) wait to be revoked at its server. Run coffer oauth "
+                    + "logout --all when the server can be reached, or specify --force.")
         }
         guard try await oauth.profiles.remove(name) else {
             throw CofferError(

@@ -36,7 +36,12 @@ struct RefreshCommand: AsyncParsableCommand {
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the sessions, also those that have ended. Nothing is sent.",
-        discussion: SessionSummary.states,
+        discussion: """
+            Tokens of sessions that were signed out and that wait to be revoked are listed as waiting: run \
+            coffer oauth logout --all when their server can be reached.
+
+            \(SessionSummary.states)
+            """,
         aliases: ["ls"])
 
     @OptionGroup var global: GlobalOptions
@@ -53,11 +58,17 @@ struct ListCommand: AsyncParsableCommand {
                 summaries.append(SessionSummary(profile: grant.profile, account: grant.account, error))
             }
         }
+        let waiting = try await oauth.waitingTokens()
         guard !global.json else {
-            return try Output.json(.object([("sessions", .list(summaries.map(\.document)))]))
+            return try Output.json(
+                .object([
+                    ("sessions", .list(summaries.map(\.document))),
+                    ("waiting", .list(waiting.map(WaitingText.document))),
+                ]))
         }
         let heading = ["PROFILE", "ACCOUNT", "STATE", "SUBJECT", "SCOPES"]
-        for line in TextTable.lines(heading, summaries.map(\.row)) { try Output.line(line) }
+        let rows = summaries.map(\.row) + waiting.map(WaitingText.row)
+        for line in TextTable.lines(heading, rows) { try Output.line(line) }
     }
 }
 

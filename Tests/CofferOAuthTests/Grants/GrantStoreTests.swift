@@ -139,7 +139,9 @@ struct GrantStoreTests {
             var entries: [PendingRevocation] = []
             for number in 0..<70 {
                 entries.append(
-                    PendingRevocation(.refresh, try Token(copying: "t\(number)"), added: .seconds(number)))
+                    PendingRevocation(
+                        .refresh, try Token(copying: "t\(number)"), issuer: UseBench.login,
+                        added: .seconds(number)))
             }
             try await store.addPendingRevocations(entries, of: grant)
             try await store.addPendingRevocations(Array(entries.suffix(2)), of: grant)

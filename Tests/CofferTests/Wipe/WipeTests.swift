@@ -90,6 +90,8 @@ struct WipeTests {
         #expect(receipt.started <= receipt.finished)
         #expect(try #require(receipt.keysDestroyedAfterMilliseconds) < 1000)
         #expect(!receipt.unverified.isEmpty)
+        // Nobody told a server that the tokens are gone.
+        #expect(receipt.mayLeaveSessions && receipt.unverified.contains(WipeFindings.sessions))
         let json = try Data(contentsOf: URL(filePath: home.homePath("receipt.json").string))
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601

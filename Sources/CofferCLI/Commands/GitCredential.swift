@@ -14,7 +14,8 @@ struct GitCredential: AsyncParsableCommand {
             config --global credential.helper coffer. The action is get, store or erase; git's request comes \
             on standard input. Passwords are stored as tokens for the service git:URL; expired ones are not \
             returned. If an OAuth profile lists the host and has one session, the password is its access \
-            token, which is renewed first if it is due, or if git erased it because the server refused it. \
+            token, which is renewed first if it is due, or if git erased it because the server refused it; \
+            a password for the user oauth2 or the session's account is then not stored. \
             If the vault is locked, the helper asks for the passcode on the terminal each time git runs it; \
             coffer unlock asks only once. The helper does not ask if GIT_TERMINAL_PROMPT is 0.
             """)
@@ -48,6 +49,7 @@ struct GitCredential: AsyncParsableCommand {
         // A locked vault does not tell its profiles, but takes a password that waits for the next unlock.
         let sessions = OAuthGitCredentials(tokens: tokens, global: global)
         guard let session = try? await sessions.session(for: request) else { return false }
+        if action.hasSameBytes(as: "store"), try sessions.isAnswered(request, of: session) { return true }
         guard action.hasSameBytes(as: "get") else {
             guard let password = try request.token("password"),
                 try await sessions.isAccessToken(password, of: session)

@@ -44,8 +44,8 @@ struct OAuthGitCredentials {
         return all.count == 1 ? all[0] : nil
     }
 
-    /// Reports whether git's host matches a profile's resource host. It is a host with or without a port: only
-    /// of such a text does the end say whose host it is.
+    /// Reports whether git's host matches a profile's resource host. It is a host with or without a port:
+    /// only of such a text does the end say whose host it is.
     private static func isMatch(_ host: String, _ pattern: String) -> Bool {
         let (host, pattern) = (withoutDefaultPort(host), withoutDefaultPort(pattern))
         guard pattern.utf8.hasPrefix("*.") else { return host.hasSameBytes(as: pattern) }

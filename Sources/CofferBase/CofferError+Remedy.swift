@@ -9,6 +9,7 @@ extension CofferError {
             case restoreKeyring, restoreKeyringOrWipeVault
             case eraseUserVault, removeDirectory, restoreOrRemoveOrders, wipeAgain
             case restoreOrWipeTokens, restoreOrReplaceToken, replaceDamagedTokens, purgeCorruptTokens
+            case storeTokenAgain
             case useAnotherCopy, allowExpensiveDerivation, convertPlainDatabase, specifySalt
             case listFiles, removeUnfinishedFiles, restoreOrRemoveFile, restoreOrReindexFile
             case removeOrReindexFile, reindexFiles, verifyAndReindexFiles
@@ -69,6 +70,8 @@ extension CofferError {
         public static let replaceDamagedTokens = Remedy(kind: .replaceDamagedTokens)
         /// Remove the file-system entry that occupies the location for pending tokens.
         public static let purgeCorruptTokens = Remedy(kind: .purgeCorruptTokens)
+        /// Check where the token comes from, then store it again while the vault is unlocked.
+        public static let storeTokenAgain = Remedy(kind: .storeTokenAgain)
         /// Use another copy of the file.
         public static let useAnotherCopy = Remedy(kind: .useAnotherCopy)
         /// Allow an expensive key derivation (`allowingExpensive`) if you trust the author of the file.

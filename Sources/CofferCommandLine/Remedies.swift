@@ -51,6 +51,9 @@ extension CofferError.Remedy {
         Store the damaged value again, then remove the damaged copy with coffer token purge-corrupt.
         """,
         .purgeCorruptTokens: "Remove the damaged tokens with coffer token purge-corrupt.",
+        .storeTokenAgain: """
+        Check where the token comes from, then store it with coffer token put while the vault is unlocked.
+        """,
         .useAnotherCopy: "Use another copy of the file.",
         .allowExpensiveDerivation: "If you trust the file's author, specify --allow-expensive.",
         .convertPlainDatabase: "Use coffer database convert with --from plain.",

@@ -242,4 +242,41 @@ struct OAuthCommandTests {
             #expect(try helper.home.status()["tokens"] as? Int == before)
         }
     }
+
+    @Test("A token that was renewed before git stores it is not stored")
+    func gitStoresNothing() async throws {
+        let helper = try LinkedHelper("git-credential-coffer")
+        try await OAuthBench.with(home: helper.home) { (bench) async throws in
+            try await bench.signIn()
+            let before = try helper.home.status()["tokens"] as? Int
+            let request = "protocol=https\nhost=\(bench.host)\n"
+            for user in ["oauth2", "ada"] {
+                #expect(try helper("store", request + "username=\(user)\npassword=earlier\n").code == 0)
+                #expect(try helper.home.status()["tokens"] as? Int == before, "\(user)")
+            }
+            #expect(try helper.home("oauth", "logout", "work").code == 0)
+            #expect(try helper("get", request).text.isEmpty)
+        }
+    }
+
+    @Test("Git's host must be a host: the end of another text says nothing")
+    func gitHosts() async throws {
+        let helper = try LinkedHelper("git-credential-coffer")
+        try await OAuthBench.with(home: helper.home) { (bench) async throws in
+            let update = try helper.home(
+                "oauth", "profile", "update", "work", "--host", bench.host, "--host", "*.example.org")
+            #expect(update.code == 0, "\(update.errorText)")
+            try await bench.signIn()
+            for host in ["a.example.org", "A.Example.ORG:443"] {
+                #expect(try helper("get", "protocol=https\nhost=\(host)\n").text.contains("password=first\n"))
+            }
+            for host in [
+                "evil.com/.example.org", "evil.com#.example.org", "evil.com?.example.org", "..example.org",
+                "evil.com:80\\.example.org", "u@evil.com:1/a.example.org", "u@a.example.org",
+                "a.example.org:", "a.example.org:443:443", "example.org",
+            ] {
+                #expect(try helper("get", "protocol=https\nhost=\(host)\n").text.isEmpty, "\(host)")
+            }
+        }
+    }
 }

@@ -34,6 +34,23 @@ struct TokenNameTests {
         #expect(try home("token", "list", "no such").output.isEmpty)
     }
 
+    @Test("Nothing is stored under the names of OAuth sessions, which a token from elsewhere would break")
+    func sessionNames() throws {
+        let home = try CommandHome(passcode: nil)
+        #expect(try home("token", "put", "s", "a", input: [1]).code == 0)
+        for service in ["oauth:", "oauth:work", "oauth:work#grant"] {
+            let runs = try [
+                home("token", "put", service, "", "--json", input: [1]),
+                home("token", "rename", "s", "a", service, "", "--json"),
+                home("token", "copy", "s", "a", service, "", "--json"),
+                home("token", "refresh", service, "", "--json", "--", "cat"),
+            ]
+            for run in runs { #expect(run.code == 11 && run.errorCode == "refused", "\(run.errorText)") }
+        }
+        #expect(try home("token", "put", "oauth", "a", input: [1]).code == 0)
+        #expect(try services(home("token", "list", "--json")) == ["oauth", "s"])
+    }
+
     @Test("The filter applies to values that wait to be accepted, too")
     func pending() throws {
         let home = try CommandHome()

@@ -13,6 +13,10 @@ extension TokenStore {
     /// new one is stored and read back, and an error from `exchange` other than `tokenRevoked` changes
     /// nothing. The token's class does not change.
     ///
+    /// A token that is marked (``TokenInfo/isStoredWhileLocked``) is not refreshed, because anyone can have
+    /// stored it: it would reach `exchange`, and its class, scopes and attributes would be those of the new
+    /// token. Check it, then store it again.
+    ///
     /// ```swift
     /// let fresh = try await vault.tokens.refresh(id) { current, _ in
     ///     RefreshResponse(try await exchange(current))
@@ -37,9 +41,10 @@ extension TokenStore {
     ///   name.
     /// - Throws: `timedOut` if another caller's refresh or `exchange` does not finish before the deadline;
     ///   `cancelled` if the task was cancelled; `conflict` if the token was replaced or removed by other
-    ///   means in the meantime, in which case that change is kept; `locked`, `wiped`, `noSpace`; `busy` if
-    ///   another process holds the vault directory's lock for too long; and any error that `exchange` throws.
-    ///   If that error is `tokenRevoked`, it is thrown after the policy has been applied.
+    ///   means in the meantime, in which case that change is kept; `refused` if the token is marked;
+    ///   `locked`, `wiped`, `noSpace`; `busy` if another process holds the vault directory's lock for too
+    ///   long; and any error that `exchange` throws. If that error is `tokenRevoked`, it is thrown after the
+    ///   policy has been applied.
     public func refresh<Failure: Error>(
         _ id: TokenID, deadline: Duration = .seconds(60),
         onRevocation policy: RevocationPolicy = .wipe(.account),
@@ -100,6 +105,12 @@ extension TokenStore {
             RefreshResponse
     ) async throws(CofferError) -> RefreshResult? {
         guard let current = try await stored(id) else { return nil }
+        guard !current.info.isStoredWhileLocked else {
+            throw CofferError(
+                .refused,
+                "The token was stored while the vault was locked, so anyone can have stored it. It was not "
+                    + "refreshed.", remedy: .storeTokenAgain)
+        }
         guard current.info.version == version else { return current }
         let response: RefreshResponse
         do throws(CofferError) {

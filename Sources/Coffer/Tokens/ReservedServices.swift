@@ -12,7 +12,8 @@ package enum ReservedServices {
     package static let oauthClient = "oauth-client:"
 
     /// The prefix of the services that hold the tokens of OAuth sessions; the profile's name follows it.
-    /// Programs may read and store these tokens.
+    /// Programs may read these tokens, and the library of the sessions stores them; see
+    /// ``checkIsWritable(_:)``.
     package static let oauth = "oauth:"
     /// The end of the services that hold the state of an OAuth session.
     package static let grantSuffix = "#grant"
@@ -33,6 +34,17 @@ package enum ReservedServices {
     }
 
     static func contains(_ service: String) -> Bool { form(of: service) != nil }
+
+    /// Throws `refused` if a user must not store the token under its name: the service is reserved, or it is
+    /// that of an OAuth session, which a token from elsewhere would break.
+    package static func checkIsWritable(_ id: TokenID) throws(CofferError) {
+        try check(id)
+        guard id.service.utf8.hasPrefix(oauth) else { return }
+        throw CofferError(
+            .refused,
+            "Service names that begin with \"\(oauth)\" are reserved for the tokens of sessions at OAuth "
+                + "servers. Choose another service name.")
+    }
 
     /// Throws `refused` if the token's service is reserved.
     package static func check(_ id: TokenID) throws(CofferError) {

@@ -11,7 +11,8 @@ extension TokenStore {
 
     /// Returns a session's access token if nothing has to be sent or decided before it is used; `nil` if
     /// there is none, or if the library that renews it must be asked: the token is due, the session's state
-    /// is not plain, its profile ends it at a time, or an administrator restricts this machine.
+    /// is not plain, it was signed in with another issuer or client than the profile's, its profile ends it
+    /// at a time, or an administrator restricts this machine.
     ///
     /// - Parameters:
     ///   - profile: The name of the session's profile.
@@ -34,9 +35,21 @@ extension TokenStore {
             state["generation"]?.string?.hasSameBytes(as: name) == true,
             let settings = try await profileSettings(profile),
             settings["policy"]?.string?.hasSameBytes(as: "untilRevoked") == true,
-            try await !Self.isRestricted()
+            Self.isSession(state, of: settings), try await !Self.isRestricted()
         else { return nil }
         return access
+    }
+
+    /// Returns whether a session belongs to the profile: a profile of this name can have been removed and
+    /// added again for another server, which must not receive the session's tokens.
+    private static func isSession(_ state: JSONValue, of settings: JSONValue) -> Bool {
+        guard let issuer = state["issuer"]?.string, let own = settings["issuer"]?.string,
+            issuer.hasSameBytes(as: own)
+        else { return false }
+        // Sessions of earlier releases do not name their client.
+        guard let client = state["clientID"] else { return true }
+        guard let name = client.string, let own = settings["clientID"]?.string else { return false }
+        return name.hasSameBytes(as: own)
     }
 
     /// Returns the accounts that have a session of a profile, also one that has ended.

@@ -14,8 +14,9 @@ struct GitCredential: AsyncParsableCommand {
             config --global credential.helper coffer. The action is get, store or erase; git's request comes \
             on standard input. Passwords are stored as tokens for the service git:URL; expired ones are not \
             returned. If an OAuth profile lists the host and has one session, the password is its access \
-            token, which is renewed first if it is due, or if git erased it because the server refused it. With \
-            several sessions, put the account into the URL, as in https://ada@example.org/. \
+            token, which is renewed first if it is due, or if git erased it because the server refused it; \
+            a password for the user oauth2 or the session's account is then not stored. With several \
+            sessions, put the account into the URL, as in https://ada@example.org/. \
             If the vault is locked, the helper asks for the passcode on the terminal each time git runs it; \
             coffer unlock asks only once. The helper does not ask if GIT_TERMINAL_PROMPT is 0.
             """)
@@ -50,6 +51,7 @@ struct GitCredential: AsyncParsableCommand {
         let sessions = OAuthGitCredentials(tokens: tokens, global: global)
         let isGet = action.hasSameBytes(as: "get")
         guard let session = try? await sessions.session(for: request, explains: isGet) else { return false }
+        if action.hasSameBytes(as: "store"), try sessions.isAnswered(request, of: session) { return true }
         guard isGet else {
             guard let password = try request.token("password"),
                 try await sessions.isAccessToken(password, of: session)

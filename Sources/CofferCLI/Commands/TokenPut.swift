@@ -64,6 +64,7 @@ struct TokenPut: AsyncParsableCommand {
 
     func run() async throws {
         let id = try name.id()
+        try ReservedServices.checkIsWritable(id)
         let expires = try expiry.time()?.date(from: Date())
         // Before the passcode is evaluated: without a token, a first line that is not the passcode costs no
         // attempt.

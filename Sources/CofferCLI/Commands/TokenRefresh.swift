@@ -48,6 +48,7 @@ struct TokenRefresh: AsyncParsableCommand {
     func run() async throws {
         try StartRoom.requireThreads()
         let id = try name.id()
+        try ReservedServices.checkIsWritable(id)
         guard !command.isEmpty else { throw CofferError(.invalidInput, "Specify a command after --.") }
         guard (1...86_400).contains(deadline) else {
             throw CofferError(.invalidInput, "--deadline takes 1 to 86400 seconds.")

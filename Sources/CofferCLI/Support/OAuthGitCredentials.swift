@@ -25,7 +25,7 @@ struct OAuthGitCredentials {
     /// meant, which `explains` tells the user.
     func session(for request: GitRequest, explains: Bool) async throws(CofferError) -> Session? {
         guard let kind = try request.text("protocol"), kind.hasSameBytes(as: "https"),
-            let host = try request.text("host")
+            let host = try request.text("host")?.foldedASCII, HostName.isHostAndPort(host)
         else { return nil }
         let user = try request.text("username")
         var found: [Session] = []
@@ -55,9 +55,10 @@ struct OAuthGitCredentials {
                 + "https://ACCOUNT@\(host.printable)/.")
     }
 
-    /// Reports whether git's host matches a profile's resource host.
-    static func isMatch(_ host: String, _ pattern: String) -> Bool {
-        let (host, pattern) = (withoutDefaultPort(host.foldedASCII), withoutDefaultPort(pattern))
+    /// Reports whether git's host matches a profile's resource host. It is a host with or without a port:
+    /// only of such a text does the end say whose host it is.
+    private static func isMatch(_ host: String, _ pattern: String) -> Bool {
+        let (host, pattern) = (withoutDefaultPort(host), withoutDefaultPort(pattern))
         guard pattern.utf8.hasPrefix("*.") else { return host.hasSameBytes(as: pattern) }
         let end = String(decoding: pattern.utf8.dropFirst(), as: UTF8.self)
         return host.utf8.hasSuffix(end) && host.utf8.count > end.utf8.count
@@ -141,6 +142,13 @@ struct OAuthGitCredentials {
         let id = try TokenID(
             service: ReservedServices.oauth + session.profile, account: session.account, kind: .access)
         try await tokens.remove(id)
+    }
+
+    /// Reports whether git's user name is one with which sessions are answered, so that the password is an
+    /// access token, perhaps one that was renewed meanwhile.
+    func isAnswered(_ request: GitRequest, of session: Session) throws(CofferError) -> Bool {
+        guard let user = try request.text("username") else { return true }
+        return user.hasSameBytes(as: Self.anyUser) || user.hasSameBytes(as: session.account)
     }
 
     /// Reports whether a password is the session's access token, which no helper needs to store.

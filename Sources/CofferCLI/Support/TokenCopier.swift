@@ -31,6 +31,7 @@ struct TokenCopier {
             throw CofferError(.invalidInput, "The new name must differ from the old one.")
         }
         try ReservedServices.check(old)
+        try ReservedServices.checkIsWritable(new)
         self.tokens = tokens
         self.old = old
         self.new = new

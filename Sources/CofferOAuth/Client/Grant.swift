@@ -111,7 +111,8 @@ public struct Grant: Sendable {
             scopes: scopes, resource: resource, audience: audience, in: pool)
     }
 
-    /// Returns what the server says about the user. A deactivated user's session counts as revoked.
+    /// Returns what the server says about the user. A deactivated user's session counts as revoked if the
+    /// identity URL says so twice, a second apart.
     ///
     /// - Returns: The document.
     /// - Throws: `unsupported` if the server has no identity URL; `hostRefused` or `redirectRefused` if the

@@ -135,11 +135,11 @@ struct SignInFlow: Sendable {
                 if case .refused(nil) = verdict {
                     throw CofferError(.serverRefused, "The server refused the sign-in without a reason.")
                 }
-                try schedule.receive(Self.answer(verdict), now: clock.bootTime())
+                try schedule.receive(
+                    Self.answer(verdict), now: clock.bootTime(), retryAfter: Self.wait(verdict))
                 if case .granted(let tokens) = verdict {
                     return Answer(tokens: tokens, request: nil, sent: sent)
                 }
-                if case .uncertain(let wait?) = verdict { try await actions.pause(wait) }
             case .approved: throw CofferError(.internalFailure, "The device sign-in has no tokens.")
             }
         }
@@ -154,6 +154,12 @@ struct SignInFlow: Sendable {
             default: throw error
             }
         }
+    }
+
+    /// Returns the time for which the server asked the client to wait.
+    private static func wait(_ verdict: DevicePollVerdict) -> Duration? {
+        guard case .uncertain(let wait) = verdict else { return nil }
+        return wait
     }
 
     private static func answer(_ verdict: DevicePollVerdict) -> DeviceGrant.Answer {

@@ -103,6 +103,11 @@ public struct ProfileStore: Sendable {
 
     private func find(_ name: String) async throws(CofferError) -> (profile: OAuthProfile, version: UInt64)? {
         guard let stored = try await tokens.get(Self.id(name)) else { return nil }
+        // A locked vault accepts no value under this name, so this library did not store it.
+        guard !stored.info.isStoredWhileLocked else {
+            throw CofferError(
+                .corrupt, "The profile stored as \(name) is of unknown origin.", remedy: .removeProfile)
+        }
         let profile = try OAuthProfile(decoding: stored.token.copyBytes())
         // Its row is sealed under its name, so another name in it was never stored by this library.
         guard profile.name.hasSameBytes(as: name), let version = stored.info.version else {
@@ -187,8 +192,15 @@ public struct ProfileStore: Sendable {
     }
 
     /// Returns a secret of a profile's client; `nil` if none is stored.
+    ///
+    /// - Throws: `corrupt` if the stored one is of unknown origin; `locked` or `wiped`.
     package func secret(_ secret: ClientSecret, of name: String) async throws(CofferError) -> Token? {
-        try await tokens.get(Self.id(secret, of: name))?.token
+        guard let stored = try await tokens.get(Self.id(secret, of: name)) else { return nil }
+        guard !stored.info.isStoredWhileLocked else {
+            throw CofferError(
+                .corrupt, "A secret of the profile \(name) is of unknown origin.", remedy: .removeProfile)
+        }
+        return stored.token
     }
 
     /// Returns which secrets of a profile's client are stored.

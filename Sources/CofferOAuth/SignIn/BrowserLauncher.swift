@@ -8,8 +8,8 @@ import CofferEngine
 /// as `xdg-open` is, so the characters `!$'()*;` of the URL are percent-encoded. Other users of the same
 /// machine may be able to read the arguments of a running program, so the URL must not contain a secret.
 /// The URL of an ``AuthorizationRequest`` contains `state`, perhaps `nonce`, and the challenge. Whoever reads
-/// them can send a wrong answer to the listener, but cannot redeem a code, because the verifier stays in this
-/// process.
+/// them cannot redeem a code, because the verifier stays in this process, but can sign in as someone else and
+/// bring that answer to the listener. ``LoopbackListener`` therefore takes no answer from another user.
 public struct BrowserLauncher: Sendable {
     private static let maxProgramCount = 16
 

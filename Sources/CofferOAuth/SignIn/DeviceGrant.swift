@@ -90,9 +90,13 @@ public struct DeviceGrant: Sendable, Equatable {
     /// - Parameters:
     ///   - answer: The answer.
     ///   - now: The time at which the answer came.
+    ///   - retryAfter: The time for which the server asked the client to wait; `nil` if it named none. The
+    ///     client gives up at ``end`` all the same.
     /// - Throws: `serverRefused`, with the server's code, if the user or the server has refused; `timedOut`
     ///   if the device code has expired.
-    public mutating func receive(_ answer: Answer, now: Duration) throws(CofferError) {
+    public mutating func receive(
+        _ answer: Answer, now: Duration, retryAfter: Duration? = nil
+    ) throws(CofferError) {
         switch answer {
         case .approved: isApproved = true
         case .pending: break
@@ -106,7 +110,7 @@ public struct DeviceGrant: Sendable, Equatable {
         case .refused(let code):
             throw CofferError(.serverRefused, "The server refused the sign-in.", serverCode: code)
         }
-        next = now + interval
+        next = now + max(interval, retryAfter ?? .zero)
     }
 
     private static var tooLate: CofferError {

@@ -8,8 +8,9 @@ import Synchronization
 ///
 /// The listener can be reached only from this machine, but by every program on it and by every page in the
 /// browser. It therefore answers only `GET` requests for the registered path whose `Host` header is its own
-/// address, and it accepts only an answer with the request's `state`. Everything else is refused, and the
-/// listener stays. Each listener serves one sign-in.
+/// address, and it accepts only an answer with the request's `state`, from a program of this process's user
+/// or of root. Everything else is refused, and the listener stays. Where /proc does not say whose program it
+/// is, any user's is accepted. Each listener serves one sign-in.
 public final class LoopbackListener: Sendable {
     /// The path of the redirect URI, unless the profile has another.
     public static let defaultPath = "/callback"

@@ -40,6 +40,12 @@ final class RedirectConnection {
     var isWriting: Bool { phase == .writing }
     var hasEnded: Bool { phase == .ended }
 
+    /// Whether another user's program sent the request, or one that no longer waits for the answer.
+    var isForeign: Bool { !connection.peerOwner.mayBeOwn }
+
+    /// Gives no answer.
+    func close() { phase = .ended }
+
     /// Whether the connection has sent nothing yet or has had its answer.
     var isIdle: Bool { phase == .reading && request.isEmpty || phase == .draining }
 

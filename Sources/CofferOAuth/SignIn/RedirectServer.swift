@@ -128,6 +128,9 @@ struct RedirectServer: ~Copyable {
         do throws(CofferError) {
             let parameters = try connection.parameters(query)
             try AuthorizationRedirect.checkState(parameters, request)
+            // Other users can read `state` in the browser's arguments, and sign in as themselves with it. The
+            // kernel is asked only now, because its tables are long while somebody opens many connections.
+            if connection.isForeign { return connection.close() }
             belongs = true
             let redirect = try AuthorizationRedirect.check(parameters, for: request)
             outcome = (.success(redirect), Clock.sinceBoot + limits.grace)

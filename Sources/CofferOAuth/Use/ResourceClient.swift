@@ -14,15 +14,24 @@ package struct ResourceClient: Sendable {
 
     let endpoints: ServerEndpoints
     let source: any AccessTokenSource
+    /// Waits; returns `false` if the task was cancelled.
+    let pause: @Sendable (Duration) async -> Bool
 
     /// Creates a client.
     ///
     /// - Parameters:
     ///   - endpoints: The profile's server, with the key to which the session's tokens are bound.
     ///   - source: The session's access tokens.
-    package init(_ endpoints: ServerEndpoints, source: any AccessTokenSource) {
+    ///   - pause: Waits; returns `false` if the task was cancelled.
+    package init(
+        _ endpoints: ServerEndpoints, source: any AccessTokenSource,
+        pause: @escaping @Sendable (Duration) async -> Bool = { time in
+            (try? await Task.sleep(for: time, clock: .continuous)) != nil
+        }
+    ) {
         self.endpoints = endpoints
         self.source = source
+        self.pause = pause
     }
 
     var profile: OAuthProfile { endpoints.profile }
@@ -39,7 +48,7 @@ package struct ResourceClient: Sendable {
     }
 
     /// Whether a URL belongs to the authorization server.
-    private func isServer(_ url: HTTPSURL) -> Bool {
+    func isServer(_ url: HTTPSURL) -> Bool {
         let own = [profile.issuer] + Array((profile.endpoints ?? PinnedEndpoints()).urls.values)
         return own.contains { $0.origin.hasSameBytes(as: url.origin) }
     }

@@ -131,6 +131,20 @@ struct LoopbackSocketTests {
         #expect(writable.connections == [true, true, true])
     }
 
+    @Test("The kernel says whose program holds the other end, until it closes it")
+    func theOtherEndsOwner() throws {
+        let socket = try LoopbackSocket.listening(on: .ipv4)
+        var client: LoopbackConnection? = try connect(to: socket)
+        let server = try accepted(by: socket)
+        #expect(server.peerOwner == .user(geteuid()))
+        #expect(server.peerOwner.mayBeOwn && client != nil)
+        client?.finishWriting()
+        #expect(server.peerOwner == .user(geteuid()))
+        client = nil
+        #expect(server.peerOwner == .gone)
+        #expect(!server.peerOwner.mayBeOwn)
+    }
+
     @Test("Writing to a connection that the other side has closed is an answer and no signal")
     func aBrokenConnection() throws {
         let socket = try LoopbackSocket.listening(on: .ipv4)

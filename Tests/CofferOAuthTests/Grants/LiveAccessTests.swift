@@ -43,6 +43,24 @@ struct LiveAccessTests {
         }
     }
 
+    @Test("A session of another issuer is left to this library")
+    func anotherIssuer() async throws {
+        try await with { (temporary, _) async throws in
+            #expect(try await live(temporary) != nil)
+            let profiles = ProfileStore(temporary.vault, managed: nil)
+            // A slash at the end is another issuer.
+            for issuer in ["https://evil.example.org", "https://login.example.org/"] {
+                try await profiles.remove("work")
+                try await profiles.add(OAuthProfile("work", issuer: issuer, clientID: "id"))
+                #expect(try await live(temporary) == nil, "\(issuer)")
+            }
+            try await profiles.remove("work")
+            try await profiles.add(
+                OAuthProfile("work", issuer: "https://login.example.org", clientID: "id"))
+            #expect(try await live(temporary) != nil)
+        }
+    }
+
     @Test("A session that has ended or is being renewed is left to this library")
     func states() async throws {
         try await with { (temporary, store) async throws in

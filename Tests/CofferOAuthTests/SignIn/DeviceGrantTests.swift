@@ -42,6 +42,19 @@ struct DeviceGrantTests {
         #expect(try grant.step(now: .seconds(9999)) == .approved)
     }
 
+    @Test("A wait that the server asks for delays the next question, but not the end")
+    func retryAfter() throws {
+        var grant = DeviceGrant(interval: .seconds(2), expiresIn: .seconds(60), now: .zero)
+        try grant.receive(.unreachable, now: .seconds(2), retryAfter: .seconds(30))
+        #expect(try grant.step(now: .seconds(3)) == .wait(until: .seconds(32)))
+        // Less than the interval, which has grown to four seconds, changes nothing.
+        try grant.receive(.pending, now: .seconds(32), retryAfter: .seconds(1))
+        #expect(try grant.step(now: .seconds(33)) == .wait(until: .seconds(36)))
+        try grant.receive(.unreachable, now: .seconds(36), retryAfter: .seconds(3600))
+        #expect(try grant.step(now: .seconds(37)) == .wait(until: .seconds(60)))
+        #expect(failure { _ = try grant.step(now: .seconds(60)) } == .timedOut)
+    }
+
     @Test("A missing interval is five seconds, and none is shorter than one")
     func defaults() {
         #expect(DeviceGrant(expiresIn: .seconds(9), now: .zero).interval == .seconds(5))

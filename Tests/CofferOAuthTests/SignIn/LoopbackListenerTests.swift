@@ -62,6 +62,22 @@ struct LoopbackListenerTests {
         #expect(try await run.result() == "right")
     }
 
+    @Test(
+        "Another user's program gets no answer, and the listener stays",
+        .enabled(if: Environment.userID == 0, "Only root can start a program of another user"))
+    func anotherUser() async throws {
+        let run = try SignInRun()
+        for query in ["code=theirs&state=\(run.state)", "error=access_denied&state=\(run.state)"] {
+            let script = "exec 3<>/dev/tcp/127.0.0.1/\(run.listener.port) && cat >&3 && cat <&3"
+            let other = try CommandRun.run(
+                "setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", "bash", "-c", script],
+                input: Array(run.get(query).utf8), seconds: 60)
+            #expect(other.output.isEmpty && other.code != 127, "\(other.text) \(other.errorText)")
+        }
+        _ = try await run.ask(run.get("code=right&state=\(run.state)"))
+        #expect(try await run.result() == "right")
+    }
+
     @Test("A head of 8 KiB is read, and a longer one is refused", arguments: [8192, 8193, 20_000])
     func longHeads(count: Int) async throws {
         let run = try SignInRun()

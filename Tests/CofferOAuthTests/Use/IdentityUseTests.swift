@@ -92,23 +92,103 @@ struct IdentityUseTests {
         }
     }
 
-    @Test("Inactive and a user who is not active are revocations")
+    private static let inactive = [
+        UseServer.Answer(status: 404, body: "Inactive"), .json(#"{"user_id":"005","active":false}"#),
+    ]
+
+    @Test("Inactive and a user who is not active are revocations, if the server says so twice")
     func revocations() async throws {
-        let answers = [
-            UseServer.Answer(status: 404, body: "Inactive"), .json(#"{"user_id":"005","active":false}"#),
-        ]
-        for answer in answers {
+        for answer in Self.inactive {
             try await with { bench in
                 let other = try TokenID(service: "mail", account: "ada")
                 try await bench.vault.tokens.put("secret", for: other)
                 bench.server.answer(Self.identity, answer)
                 let error = await useFailure { _ = try await bench.client.identity(of: bench.record()) }
                 #expect(error?.code == .tokenRevoked)
+                #expect(bench.server.requests(Self.identity).count == 2)
                 #expect(try await bench.state() == "revoked")
                 #expect(try await bench.store.refreshToken(UseBench.id) == nil)
                 #expect(try await bench.vault.tokens.info(for: other) != nil)
                 let later = await useFailure { _ = try await bench.session.current(minimumLife: .zero) }
                 #expect(later?.code == .tokenRevoked)
+            }
+        }
+    }
+
+    /// What the caller gets, as the document's user or the server's code.
+    private func told(_ bench: UseBench) async throws -> String? {
+        var user: String?
+        let error = await useFailure { user = try await bench.client.identity(of: bench.record()).userID }
+        #expect(error?.code != .tokenRevoked)
+        return error?.serverCode ?? user
+    }
+
+    @Test("One such answer alone ends nothing, nor do two different ones")
+    func onceOnly() async throws {
+        for (first, second) in zip(Self.inactive, Self.inactive.reversed()) {
+            try await with { (bench) async throws in
+                bench.server.answer(Self.identity, first, .json(Self.document))
+                #expect(try await told(bench) == "005")
+                #expect(try await bench.state() == "paired")
+                bench.server.answer(Self.identity, first, second)
+                #expect(try await told(bench) != nil)
+                #expect(try await bench.state() == "paired")
+            }
+        }
+    }
+
+    @Test("A resource host to which the identity URL leads ends nothing")
+    func otherHostDecidesNothing() async throws {
+        for (answer, expected) in zip(Self.inactive, ["Inactive", "005"]) {
+            try await with { (bench) async throws in
+                bench.server.answer(Self.identity, .redirect(UseBench.api + "/pages/mallory"))
+                bench.server.answer(UseBench.api + "/pages/mallory", answer)
+                #expect(try await told(bench) == expected)
+                #expect(try await bench.state() == "paired")
+                #expect(bench.server.requests(Self.identity).count == 1)
+            }
+            // The server's own pages may lie at another path.
+            try await with { (bench) async throws in
+                bench.server.answer(Self.identity, .redirect(UseBench.login + "/id"))
+                bench.server.answer(UseBench.login + "/id", answer)
+                let error = await useFailure { _ = try await bench.client.identity(of: bench.record()) }
+                #expect(error?.code == .tokenRevoked)
+            }
+        }
+    }
+
+    @Test("An answer about a token that was renewed meanwhile ends nothing")
+    func renewedMeanwhile() async throws {
+        for answer in Self.inactive {
+            try await with { (bench) async throws in
+                bench.server.answer(Self.identity, answer)
+                let session = bench.session
+                let client = ResourceClient(
+                    bench.endpoints, source: session,
+                    pause: { _ in
+                        guard let live = try? await session.current(minimumLife: .zero) else { return true }
+                        _ = try? await session.renewed(after: live)
+                        return true
+                    })
+                let error = await useFailure { _ = try await client.identity(of: bench.record()) }
+                #expect(error?.code != .tokenRevoked)
+                #expect(bench.renewals == 1)
+                #expect(try await bench.state() == "paired")
+            }
+        }
+    }
+
+    @Test("Claims about a user know no deactivation")
+    func userInfo() async throws {
+        let url = UseBench.login + "/userinfo"
+        for answer in [
+            UseServer.Answer(status: 404, body: "Inactive"), .json(#"{"sub":"ada-1","active":false}"#),
+        ] {
+            try await UseBench.with { (bench) async throws in
+                bench.server.answer(url, answer)
+                _ = try await told(bench)
+                #expect(try await bench.state() == "paired")
+                #expect(bench.server.requests(url).count == 1)
             }
         }
     }

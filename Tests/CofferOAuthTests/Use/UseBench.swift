@@ -77,7 +77,7 @@ struct UseBench {
             Self.id, store: store, machine: machine, endpoint: endpoints, clock: clock.source)
     }
 
-    var client: ResourceClient { ResourceClient(endpoints, source: session) }
+    var client: ResourceClient { ResourceClient(endpoints, source: session, pause: { _ in true }) }
 
     /// The state's name; `nil` if there is no session.
     func state() async throws -> String? { try await store.record(Self.id)?.state.name }

@@ -54,6 +54,31 @@ struct KeptClassTests {
         #expect(own.protection == .whenUnlockedThisDeviceOnly && own.attributes.isEmpty)
     }
 
+    @Test(
+        "A marked value is not refreshed: it reaches no program, and decides nothing about a new one",
+        arguments: [.whenUnlocked, .afterFirstUnlock] as [ProtectionClass])
+    func refreshed(_ protection: ProtectionClass) async throws {
+        let home = try await planted(protection)
+        let owner = try await home.unlocked(Self.passcode)
+        let error = await refusal {
+            _ = try await owner.tokens.refresh(id()) { _, _ throws(CofferError) in
+                Issue.record("The planted value reached the exchange.")
+                return RefreshResponse(try Token(copying: "secret"))
+            }
+        }
+        #expect(error?.code == .refused && error?.remedy == .storeTokenAgain)
+        #expect(try await owner.tokens[id()]?.string == "planted")
+        #expect(try await owner.tokens.info(for: id())?.isStoredWhileLocked == true)
+        // The remedy: the owner's own value, of the standard class, can be refreshed.
+        try await owner.tokens.set("own", for: id())
+        let result = try await owner.tokens.refresh(id()) { _, _ throws(CofferError) in
+            RefreshResponse(try Token(copying: "secret"))
+        }
+        #expect(result?.didRefresh == true)
+        #expect(result?.info.protection == .whenUnlockedThisDeviceOnly)
+        #expect(result?.info.attributes.isEmpty == true && result?.info.scopes.isEmpty == true)
+    }
+
     @Test("Behind the lock, a weaker class is kept only of a value that the vault object knows")
     func weakerClass() async throws {
         let home = try TestHome()

@@ -1,11 +1,9 @@
-import CofferBase
-
 /// The forms of hosts and ports. Only one form of each is accepted, because programs disagree about the
 /// others.
-enum HostName {
+package enum HostName {
     /// Whether the text is a DNS name in lower case: labels of letters, digits and hyphens. A name whose last
     /// label looks like a number is none, because some programs read it as an IPv4 address.
-    static func isName(_ text: String) -> Bool {
+    package static func isName(_ text: String) -> Bool {
         guard (1...253).contains(text.utf8.count) else { return false }
         let labels = text.parts(between: ".", keepsEmpty: true)
         guard labels.allSatisfy(isLabel), let last = labels.last else { return false }
@@ -25,13 +23,13 @@ enum HostName {
     private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte) }
 
     /// Whether the text is an IPv4 address of four decimal numbers without leading zeros.
-    static func isIPv4Address(_ text: String) -> Bool {
+    package static func isIPv4Address(_ text: String) -> Bool {
         let numbers = text.parts(between: ".", keepsEmpty: true)
         return numbers.count == 4 && numbers.allSatisfy { decimal($0, atMost: 255) != nil }
     }
 
     /// Whether the text is an IPv6 address in lower case, without a zone.
-    static func isIPv6Address(_ text: String) -> Bool {
+    package static func isIPv6Address(_ text: String) -> Bool {
         guard (2...45).contains(text.utf8.count) else { return false }
         let groups = text.parts(between: ":", keepsEmpty: true)
         // "::" gives one empty part inside the text, two at an end, and three if there is nothing else.
@@ -62,8 +60,28 @@ enum HostName {
 
     /// Returns the port that the text contains; `nil` unless it is a number from 1 to 65535 without leading
     /// zeros.
-    static func port(_ text: String) -> UInt16? {
+    package static func port(_ text: String) -> UInt16? {
         decimal(text, atMost: 65535).flatMap { $0 == 0 ? nil : UInt16($0) }
+    }
+
+    /// Whether the text is what stands before the path of a URL without a user: a DNS name in lower case, an
+    /// IPv4 address or an IPv6 address in brackets, with or without a port.
+    package static func isHostAndPort(_ text: String) -> Bool {
+        if text.utf8.first == UInt8(ascii: "[") {
+            guard let close = text.utf8.firstIndex(of: UInt8(ascii: "]")) else { return false }
+            let address = text.utf8[..<close].dropFirst()
+            let rest = text.utf8[text.utf8.index(after: close)...]
+            return isIPv6Address(String(decoding: address, as: UTF8.self)) && isPortOrNothing(rest)
+        }
+        let end = text.utf8.firstIndex(of: UInt8(ascii: ":")) ?? text.utf8.endIndex
+        let host = String(decoding: text.utf8[..<end], as: UTF8.self)
+        return (isName(host) || isIPv4Address(host)) && isPortOrNothing(text.utf8[end...])
+    }
+
+    private static func isPortOrNothing(_ text: Substring.UTF8View) -> Bool {
+        guard let colon = text.first else { return true }
+        return colon == UInt8(ascii: ":")
+            && port(String(decoding: text.dropFirst(), as: UTF8.self)) != nil
     }
 
     private static func decimal(_ text: String, atMost limit: Int) -> Int? {

@@ -61,7 +61,8 @@ extension ResourceClient {
         else { return try again.document() }
         try await source.serverRevoked(reason: "the server says that the user is not active")
         throw CofferError(
-            .tokenRevoked, "A new sign-in is needed: the server says that the user is not active.", remedy: .signIn,
+            .tokenRevoked, "A new sign-in is needed: the server says that the user is not active.",
+            remedy: .signIn,
             serverCode: again.code?.rawValue)
     }
 

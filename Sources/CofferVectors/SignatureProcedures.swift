@@ -9,8 +9,8 @@ extension VectorTest {
     /// The procedure for Ed25519, which also signs if the group has a private key.
     ///
     /// What is decided for acceptable tests: libsodium refuses public keys and parts of signatures of small
-    /// order, with which one signature is valid for many messages. It takes other keys outside the subgroup of
-    /// prime order, which only their owner can make, if the equation is right without the cofactor.
+    /// order, with which one signature is valid for many messages. It takes other keys outside the subgroup
+    /// of prime order, which only their owner can make, if the equation is right without the cofactor.
     static let signature = VectorTest(
         ["EddsaVerify", "EddsaVer"], fields: ["msg", "sig"], control: "sig",
         decisions: ["SmallOrderPublicKey": false, "SmallOrderR": false, "MixedOrderPublicKey": true]

@@ -3,9 +3,10 @@ import Glibc
 
 /// When the dynamic linker binds the symbols of a program's shared libraries.
 ///
-/// A program of this package binds its own symbols at its start, because it is linked so. The shared libraries
-/// of Swift and of the system mostly are not: the first call of each of their functions saves the processor's
-/// registers on the stack, which may contain parts of a secret that was copied before, and nothing clears them.
+/// A program of this package binds its own symbols at its start, because it is linked so. The shared
+/// libraries of Swift and of the system mostly are not: the first call of each of their functions saves the
+/// processor's registers on the stack, which may contain parts of a secret that was copied before, and
+/// nothing clears them.
 package enum ImmediateBinding {
     private static let name = "LD_BIND_NOW"
 

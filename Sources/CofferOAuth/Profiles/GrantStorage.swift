@@ -4,7 +4,7 @@ public enum GrantStorage: String, Sendable, Hashable, CaseIterable {
     case all
     /// Only the refresh token.
     case refreshOnly
-    /// None: no refresh token is asked for, so that the session is not renewed. It ends with its access token,
-    /// or earlier when the vault is locked. Until then, every program that opens the vault can use it.
+    /// None: no refresh token is asked for, so that the session is not renewed. It ends with its access
+    /// token, or earlier when the vault is locked. Until then, every program that opens the vault can use it.
     case memory
 }

@@ -89,9 +89,9 @@ struct ProfileSettings: ParsableArguments {
     @Option(
         name: .customLong("auth"),
         help: """
-            How the client authenticates itself; in a new profile none, or basic with --client-secret-fd. The \
-            audience of private-key-jwt is the issuer, with -endpoint the token endpoint, with -receiver the \
-            endpoint that is asked.
+            How the client authenticates itself; in a new profile none, or basic with --client-secret-fd. \
+            The audience of private-key-jwt is the issuer, with -endpoint the token endpoint, with \
+            -receiver the endpoint that is asked.
             """)
     var authentication: AuthenticationArgument?
 
@@ -103,9 +103,9 @@ struct ProfileSettings: ParsableArguments {
 
     @Option(
         help: """
-            The tokens to store; all in a new profile. With refresh-only, the access token is only in memory, \
-            until the vault is locked. With memory, so is the session: no refresh token is asked for, it is \
-            not renewed, and later commands use it until its token expires or the vault is locked.
+            The tokens to store; all in a new profile. With refresh-only, the access token is only in \
+            memory, until the vault is locked. With memory, so is the session: no refresh token is asked for, \
+            it is not renewed, and later commands use it until its token expires or the vault is locked.
             """)
     var storage: StorageArgument?
 

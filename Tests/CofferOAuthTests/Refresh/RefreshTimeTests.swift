@@ -89,7 +89,7 @@ struct RefreshTimeTests {
     }
 
     @Test(
-        "The end of a session's time erases data only if the caller asks for it, and not by the wall clock alone",
+        "The end of a session's time erases data only at the caller's wish, and not by the wall clock alone",
         arguments: [(false, false), (true, false), (true, true)])
     func erasure(_ isAsked: Bool, _ isRestarted: Bool) async throws {
         try await RefreshFixture.with { fixture in

@@ -3,7 +3,8 @@ import Coffer
 import CofferOAuth
 import NIOCore
 
-/// Sends one request with the session `work` of a vault without a passcode, and prints the status and the body.
+/// Sends one request with the session `work` of a vault without a passcode, and prints the status and the
+/// body.
 ///
 ///     hello-service HOME ACCOUNT URL
 @main

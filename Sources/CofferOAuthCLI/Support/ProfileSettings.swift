@@ -104,8 +104,8 @@ struct ProfileSettings: ParsableArguments {
     @Option(
         help: """
             The tokens to store; all in a new profile. With refresh-only, the access token is only in \
-            memory, until the vault is locked. With memory, so is the session: no refresh token is asked for, \
-            it is not renewed, and later commands use it until its token expires or the vault is locked.
+            memory, until the vault is locked. With memory, so is the session: no refresh token is asked \
+            for, it is not renewed, and later commands use it until its token expires or the vault is locked.
             """)
     var storage: StorageArgument?
 

@@ -43,12 +43,12 @@ extension CofferCommand {
     /// Parses and runs the command, then exits with the code for the command's result.
     static func start(_ arguments: some Sequence<String>) async -> Never {
         let hoisted = GlobalOptions.hoistGlobalOptions(Array(arguments), root: CofferCommand.self)
-        if let first = hoisted.first, first.hasSameBytes(as: OAuthCommand.name) {
+        if let first = hoisted.first, first.hasSameBytes(as: OAuthProgram.subcommand) {
             await runOAuth(Array(hoisted.dropFirst()))
         }
         // The other program has the help of its commands.
         if hoisted.count > 2, hoisted[0].hasSameBytes(as: "help"),
-            hoisted[1].hasSameBytes(as: OAuthCommand.name)
+            hoisted[1].hasSameBytes(as: OAuthProgram.subcommand)
         {
             await runOAuth(["help"] + hoisted.dropFirst(2))
         }

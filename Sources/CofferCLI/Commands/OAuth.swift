@@ -6,9 +6,8 @@ import CofferEngine
 /// The `coffer oauth` command. The program `coffer-oauth` runs its subcommands, so that the libraries that
 /// speak to servers are not loaded with this program.
 struct OAuthCommand: AsyncParsableCommand {
-    static let name = "oauth"
     static let configuration = CommandConfiguration(
-        commandName: name,
+        commandName: OAuthProgram.subcommand,
         abstract: "Sign in at OAuth servers and use the tokens: see coffer oauth --help.",
         discussion: """
             The program coffer-oauth, in the directory of this program, runs these commands. Only it links \

@@ -13,7 +13,8 @@ enum OAuthCompletion {
     /// Returns the words that fit the place `index` on an unfinished command line.
     static func words(_ words: [String], _ index: Int, _ prefix: String) async -> [String] {
         NameCompletion.startDeadline()
-        guard let start = words.firstIndex(where: { $0.hasSameBytes(as: OAuthCommand.name) }), start < index,
+        let command = OAuthProgram.subcommand
+        guard let start = words.firstIndex(where: { $0.hasSameBytes(as: command) }), start < index,
             let root = await commands()
         else { return [] }
         var place = OAuthPlace(in: root)

@@ -3,6 +3,8 @@ import CofferEngine
 
 /// The program that runs the commands of `coffer oauth`.
 enum OAuthProgram {
+    /// The command of this program whose arguments the other program gets.
+    static let subcommand = "oauth"
     private static let name = "coffer-oauth"
 
     /// Replaces this process with the program. It inherits the descriptors, so it can read a passcode.

@@ -47,10 +47,10 @@ struct WaitingTokensTests {
     }
 
     /// The form of version 1, without issuers.
-    private func older(_ texts: String...) throws -> Token {
+    private func older(_ texts: String..., added: Duration = .seconds(7)) throws -> Token {
         var bytes: [UInt8] = [1, UInt8(texts.count)]
         for text in texts {
-            bytes += [TokenKind.refresh.rawValue] + Int64(7).bigEndianBytes
+            bytes += [TokenKind.refresh.rawValue] + added.components.seconds.bigEndianBytes
             bytes += UInt32(text.utf8.count).bigEndianBytes + [UInt8](text.utf8)
         }
         return try Token(copying: bytes)
@@ -73,7 +73,8 @@ struct WaitingTokensTests {
             try await store.tokens.remove(row)
             // Without a session, nobody knows the issuer, and a later session does not change that.
             try await store.tokens.putReserved(
-                try older("old"), for: row, class: .whenUnlockedThisDeviceOnly)
+                try older("old", added: bench.clock.source.wallClock()), for: row,
+                class: .whenUnlockedThisDeviceOnly)
             try await bench.signIn()
             #expect(try await store.pendingRevocations(UseBench.id).map(\.issuer) == [nil])
             let pending = PendingRevocations(store, clock: bench.clock.source)

@@ -47,7 +47,7 @@ public struct DeviceGrant: Sendable, Equatable {
     public enum Step: Sendable, Equatable {
         /// Wait until this time, then call ``DeviceGrant/step(now:)`` again.
         case wait(until: Duration)
-        /// Ask the server, then call ``DeviceGrant/receive(_:now:)``.
+        /// Ask the server, then call ``DeviceGrant/receive(_:now:retryAfter:)``.
         case ask
         /// The server has sent the tokens.
         case approved

@@ -104,10 +104,10 @@ struct ResidueTests {
             "$0" token list --home "$1" || exit 94
             ls precious
             """, [home.path, ended, other])
-        #expect(run.code == 0 && run.text == "file\\nlease\\n", "\\(run.text) \\(run.errorText)")
+        #expect(run.code == 0 && run.text == "file\nlease\n", "\(run.text) \(run.errorText)")
         // Once nothing is mounted there, both go.
         #expect(try home("token", "list").code == 0)
         let left = try FileManager.default.contentsOfDirectory(atPath: home.path + "/vault/soups")
-        #expect(left.isEmpty, "\\(left)")
+        #expect(left.isEmpty, "\(left)")
     }
 }

@@ -177,7 +177,10 @@ package final class KernelKeyCache: Sendable {
     }
 
     /// Returns the keyring of ephemeral tokens, which every lock removes; `nil` if there is none.
-    func volatileRing() throws(CofferError) -> KernelSubkeyring? {
+    func volatileRing() throws(CofferError) -> KernelSubkeyring? { try Self.volatileRing(of: vaultID) }
+
+    /// Returns the keyring of a vault's ephemeral tokens; `nil` if there is none.
+    static func volatileRing(of vaultID: VaultID) throws(CofferError) -> KernelSubkeyring? {
         try KernelSubkeyring.find(KernelKeyringStorage.name(vaultID))
     }
 

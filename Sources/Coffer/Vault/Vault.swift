@@ -64,8 +64,8 @@ public final class Vault: Sendable {
         _ = try core.keyForStoring(protection)
     }
 
-    /// Keeps ephemeral tokens and the keys of new session-only files in the kernel keyring from now on, where
-    /// this user's other processes find them.
+    /// Keeps ephemeral tokens and the keys of new session-only files and databases in the kernel keyring from
+    /// now on, where this user's other processes find them.
     package func shareEphemeralTokens() {
         core.ephemeralTokens.share()
         files.volatileKeys.share()
@@ -151,7 +151,7 @@ public final class Vault: Sendable {
         try core.processPendingCommands()
         if let vault = try? core.home.openVault() {
             _ = try? ViewCopyDirectory.removeStale(vault: vault)
-            VolatileDatabaseDirectory.removeEnded(in: vault)
+            removeEndedDatabases(in: vault, of: [core.device.vaultID], boot: clock.bootIdentifier())
         }
         return core
     }

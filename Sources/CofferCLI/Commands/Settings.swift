@@ -13,7 +13,8 @@ struct SettingsCommand: AsyncParsableCommand {
             passcode, from --passcode-fd or the terminal; tightening one does not. These changes loosen a \
             setting: a shorter minimum length, policy none instead of digits or digits instead of \
             alphanumeric, common or denied passcodes allowed again, no delays, --erase-after never, \
-            --require-disk-encryption off, and a longer inactivity time, with reboot the longest.
+            --require-disk-encryption off, --keyring-prompts on, and a longer inactivity time, with reboot \
+            the longest.
 
             A change erases nothing. If ten or more wrong passcodes have been counted, --erase-after 10 \
             also requires the passcode, which resets the count. Earlier releases of coffer refuse to open a \
@@ -25,8 +26,9 @@ struct SettingsCommand: AsyncParsableCommand {
             Stored files stay readable.
 
             The passcode rules apply when a passcode is set or changed, not to the current one. A shorter \
-            inactivity time locks the vault immediately. Whether the desktop keyring may ask for its \
-            password is not a vault setting: see --allow-prompt.
+            inactivity time locks the vault immediately. With --keyring-prompts on, the desktop keyring may \
+            ask for its password whenever a command needs the keyring and it is locked, as with \
+            --allow-prompt on every command; completion never makes it ask.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -67,6 +69,9 @@ struct SettingsCommand: AsyncParsableCommand {
             valueName: "time|reboot"))
     var inactivity: String?
 
+    @Option(help: "Let the desktop keyring ask for its password if it is locked, with every command.")
+    var keyringPrompts: InitCommand.Switch?
+
     /// The requested changes. A property is `nil` if its setting stays the same.
     private struct Change: Sendable {
         var characters: PasscodePolicy.Characters?
@@ -92,18 +97,21 @@ struct SettingsCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let wanted = try wantedChange()
+        let change = try wantedChange()
+        let prompts = keyringPrompts.map { $0 == .on }
         let vault = try await VaultOpener.vault(global)
-        guard let change = wanted else { return try show(try await vault.settings()) }
+        guard change != nil || prompts != nil else { return try await show(vault) }
         let given = try VaultOpener.passcode(global)
         do throws(CofferError) {
-            return try show(try await Self.changed(vault, change, given))
+            try await Self.apply(change, prompts, to: vault, given)
+            return try await show(vault)
         } catch {
             guard error.code == .locked, given == nil else { throw error }
             guard let typed = try await VaultOpener.currentPasscode(global, of: vault) else {
                 throw CofferError(.locked, "\(error.message) \(Self.noTerminal)")
             }
-            try show(try await Self.changed(vault, change, typed))
+            try await Self.apply(change, prompts, to: vault, typed)
+            try await show(vault)
         }
     }
 
@@ -111,13 +119,18 @@ struct SettingsCommand: AsyncParsableCommand {
         "The passcode is required even while the vault is unlocked, and there is no terminal on which to "
         + "ask for it. Specify the passcode with --passcode-fd."
 
-    private static func changed(
-        _ vault: Vault, _ change: Change, _ passcode: Passcode?
-    ) async throws(CofferError) -> VaultSettings {
+    /// Applies the changes. What requires the passcode comes first, so that nothing is changed without it.
+    private static func apply(
+        _ change: Change?, _ prompts: Bool?, to vault: Vault, _ passcode: Passcode?
+    ) async throws(CofferError) {
         try await VaultOpener.waitingForDelay { () async throws(CofferError) in
-            try await vault.changeSettings(passcode: passcode) { (settings) throws(CofferError) in
-                try change.apply(to: &settings)
+            if prompts == true { try await vault.setKeyringPrompts(true, passcode: passcode) }
+            if let change {
+                try await vault.changeSettings(passcode: passcode) { (settings) throws(CofferError) in
+                    try change.apply(to: &settings)
+                }
             }
+            if prompts == false { try await vault.setKeyringPrompts(false) }
         }
     }
 
@@ -145,7 +158,9 @@ struct SettingsCommand: AsyncParsableCommand {
         return change
     }
 
-    private func show(_ settings: VaultSettings) throws(CofferError) {
+    private func show(_ vault: Vault) async throws(CofferError) {
+        let settings = try await vault.settings()
+        let allowsPrompts = try await vault.allowsKeyringPrompts()
         let minutes = settings.inactivity.map { (Int($0.components.seconds) + 59) / 60 }
         let erases = InitCommand.EraseAfter.document(erases: settings.erasesAfterTenFailures)
         // The last part of each is the text instead of a null.
@@ -158,6 +173,7 @@ struct SettingsCommand: AsyncParsableCommand {
             ("eraseAfter", erases, InitCommand.EraseAfter.never.rawValue),
             ("requireDiskEncryption", .flag(settings.requiresDiskEncryption), ""),
             ("inactivityMinutes", minutes.map { .number($0) } ?? .none, "until a reboot"),
+            ("keyringPrompts", .flag(allowsPrompts), ""),
         ]
         guard !global.json else { return try Output.json(.object(fields.map { ($0.name, $0.value) })) }
         for (name, value, absence) in fields {

@@ -23,6 +23,7 @@ package enum KDFLabel {
     package static let volatileToken = "coffer/volatile-token/v1"
     package static let volatileFileID = "coffer/volatile-file-id/v1"
     package static let volatileFileKEK = "coffer/volatile-file-kek/v1"
+    package static let volatileDatabase = "coffer/volatile-database/v1"
     package static let exportMAC = "coffer/export-mac/v1"
     package static let exportSealing = "coffer/export/v1"
     package static let hostBinding = "coffer/host-binding/v1"

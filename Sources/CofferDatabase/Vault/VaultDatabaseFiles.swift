@@ -84,7 +84,7 @@ final class VaultDatabaseFiles: Sendable {
         -> Access
     {
         let id = try DatabaseKeyNaming.id(scope, name)
-        guard volatile.find(DatabaseKeyNaming.file(scope, name)) == nil else {
+        guard try await volatileProtection(scope, name) == nil else {
             throw CofferError(
                 .conflict,
                 "The database \(id.account) is session-only. Use another name, or remove the database.")
@@ -180,13 +180,18 @@ final class VaultDatabaseFiles: Sendable {
     }
 
     /// Returns the scopes and names of this session's session-only databases.
-    var volatileNames: [(scope: Scope, name: String)] {
-        volatile.files.compactMap { DatabaseKeyNaming.parts(of: $0) }
+    func volatileNames() async throws(CofferError) -> [(scope: Scope, name: String)] {
+        let volatile = volatile
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            try volatile.files().compactMap { DatabaseKeyNaming.parts(of: $0) }
+        }
     }
 
     /// Returns the class of a session-only database; `nil` if the session has none of this name.
-    func volatileProtection(_ scope: Scope, _ name: String) -> ProtectionClass? {
-        volatile.find(DatabaseKeyNaming.file(scope, name))?.protection
+    func volatileProtection(_ scope: Scope, _ name: String) async throws(CofferError) -> ProtectionClass? {
+        let volatile = volatile
+        let file = DatabaseKeyNaming.file(scope, name)
+        return try await BlockingExecutor.run { _ throws(CofferError) in try volatile.protection(of: file) }
     }
 
     /// Reports whether a stored database exists.
@@ -215,7 +220,7 @@ final class VaultDatabaseFiles: Sendable {
     func destroyVolatile(_ scope: Scope, _ name: String) async throws(CofferError) -> Bool {
         let volatile = volatile
         let file = DatabaseKeyNaming.file(scope, name)
-        return try await BlockingExecutor.run { _ throws(CofferError) in volatile.remove(file) }
+        return try await BlockingExecutor.run { _ throws(CofferError) in try volatile.remove(file) }
     }
 
     private var directory: FilePath { session.vaultDirectory.pushing(DatabaseKeyNaming.directory) }

@@ -37,7 +37,8 @@ public import GRDB
 /// returns, whatever the database's class; so do closing and wiping the vault. If the process ends without a
 /// lock, the files that are left are unreadable, and the next opening of the vault removes them. A
 /// session-only database belongs to the actor that created it: no other actor and no other process opens it
-/// or meets its name.
+/// or meets its name. The command `coffer`, whose processes end at once, keeps a secret in the kernel keyring
+/// instead, until the next lock, so that its later processes find the database.
 ///
 /// Wiping the vault destroys every database, and removing the passcode destroys every database with the class
 /// `ProtectionClass.whenPasscodeSetThisDeviceOnly`. Wiping only the tokens leaves the databases intact,
@@ -196,7 +197,7 @@ public actor VaultDatabases {
     /// Returns the status of a database; `nil` when it does not exist.
     public func info(of name: String) async throws(CofferError) -> VaultDatabaseInfo? {
         let name = try SoupStoreName(name, .user).name
-        if let protection = files.volatileProtection(Self.scope, name) {
+        if let protection = try await files.volatileProtection(Self.scope, name) {
             return VaultDatabaseInfo(
                 name: name, protection: protection, isVolatile: true,
                 isAvailable: files.session.hasKey(of: protection), isOpen: open[name]?.isUsable ?? false)
@@ -212,7 +213,7 @@ public actor VaultDatabases {
     /// Returns the sorted names of the existing databases, including this actor's session-only ones. You can
     /// call this method while the vault is locked.
     public func names() async throws(CofferError) -> [String] {
-        let found = try await files.names() + files.volatileNames
+        let found = try await files.names() + files.volatileNames()
         return Set(found.filter { $0.scope == Self.scope }.map(\.name)).sorted()
     }
 

@@ -62,7 +62,7 @@ public struct VaultSoupDatabases: SoupDatabases {
 
     /// Returns the names of the existing databases. You can call this method while the vault is locked.
     public func names() async throws(CofferError) -> [SoupStoreName] {
-        let names = isVolatile ? files.volatileNames : try await files.names()
+        let names = try await isVolatile ? files.volatileNames() : files.names()
         return names.compactMap { found in
             SoupStoreName.Scope(rawValue: found.scope).flatMap { try? SoupStoreName(found.name, $0) }
         }

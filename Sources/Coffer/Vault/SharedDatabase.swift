@@ -69,7 +69,9 @@ extension Vault {
 
     /// Removes the session-only databases whose sessions have ended, whether they were one process's or
     /// shared, and ignores any failure to do so.
-    static func removeEndedDatabases(in vault: borrowing Descriptor, of vaultIDs: [VaultID], boot: String) {
+    static func removeEndedDatabases(
+        in vault: borrowing Descriptor, of vaultIDs: [VaultID], boot: String
+    ) {
         VolatileDatabaseDirectory.removeEnded(in: vault)
         SharedDatabaseDirectory.removeEnded(in: vault) { () throws(CofferError) in
             var current: Set<[UInt8]> = []

@@ -88,7 +88,9 @@ extension Vault {
 
     private func found(in vault: borrowing Descriptor) throws(CofferError) -> [Found] {
         let directories = try SharedDatabaseDirectory.all(in: vault)
-        guard !directories.isEmpty, let sessions = try? files.volatileKeys.sessionsInKernel() else { return [] }
+        guard !directories.isEmpty, let sessions = try? files.volatileKeys.sessionsInKernel() else {
+            return []
+        }
         var found: [Found] = []
         for directory in directories {
             guard let protection = sessions.first(where: { $0.value == directory.session })?.key,

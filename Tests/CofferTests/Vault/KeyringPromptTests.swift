@@ -8,7 +8,7 @@
     /// The owner's decision about questions, on a service that answers them.
     @Suite("The setting for the keyring's questions", .enabled { await FakeSecretService.isPossible() })
     struct KeyringPromptTests {
-        @Test("Only a program that opens the vault as set lets the keyring ask, and only if the owner allows it")
+        @Test("Opening a vault as set lets the keyring ask only if the owner allows it")
         func asSet() async throws {
             try await FakeSecretService.with { service in
                 let home = try TestHome()

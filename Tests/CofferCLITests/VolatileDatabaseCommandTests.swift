@@ -8,15 +8,15 @@ struct VolatileDatabaseCommandTests {
     private static let canary = "canary-90b2f4"
 
     private func query(
-        _ home: CommandHome, _ passcode: String? = "", _ sql: String, _ options: String...
+        _ home: CommandHome, _ sql: String, _ options: String..., passcode: String? = ""
     ) throws -> CommandRun {
         try home.run(["database", "query", "--vault", "scratch"] + options + [sql], passcode: passcode)
     }
 
-    private func make(_ home: CommandHome, _ passcode: String? = "") throws -> CommandRun {
+    private func make(_ home: CommandHome, passcode: String? = "") throws -> CommandRun {
         try query(
-            home, passcode, "CREATE TABLE t (x); INSERT INTO t VALUES ('\(Self.canary)')", "--create",
-            "--volatile")
+            home, "CREATE TABLE t (x); INSERT INTO t VALUES ('\(Self.canary)')", "--create", "--volatile",
+            passcode: passcode)
     }
 
     /// The directories of session-only databases.
@@ -46,7 +46,7 @@ struct VolatileDatabaseCommandTests {
         #expect(try directories(home).count == 1)
         #expect(try home.run(["lock"], passcode: "").code == 0)
         #expect(try directories(home).isEmpty)
-        #expect(try query(home, nil, "SELECT x FROM t").code == 3)
+        #expect(try query(home, "SELECT x FROM t", passcode: nil).code == 3)
         let after = try home("database", "list")
         #expect(after.code == 0 && after.text.contains("kept") && !after.text.contains("STATE"))
     }
@@ -54,13 +54,13 @@ struct VolatileDatabaseCommandTests {
     @Test("A lock that does not see the files leaves nothing that can be read; the next command removes it")
     func removedLater() throws {
         let home = try CommandHome()
-        #expect(try make(home, nil).code == 0)
+        #expect(try make(home, passcode: nil).code == 0)
         let ring = "coffer:\(try #require(try home.status()["vaultID"] as? String)):volatile"
         #expect(try #require(KernelKeys.secondsLeft(ring)) <= 600)
         let moved = home.path + "-moved"
         try FileManager.default.copyItem(atPath: home.path, toPath: moved)
         defer { try? FileManager.default.removeItem(atPath: moved) }
-        #expect(try query(home, nil, "SELECT x FROM t").text == Self.canary + "\n")
+        #expect(try query(home, "SELECT x FROM t", passcode: nil).text == Self.canary + "\n")
         #expect(try home.run(["lock"], passcode: "").code == 0)
         // The copy has the files; its passcode is the same, and the session's secret is gone.
         let (old, new) = (home.path + "/vault/soups", moved + "/vault/soups")
@@ -68,10 +68,10 @@ struct VolatileDatabaseCommandTests {
         #expect(names.count == 1)
         try FileManager.default.removeItem(atPath: old)
         try FileManager.default.copyItem(atPath: new, toPath: old)
-        #expect(try query(home, nil, "SELECT x FROM t").code == 3)
+        #expect(try query(home, "SELECT x FROM t", passcode: nil).code == 3)
         #expect(try directories(home).isEmpty)
         // A later session of the same name begins empty, under a key of its own.
-        #expect(try make(home, nil).code == 0)
+        #expect(try make(home, passcode: nil).code == 0)
         #expect(try directories(home) != names)
     }
 

@@ -61,8 +61,8 @@ package enum VaultOpener {
         return vault
     }
 
-    /// Opens and unlocks the vault without asking for a passcode or for the desktop keyring's password. Throws
-    /// `locked` if unlocking requires a passcode.
+    /// Opens and unlocks the vault without asking for a passcode or for the desktop keyring's password.
+    /// Throws `locked` if unlocking requires a passcode.
     package static func unlockedSilently(_ global: GlobalOptions) async throws(CofferError) -> Vault {
         let vault = try await vault(global, isSilent: true)
         if try await !vault.restoreCachedKeys() { try await vault.unlock() }

@@ -16,10 +16,11 @@ extension Vault {
     }
 
     /// Sets whether the desktop keyring may ask the user for its password when a program opens this vault
-    /// with ``PromptPolicy/asSet``. By default it may not. You can call this method while the vault is locked.
+    /// with ``PromptPolicy/asSet``. By default it may not. You can call this method while the vault is
+    /// locked.
     ///
-    /// Allowing prompts requires the passcode, if one is set; forbidding them does not, and a passcode that is
-    /// not required is not evaluated. The setting applies from the next opening of the vault on. It only
+    /// Allowing prompts requires the passcode, if one is set; forbidding them does not, and a passcode that
+    /// is not required is not evaluated. The setting applies from the next opening of the vault on. It only
     /// matters while the device key is in the Secret Service.
     ///
     /// - Parameters:

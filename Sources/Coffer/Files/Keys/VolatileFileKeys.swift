@@ -4,8 +4,9 @@ import CofferEngine
 import CofferVault
 import Synchronization
 
-/// The keys of session-only files and databases, one for each class, either in this process's memory or in the kernel
-/// keyring beside the ephemeral tokens. They are never written to a disk, and every lock destroys them.
+/// The keys of session-only files, one for each class, and what keys of session-only databases are derived
+/// from, either in this process's memory or in the kernel keyring beside the ephemeral tokens. They are never
+/// written to a disk, and every lock destroys them.
 ///
 /// In the kernel keyring there is only a random secret. The key is derived from it and the class key, and the
 /// key's identifier from it and the boot, so a secret that another program put there opens no file, and a

@@ -161,7 +161,8 @@ def check_judgement():
                (good + [entry(12, "c")], lines(*good, entry(12, "c"))), (good, lines(good[0])),
                (good, Own("glewlwyd", ["Refresh token generated for client 'native'"] * 2 + [warning]))]
     slow = [entry(0, "a", at=8), entry(10, "b")]
-    if judged(good, lines(*good), 5) or judged(slow, lines(*slow), 5) or not all(judged(*each, 5) for each in planted):
+    sound = [(good, lines(*good)), (slow, lines(*slow))]
+    if any(judged(*each, 5) for each in sound) or not all(judged(*each, 5) for each in planted):
         raise Failure("The judgement is blind.")
 
 

@@ -201,8 +201,9 @@ def entry(method, target, body, status, answer, fault=None, came=None):
         error = None
     spent = form.get("refresh_token")
     now = time.time()
-    return {"at": now, "came": came or now, "method": method, "path": target.partition("?")[0], "grant": form.get("grant_type"),
-            "client": form.get("client_id"), "status": status, "error": error, "fault": fault,
+    return {"at": now, "came": came or now, "method": method, "path": target.partition("?")[0],
+            "grant": form.get("grant_type"), "client": form.get("client_id"), "status": status, "error": error,
+            "fault": fault,
             "refreshToken": hashlib.sha256(spent.encode()).hexdigest() if spent else None}
 
 

@@ -7,8 +7,8 @@
  *
  * With N = 0 nothing is killed. FILE gets a line for each call: its number in the kernel's table, and a star
  * if the call may change something that outlives the process or is seen by another one. With -c, N counts
- * only these calls. Two kills between which there is none of them leave the same world, so N = 1, 2, … until the
- * program ends by itself has every world that a kill can leave. With -w, every file in FOLDER is read at each
+ * only these calls. Two kills between which there is none of them leave the same world, so N = 1, 2, … until
+ * the program ends by itself has every world that a kill can leave. With -w, every file in FOLDER is read at each
  * call, and the program is killed with the exit code 70 if one has changed although no marked call ran:
  * the stars are complete.
  *
@@ -97,13 +97,15 @@ static int is_own_affair(uint64_t call)
     case SYS_stat: case SYS_fstat: case SYS_lstat: case SYS_newfstatat: case SYS_statx: case SYS_statfs:
     case SYS_fstatfs: case SYS_access: case SYS_faccessat: case SYS_faccessat2: case SYS_readlink:
     case SYS_readlinkat: case SYS_getcwd: case SYS_getdents64: case SYS_lseek: case SYS_pread64:
-    case SYS_preadv: case SYS_fadvise64: case SYS_getxattr: case SYS_fgetxattr: case SYS_lgetxattr: case SYS_flock:
+    case SYS_preadv: case SYS_fadvise64: case SYS_getxattr: case SYS_fgetxattr: case SYS_lgetxattr:
+    case SYS_flock:
     case SYS_poll: case SYS_ppoll: case SYS_select: case SYS_pselect6: case SYS_epoll_create1:
     case SYS_epoll_ctl: case SYS_epoll_wait: case SYS_epoll_pwait: case SYS_eventfd2: case SYS_timerfd_create:
     case SYS_timerfd_settime: case SYS_signalfd4: case SYS_inotify_init1: case SYS_inotify_add_watch:
     case SYS_pipe2: case SYS_dup: case SYS_dup2: case SYS_dup3: case SYS_socket: case SYS_socketpair:
     case SYS_getsockopt: case SYS_setsockopt: case SYS_getsockname: case SYS_getpeername:
-    case SYS_memfd_create: case SYS_munmap: case SYS_mprotect: case SYS_brk: case SYS_madvise: case SYS_mremap: case SYS_mlock:
+    case SYS_memfd_create: case SYS_munmap: case SYS_mprotect: case SYS_brk: case SYS_madvise:
+    case SYS_mremap: case SYS_mlock:
     case SYS_mlock2: case SYS_munlock: case SYS_mlockall: case SYS_munlockall: case SYS_mincore:
     case SYS_pkey_alloc: case SYS_pkey_free: case SYS_pkey_mprotect: case SYS_membarrier:
     case SYS_clone: case SYS_clone3: case SYS_fork: case SYS_vfork: case SYS_execve: case SYS_wait4:

@@ -61,8 +61,8 @@ extension TokenStore {
             .filter { $0.kind == .other && $0.service.hasSameBytes(as: service) }.map(\.account)
     }
 
-    /// Returns the sessions that know their server's time, and by how many seconds the server's clock is ahead
-    /// of this machine's.
+    /// Returns the sessions that know their server's time, and by how many seconds the server's clock is
+    /// ahead of this machine's.
     ///
     /// - Throws: `locked`, `wiped` or `corrupt`.
     package func sessionClockSkews() async throws(CofferError) -> [(name: String, seconds: Int64)] {

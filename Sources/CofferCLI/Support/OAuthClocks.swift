@@ -24,9 +24,9 @@ enum OAuthClocks {
             SecurityCheck(
                 name, .advisory,
                 "The clock of the server of the session \(worst.name.printable) is \(minutes) minutes "
-                    + "\(worst.seconds > 0 ? "ahead of" : "behind") this machine's. Requests are signed with the "
-                    + "server's time, but this machine's clock decides which certificates are valid. Set it if "
-                    + "it is wrong.")
+                    + "\(worst.seconds > 0 ? "ahead of" : "behind") this machine's. Requests are signed with "
+                    + "the server's time, but this machine's clock decides which certificates are valid. Set "
+                    + "it if it is wrong.")
         ]
     }
 }

@@ -97,8 +97,8 @@ package struct ServerEndpoints: Sendable {
 
     // MARK: Exchanges
 
-    /// Posts a form. If the server refuses it for want of a nonce, or a signature in it for its time, the form
-    /// is sent once more for each of these reasons, with a new assertion and a new proof.
+    /// Posts a form. If the server refuses it for want of a nonce, or a signature in it for its time, the
+    /// form is sent once more for each of these reasons, with a new assertion and a new proof.
     ///
     /// - Parameters:
     ///   - endpoint: The endpoint.

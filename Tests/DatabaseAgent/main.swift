@@ -6,8 +6,8 @@ import Foundation
 import GRDB
 import SystemPackage
 
-// The second process of database tests: MODE FORMAT KEY PATH JOURNAL [NUMBER or KEY [CACHE]]. A key is 64 digits, or
-// a passphrase after a colon.
+// The second process of database tests: MODE FORMAT KEY PATH JOURNAL [NUMBER or KEY [CACHE]]. A key is 64
+// digits, or a passphrase after a colon.
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 do {

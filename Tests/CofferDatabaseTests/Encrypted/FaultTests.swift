@@ -22,7 +22,7 @@ struct FaultTests {
     }
 
     @Test(
-        "What a killed writer left is opened under other keys, passphrases and formats, and with flipped bits",
+        "What a killed writer left opens only under its own key and format, and flipped bits do no harm",
         arguments: ["gcm1", "sqlcipher4"], ["delete", "wal"])
     func hotFiles(format: String, journal: String) throws {
         let run = try CommandRun.run(

@@ -11,6 +11,7 @@ struct FolderRulesTests {
         "Refresh": ["Core", "Revocation", "Tokens"],
         "RemoteCommands": ["Core", "Wipe"],
         "Revocation": ["Core", "RemoteCommands", "Tokens", "Wipe"],
+        "Rotation": ["Core", "Files", "Tokens", "Vault"],
         "Tokens": ["Core"],
         "Vault": ["Core", "Files", "Lock", "RemoteCommands", "Revocation", "Tokens", "Wipe"],
         // RemoteCommands: the record on the disk, whose orders to erase tokens are done when they are gone.

@@ -29,6 +29,8 @@ final class VaultCore: Sendable {
     /// The time in seconds without use after which the vault locks, as read when the vault was opened; `nil`
     /// if the vault never locks for lack of use.
     let inactivity: Int?
+    /// The keybag's status when its keys were last found to be those in memory.
+    let checkedKeybag = Mutex<FileStatus?>(nil)
     /// The mark of an unlock whose keys are to be cached in the kernel keyring.
     let unlockMark = Mutex<UnlockMark?>(nil)
     /// The monitor of lock triggers; `nil` until the caller starts it.
@@ -122,6 +124,8 @@ final class VaultCore: Sendable {
 
     /// Evicts the keys that expired in, or were removed from, the kernel keyring.
     func evictExpiredKeys() {
+        // A key that was replaced is not one that expired.
+        if !cachedKeys.expired.classes.isEmpty { _ = try? refreshKeys() }
         let expired = cachedKeys.expired
         if !expired.classes.isEmpty { lapse(expired.classes, isEverything: expired.isEverything) }
     }
@@ -191,6 +195,7 @@ final class VaultCore: Sendable {
             guard error.code == .readOnly, let keys = try? keysOnReadOnlyDisk() else { throw error }
             unwrapped = keys
         }
+        checkedKeybag.withLock { $0 = nil }
         guard keys.insert(unwrapped, since: locks) else {
             throw keys.isWiped ? CofferError.wiped : CofferError.lockedMeanwhile
         }
@@ -256,6 +261,7 @@ final class VaultCore: Sendable {
             if all.count < keys.count { destroyed = try actions.removeOrphans(self, vault) }
             return all
         }
+        checkedKeybag.withLock { $0 = nil }
         // The passcode is changed, but a lock in the meantime still applies.
         keys.replace(with: unwrapped, since: locks)
         if new == nil {
@@ -282,10 +288,11 @@ final class VaultCore: Sendable {
         try Keybag.record.update(stored, to: keybag, device: device, in: vault)
     }
 
-    /// Returns the key under which to store a new item. For the class that requires a passcode, throws
-    /// `refused` unless the key is the keybag's current one, because another process may have removed the
-    /// passcode.
+    /// Returns the key under which to store a new item, after ``refreshKeys()``. For the class that requires
+    /// a passcode, throws `refused` unless the key is the keybag's current one, because another process may
+    /// have removed the passcode.
     func keyForStoring(_ protection: ProtectionClass) throws(CofferError) -> ClassKey {
+        try refreshKeys()
         let key = try keys.key(protection)
         guard protection.requiresPasscode else { return key }
         guard try readKeybag().keys[protection]?.id == key.id else { throw CofferError.requiresPasscode }

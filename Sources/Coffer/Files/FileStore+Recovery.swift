@@ -14,6 +14,7 @@ extension FileStore {
     public func reindex() async throws(CofferError) -> [FileID] {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
+                try core.refreshKeys()
                 let record = FileKeysetRecord(device: core.device)
                 let contents = try record.read(in: vault, repairing: true)
                 return try makeIndex(contents, in: vault)
@@ -59,6 +60,7 @@ extension FileStore {
     func insert(
         _ header: InnerHeader, _ protection: ProtectionClass, in vault: borrowing Descriptor
     ) throws(CofferError) {
+        try core.refreshKeys()
         let contents = try FileKeysetRecord(device: core.device).read(in: vault, repairing: true)
         if !contents.keys.hasIndex {
             do throws(CofferError) {

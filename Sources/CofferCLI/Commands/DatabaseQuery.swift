@@ -47,8 +47,9 @@ struct DatabaseQuery: AsyncParsableCommand {
 
     @Option(
         name: .customLong("class"),
-        help: "With --vault and --create: when the new database can be opened.")
-    var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
+        help: "With --vault and --create: when the new database can be opened; by default, as the vault says."
+    )
+    var protection: ProtectionClassArgument?
 
     @OptionGroup var keys: DatabaseKeyOptions
 
@@ -131,7 +132,7 @@ struct DatabaseQuery: AsyncParsableCommand {
         var failure: CofferError?
         do {
             let queue = try await databases.queue(
-                name, class: protection.protection, configuration: Self.waiting)
+                name, class: protection?.protection, configuration: Self.waiting)
             try execute(sql, arguments, on: queue)
         } catch {
             failure = EncryptedDatabase.failure(error)

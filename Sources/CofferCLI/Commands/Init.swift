@@ -100,6 +100,15 @@ struct InitCommand: AsyncParsableCommand {
             """)
     var requireDiskEncryption = false
 
+    @Flag(
+        inversion: .prefixedNo,
+        help: """
+            Whether a new item gets the class whenUnlocked, which a backup can restore on another machine, \
+            unless a command specifies another. On a terminal, the command asks. Earlier releases of coffer \
+            refuse to open a vault whose new items are movable.
+            """)
+    var movable: Bool?
+
     @Option(help: ArgumentHelp("The memory that each passcode guess needs, 8 to 4096.", valueName: "MiB"))
     var kdfMemory = Argon2id.Cost.standard.memoryKiB / 1024
 
@@ -114,9 +123,10 @@ struct InitCommand: AsyncParsableCommand {
             throw CofferError(.alreadyExists, "A vault already exists at \(location.path).")
         }
         options.keyring = try await backend(at: location)
+        let passcode = try passcode(options.policy)
+        options.newItemsAreMovable = try isMovable()
         let vault = try await Vault.create(
-            at: location, options: options, passcode: try passcode(options.policy),
-            interaction: global.interaction)
+            at: location, options: options, passcode: passcode, interaction: global.interaction)
         let vaultID = vault.vaultID.description
         vault.close()
         guard !global.json else {
@@ -133,6 +143,13 @@ struct InitCommand: AsyncParsableCommand {
         try Output.line(
             VaultOpener.erasureNotice(
                 erases: options.erasesAfterTenFailures, delays: options.delaysAttempts))
+    }
+
+    /// Returns whether new items are movable. Asks the user who has just typed a passcode.
+    private func isMovable() throws(CofferError) -> Bool {
+        if let movable { return movable }
+        guard !noPasscode, global.passcodeFd == nil, !global.json else { return false }
+        return try MovableQuestion.ask()
     }
 
     private func backend(at location: VaultLocation) async throws(CofferError) -> KeyringBackend {

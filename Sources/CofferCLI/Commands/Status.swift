@@ -18,7 +18,7 @@ struct StatusCommand: AsyncParsableCommand {
             cached expire, if no command uses the keys in the meantime. eraseAfter: the number of wrong \
             passcodes in a row that erases the vault, of which attemptsLeft are left; with --json, both are \
             null if wrong ones never erase. requireDiskEncryption: files can be added only while the disk \
-            that holds the vault is known to be encrypted.
+            that holds the vault is known to be encrypted. keyRotationUnfinished: run coffer rotate --resume.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -49,6 +49,7 @@ struct StatusCommand: AsyncParsableCommand {
             fields.append((name, .list(ids.map { .text($0.description) })))
         }
         if status.isFileKeysRecordDamaged { fields.append(("fileKeysDamaged", .flag(true))) }
+        if status.isRotatingKeys { fields.append(("keyRotationUnfinished", .flag(true))) }
         if status.isFileIndexDamaged { fields.append(("fileIndexDamaged", .flag(true))) }
         if status.pendingTokens > 0 { fields.append(("waitingTokens", .number(status.pendingTokens))) }
         if status.unconfirmedTokens > 0 {

@@ -5,6 +5,7 @@
 package enum KDFLabel {
     package static let deviceMAC = "coffer/device-mac/v1"
     package static let classKeyWrapping = "coffer/class-key-wrap/v1"
+    package static let formerClassKey = "coffer/former-class-key/v1"
     package static let classInbox = "coffer/class-inbox/v1"
     package static let inboxMAC = "coffer/inbox-mac/v1"
     package static let keybagMAC = "coffer/keybag-mac/v1"

@@ -80,9 +80,9 @@ final class VaultDatabaseFiles: Sendable {
     /// - Throws: `locked`, `wiped`; `refused` if the class needs a passcode and none is set; `corrupt` if a
     ///   database of this name was created but its key is missing, or its file is missing or empty;
     ///   `conflict` if there is a session-only database of this name.
-    func access(_ scope: Scope, _ name: String, class protection: ProtectionClass) async throws(CofferError)
-        -> Access
-    {
+    func access(
+        _ scope: Scope, _ name: String, class protection: ProtectionClass?
+    ) async throws(CofferError) -> Access {
         let id = try DatabaseKeyNaming.id(scope, name)
         guard volatile.find(DatabaseKeyNaming.file(scope, name)) == nil else {
             throw CofferError(
@@ -119,7 +119,7 @@ final class VaultDatabaseFiles: Sendable {
     /// - Throws: The errors of ``VolatileDatabases/database(_:class:)``; `conflict` if a stored database of
     ///   this name exists.
     func volatileAccess(
-        _ scope: Scope, _ name: String, class protection: ProtectionClass
+        _ scope: Scope, _ name: String, class protection: ProtectionClass?
     ) async throws(CofferError) -> Access {
         guard try await !contains(scope, name) else {
             throw CofferError(
@@ -129,6 +129,7 @@ final class VaultDatabaseFiles: Sendable {
         }
         let volatile = volatile
         let file = DatabaseKeyNaming.file(scope, name)
+        let protection = try await resolved(protection)
         return try await BlockingExecutor.run { _ throws(CofferError) in
             let database = try volatile.database(file, class: protection)
             let handle = try database.handle()
@@ -253,7 +254,7 @@ final class VaultDatabaseFiles: Sendable {
     /// Returns the key; creates one when no database exists yet. An unreadable old key is never replaced by a
     /// new one.
     private func key(
-        _ id: TokenID, _ scope: Scope, _ name: String, class protection: ProtectionClass
+        _ id: TokenID, _ scope: Scope, _ name: String, class protection: ProtectionClass?
     ) async throws(CofferError) -> Key {
         if let key = try await stored(id) { return key }
         guard try await !contains(scope, name) else {
@@ -262,6 +263,7 @@ final class VaultDatabaseFiles: Sendable {
                 "The key to the database \(id.account) is missing. Restore the vault or remove the database.")
         }
         try await makeDirectory()
+        let protection = try await resolved(protection)
         do throws(CofferError) {
             let key = try Token(SecretBytes.random(count: 32))
             try await session.tokens.putReserved(key, for: id, class: protection)
@@ -275,6 +277,12 @@ final class VaultDatabaseFiles: Sendable {
                 .conflict, "The database \(id.account) was destroyed while it was being opened. Try again.")
         }
         return key
+    }
+
+    /// Returns the class for a new database: the given one or the vault's default.
+    private func resolved(_ protection: ProtectionClass?) async throws(CofferError) -> ProtectionClass {
+        if let protection { return protection }
+        return try await session.defaultClass()
     }
 
     private func stored(_ id: TokenID) async throws(CofferError) -> Key? {

@@ -92,7 +92,8 @@ public actor VaultDatabases {
     /// - Parameters:
     ///   - name: The database's name: 1 to 64 ASCII letters, digits, dashes, dots and underscores, not
     ///     beginning with a dot.
-    ///   - protection: The class for a new database; an existing one keeps its class.
+    ///   - protection: The class for a new database, `nil` for the vault's default; an existing one keeps
+    ///     its class.
     ///   - isVolatile: Whether the database is session-only: its key is never stored, and any lock removes
     ///     the database.
     ///   - configuration: The GRDB configuration.
@@ -104,7 +105,7 @@ public actor VaultDatabases {
     ///   ``EncryptedDatabase/pool(at:key:configuration:)-(FilePath,_,_)``. An error that your own code throws
     ///   while it prepares a connection is rethrown unchanged.
     public func pool(
-        _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        _ name: String = "default", class protection: ProtectionClass? = nil,
         isVolatile: Bool = false, configuration: Configuration = Configuration()
     ) async throws -> DatabasePool {
         let kept = files.keepingSession(configuration)
@@ -119,7 +120,8 @@ public actor VaultDatabases {
     ///
     /// - Parameters:
     ///   - name: The database's name, in the form that ``pool(_:class:isVolatile:configuration:)`` requires.
-    ///   - protection: The class for a new database; an existing one keeps its class.
+    ///   - protection: The class for a new database, `nil` for the vault's default; an existing one keeps
+    ///     its class.
     ///   - isVolatile: Whether the database is session-only: its key is never stored, and any lock removes
     ///     the database.
     ///   - configuration: The GRDB configuration.
@@ -127,7 +129,7 @@ public actor VaultDatabases {
     /// - Throws: The errors of ``pool(_:class:isVolatile:configuration:)``, except that `conflict` is thrown
     ///   if the database is open as a pool.
     public func queue(
-        _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        _ name: String = "default", class protection: ProtectionClass? = nil,
         isVolatile: Bool = false, configuration: Configuration = Configuration()
     ) async throws -> DatabaseQueue {
         let kept = files.keepingSession(configuration)
@@ -148,7 +150,7 @@ public actor VaultDatabases {
     }
 
     private func writer(
-        _ name: String, _ protection: ProtectionClass, _ isVolatile: Bool,
+        _ name: String, _ protection: ProtectionClass?, _ isVolatile: Bool,
         _ make: @escaping @Sendable (VaultDatabaseFiles.Access) throws -> any DatabaseWriter
     ) async throws -> any DatabaseWriter {
         let name = try SoupStoreName(name, .user).name
@@ -163,7 +165,7 @@ public actor VaultDatabases {
     }
 
     private func opened(
-        _ name: String, _ protection: ProtectionClass, _ isVolatile: Bool,
+        _ name: String, _ protection: ProtectionClass?, _ isVolatile: Bool,
         _ make: @escaping @Sendable (VaultDatabaseFiles.Access) throws -> any DatabaseWriter
     ) async -> Result<Open, any Error> {
         defer { pendingOpens[name] = nil }

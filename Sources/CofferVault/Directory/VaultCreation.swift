@@ -89,6 +89,7 @@ extension VaultDirectory {
             passcode: nil, policy: options.policy, delaysAttempts: options.delaysAttempts,
             erasesAfterTenFailures: options.erasesAfterTenFailures,
             requiresDiskEncryption: options.requiresDiskEncryption,
+            newItemsAreMovable: options.newItemsAreMovable,
             inactivity: try VaultSettings.seconds(of: options.inactivity),
             hostBinding: try MachineFingerprint.current(), keys: [:])
         try keybag.protect(keys, with: passcode, cost: options.cost, device: device)
@@ -192,6 +193,7 @@ extension Keybag {
         _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?, cost: Argon2id.Cost,
         device: DeviceKey
     ) throws(CofferError) {
+        former = former.filter { keys[$0.key] != nil }
         publicKeys = [:]
         for (protection, key) in keys { publicKeys[protection] = try key.publicKey(vaultID: device.vaultID) }
         guard let passcode else {

@@ -277,6 +277,13 @@ final class FileIndex: Sendable {
         try install(bytes, lastTag: tag, in: vault)
     }
 
+    /// Seals every record again, under the current key of its class.
+    func reseal(
+        in vault: borrowing Descriptor, classKey: (ProtectionClass) throws(CofferError) -> ClassKey
+    ) throws(CofferError) {
+        try compact(in: vault, classKey: classKey)
+    }
+
     private func compact(
         in vault: borrowing Descriptor, classKey: (ProtectionClass) throws(CofferError) -> ClassKey
     ) throws(CofferError) {

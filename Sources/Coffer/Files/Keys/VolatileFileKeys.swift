@@ -102,6 +102,12 @@ package final class VolatileFileKeys: Sendable {
         for session in sessions.withLock({ Array($0.values) }) { session.release(id) }
     }
 
+    /// Ends the sessions in the kernel keyring whose keys were derived from a replaced class key.
+    func endSharedSessions(of classes: Set<ProtectionClass>) {
+        guard let ring = try? cache.volatileRing() else { return }
+        for protection in classes { _ = try? ring.remove(Self.entry(protection)) }
+    }
+
     private func endSessions(where matches: (ProtectionClass) -> Bool) {
         sessions.withLock { sessions in sessions = sessions.filter { !matches($0.key) } }
     }

@@ -95,6 +95,13 @@ extension Meaning {
             "vault-secret-service-get",
             "Reads a token of a vault from a Secret Service; the number is that of unrelated items beside it."
         ),
+        Meaning(
+            "rotate-tokens",
+            "Replaces all class keys of a vault without a passcode; the number is that of its tokens."),
+        Meaning(
+            "rotate-all",
+            "Replaces all class keys of a vault without a passcode; the number is that of its tokens, and of "
+                + "its files."),
         Meaning("vault-secret-service-put", "Replaces a token of a vault in a Secret Service."),
         Meaning(
             "cli-token-get", "Runs `coffer token get` from start to end, with a token in a Secret Service."),

@@ -106,6 +106,12 @@ def file_rewrap(*identifier):
     return ["file", "rewrap", *identifier]
 
 
+RECLASS = ["reclass", "--all", "--class", "whenUnlocked"]
+ROTATE = ["rotate"]
+ROTATE_RESUME = ["rotate", "--resume"]
+PASSCODE_ROTATE = ["passcode", "change", "--rotate"]
+
+
 def file_rename(identifier, name):
     return ["file", "rename", identifier, name]
 
@@ -679,6 +685,66 @@ class Operation:
         return listing(place)
 
 
+class Reclass(Operation):
+    """Items get another class: each has its former one or the new one, and running it again completes it."""
+
+    def __init__(self):
+        super().__init__("reclass", "old", lambda template: RECLASS)
+
+    def judge_home(self, place, done):
+        super().judge_home(place, done)
+        secret = {"passcode": PASSCODES["old"]}
+        if done.code == OK and self.classes(place, secret) != {"whenUnlocked", "whenUnlockedThisDeviceOnly"}:
+            raise Problem("lost", "reported done, but the classes are %s" % self.classes(place, secret))
+        self.command.succeed(place, RECLASS, **secret)
+        if self.classes(place, secret) != {"whenUnlocked"}:
+            raise Problem("mixed", "after a second run, the classes are %s" % self.classes(place, secret))
+        for identifier in self.template.files.values():
+            self.command.succeed(place, file_cat(identifier), json_output=False, **secret)
+
+    def classes(self, place, secret):
+        """Those of all items. The token that was put to see whether one can be put has the default class."""
+        tokens = self.command.succeed(place, TOKEN_LIST, **secret).document()["tokens"]
+        files = self.command.succeed(place, FILE_LIST, **secret).document()["files"]
+        return {item["class"] for item in tokens + files}
+
+
+class Rotate(Operation):
+    """Keys are replaced: the old ones open everything until all is rewrapped, and then nothing."""
+
+    def __init__(self, name, arguments, **options):
+        super().__init__(name, "old", lambda template: arguments, store="keys", **options)
+
+    def start(self, bench):
+        super().start(bench)
+        keybag = read_file(os.path.join(self.original.home, "vault", "keybag"))
+        # The wrapped class keys, behind the header of the slot and the fixed fields.
+        wrapped = keybag[44 + 70 : 44 + 70 + 5 * 98]
+        pieces = (wrapped[at : at + 32] for at in range(len(wrapped) - 31))
+        self.pieces = [piece for piece in pieces if telling(piece)]
+        return self
+
+    def judge_home(self, place, done):
+        super().judge_home(place, done)
+        status = self.command.succeed(place, STATUS).document()
+        if status.get("keyRotationUnfinished"):
+            raise Problem("mixed", "the rotation is not finished by those who unlock the vault")
+        if says_done(done):
+            self.judge_old_keys(place)
+
+    def judge_old_keys(self, place):
+        for relative, path in place.entries():
+            content = read_file(path)
+            if any(piece in content for piece in self.pieces):
+                raise Problem("residue", "a wrapped old key in %s" % relative)
+        for name in ("keybag", "attempts"):
+            shutil.copyfile(os.path.join(self.original.home, "vault", name), os.path.join(place.home, "vault", name))
+        for arguments in (self.template.probe[0], file_cat(next(iter(self.template.files.values())))):
+            opened = self.command(place, arguments, passcode=PASSCODES["old"], json_output=False)
+            if opened.code == OK or opened.out:
+                raise Problem("lost", "the old keybag opens %s" % " ".join(arguments[:2]))
+
+
 class Attempt(Operation):
     """A passcode is tried. The attempt is counted before the passcode is, so no crash gives one for nothing."""
 
@@ -1013,6 +1079,9 @@ def all_operations():
                   store="keys"),
         Operation("passcode-set", None, lambda t: PASSCODE_SET, new="new", candidates=["new"], store="keys"),
         Operation("passcode-remove", "old", lambda t: PASSCODE_REMOVE, store="keys"),
+        Reclass(),
+        Rotate("rotate", ROTATE),
+        Rotate("passcode-rotate", PASSCODE_ROTATE, new="new", candidates=["new", "old"]),
         Attempt("wrong-passcode", "wrong", 0),
         Attempt("right-passcode", "old", 1),
         Operation("file-add", "old", lambda t: file_add(t.added), store="files"),

@@ -300,6 +300,10 @@ package enum VaultOpener {
     private static func warnBeforeLastAttempt(_ vault: Vault) async {
         guard let attemptsLeft = try? await vault.attemptsLeft(), attemptsLeft <= 1 else { return }
         Output.message("coffer: One attempt left: the next wrong passcode erases the vault.")
+        guard let key = try? await vault.recoveryKeyStatus() else { return }
+        Output.message(
+            "coffer: If the passcode is forgotten, open the vault with recovery key \(key.number): coffer "
+                + "recovery use.")
     }
 }
 

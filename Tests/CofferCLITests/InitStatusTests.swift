@@ -11,7 +11,7 @@ struct InitStatusTests {
         #expect(
             Set(status.keys) == [
                 "state", "keyring", "vaultID", "passcode", "attemptsLeft", "inactivityMinutes", "tokens",
-                "files", "directory", "secondsLeft", "eraseAfter", "requireDiskEncryption",
+                "files", "directory", "secondsLeft", "eraseAfter", "requireDiskEncryption", "recoveryKey",
             ])
         #expect(status["state"] as? String == "locked" && status["keyring"] as? String == "file")
         #expect(UUID(uuidString: status["vaultID"] as? String ?? "") != nil)

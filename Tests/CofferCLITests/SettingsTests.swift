@@ -10,12 +10,13 @@ struct SettingsTests {
             passcode: "837165", "--policy", "digits", "--minimum-length", "6", "--deny-common",
             "--attempt-delays", "off", "--erase-after", "never", "--inactivity", "reboot")
         let run = try home.run(["settings", "--json"], passcode: "")
-        #expect(run.code == 0 && run.json.count == 8, "\(run.errorText)")
+        #expect(run.code == 0 && run.json.count == 9, "\(run.errorText)")
         #expect(run.json["policy"] as? String == "digits" && run.json["minimumLength"] as? Int == 6)
         #expect(run.json["denyCommon"] as? Bool == true && run.json["deniedPasscodes"] as? Int == 0)
         #expect(run.json["attemptDelays"] as? Bool == false && run.json["inactivityMinutes"] is NSNull)
         #expect(run.json["eraseAfter"] is NSNull)
         #expect(run.json["requireDiskEncryption"] as? Bool == false)
+        #expect(run.json["recoveryKeys"] as? Bool == true)
         let text = try home.run(["settings"], passcode: "").text
         #expect(text.contains("eraseAfter: never\n"))
         #expect(text.contains("policy: digits\n") && text.contains("inactivityMinutes: until a reboot\n"))

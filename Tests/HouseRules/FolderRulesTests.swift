@@ -6,8 +6,9 @@ struct FolderRulesTests {
     private static let coffer: [String: Set<String>] = [
         // Tokens: what a lock and a logout clear.
         "Core": ["Lock", "Tokens"],
-        "Diagnostics": ["Core", "Files", "Lock", "Tokens", "Vault"],
+        "Diagnostics": ["Core", "Files", "Lock", "Recovery", "Tokens", "Vault"],
         "Files": ["Core"],
+        "Recovery": ["Core", "Vault"],
         "Refresh": ["Core", "Revocation", "Tokens"],
         "RemoteCommands": ["Core", "Wipe"],
         "Revocation": ["Core", "RemoteCommands", "Tokens", "Wipe"],
@@ -22,6 +23,7 @@ struct FolderRulesTests {
         "Directory": ["Attempts", "Coding", "DeviceKey", "Keybag", "SecretService", "Storage"],
         "Keybag": ["Coding", "DeviceKey", "Records"],
         "Records": ["Coding", "DeviceKey"],
+        "Recovery": ["Coding", "DeviceKey", "Keybag"],
         "SecretService": ["Coding", "Storage"],
     ]
     private static let cofferCrypto: [String: Set<String>] = [

@@ -31,6 +31,7 @@ from cases import (
     order,
     pbes2,
     pbkdf2,
+    recovery,
     signatures,
     siv,
     xaes,
@@ -61,6 +62,7 @@ FAMILIES = (
     jose,
     container,
     order,
+    recovery,
 )
 
 

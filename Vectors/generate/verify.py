@@ -28,6 +28,7 @@ sys.path.insert(0, str(FOLDER.parent / "Tests" / "Independent"))
 
 import read_container  # noqa: E402
 import read_order  # noqa: E402
+import read_recovery  # noqa: E402
 
 ITERATIONS = 1 << 31
 
@@ -311,6 +312,10 @@ def signed_order(algorithm, group, t):
     need(order.signer == library.ed25519_public_key(t["privateKey"]))
 
 
+def recovery_key(algorithm, group, t):
+    need(read_recovery.judge(t) is None)
+
+
 # The first 31 bytes of the encodings of small order, that is without the byte that also holds the sign of x.
 SMALL_ORDER = {
     bytes.fromhex(text)[:31]
@@ -367,6 +372,11 @@ TYPES = {
     "Pbkdf2CbcTest": (pbkdf2_cbc, "password salt message msg", "message"),
     "CbcHmacTest": (cbc_hmac, "key aad iv msg ct tag", "tag"),
     "FileContainerTest": (file_container, "deviceKey classKey classKeyID vaultID context container msg name", "container"),
+    "RecoveryKeyTest": (
+        recovery_key,
+        "secret vaultID deviceKey identifier slotKey copyKey publicKey classKey slot copy",
+        "copy",
+    ),
     "SignedOrderTest": (
         signed_order,
         "keys vaultID deviceID lastOrder lastContact privateKey counter subject reason order",

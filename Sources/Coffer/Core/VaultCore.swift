@@ -25,7 +25,7 @@ final class VaultCore: Sendable {
     let tickets = ReplacementTickets()
     /// The values that this vault object stored while the vault was locked.
     let ownPending = OwnPendingTokens()
-    private let actions: VaultActions
+    let actions: VaultActions
     /// The time in seconds without use after which the vault locks, as read when the vault was opened; `nil`
     /// if the vault never locks for lack of use.
     let inactivity: Int?
@@ -171,7 +171,7 @@ final class VaultCore: Sendable {
     }
 
     /// Returns the limiter that counts attempts according to the settings in the keybag.
-    private func limiter(_ keybag: Keybag, _ rollbackGuard: RollbackGuard? = nil) -> AttemptLimiter {
+    func limiter(_ keybag: Keybag, _ rollbackGuard: RollbackGuard? = nil) -> AttemptLimiter {
         AttemptLimiter(
             device: device, clock: clock, delays: keybag.delaysAttempts,
             erases: keybag.erasesAfterTenFailures, rollbackGuard: rollbackGuard)
@@ -182,10 +182,7 @@ final class VaultCore: Sendable {
         let unwrapped: [ProtectionClass: ClassKey]
         do throws(CofferError) {
             unwrapped = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
-                let keybag = stored.payload
-                if keybag.hasOrphans { _ = try actions.removeOrphans(self, vault) }
-                guard !keybag.isComplete else { return keys }
-                return try complete(keybag, keys, with: passcode, in: vault)
+                try finishChanges(stored.payload, keys, with: passcode, in: vault)
             }
         } catch {
             guard error.code == .readOnly, let keys = try? keysOnReadOnlyDisk() else { throw error }
@@ -215,6 +212,18 @@ final class VaultCore: Sendable {
     /// passcode.
     func verify(_ passcode: Passcode?) throws(CofferError) {
         _ = try evaluating(passcode) { (keys, _, _) throws(CofferError) in keys }
+    }
+
+    /// Finishes what an interrupted change or an earlier release left undone, and returns all class keys.
+    func finishChanges(
+        _ keybag: Keybag, _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?,
+        in vault: borrowing Descriptor
+    ) throws(CofferError) -> [ProtectionClass: ClassKey] {
+        if keybag.hasOrphans { _ = try actions.removeOrphans(self, vault) }
+        // A slot of no use that cannot be overwritten now is overwritten at a later unlock.
+        try? RecoveryRecord.settle(keybag.recoverySlots, in: vault)
+        guard !keybag.isComplete else { return keys }
+        return try complete(keybag, keys, with: passcode, in: vault)
     }
 
     /// Adds the class keys that a keybag from an earlier release lacks. No item can have been stored under

@@ -35,6 +35,8 @@ public struct VaultStatus: Sendable, Equatable {
     /// Whether files may be added only while the vault's disk is known to be encrypted, because of this
     /// vault's settings or those of the vault that contains this namespace.
     public var requiresDiskEncryption = false
+    /// What the vault says about its recovery key; `nil` if there is none.
+    public var recoveryKey: RecoveryKeyStatus?
     /// The number of minutes of inactivity before the vault locks, rounded up; `nil` if inactivity does not
     /// lock it.
     public var inactivityMinutes: Int?
@@ -111,6 +113,7 @@ extension Vault {
             // Without the settings of the vault around a namespace, no file can be added either.
             status.requiresDiskEncryption = (try? core.requiresDiskEncryption()) ?? true
             if keybag.passcode != nil { status.timeLeft = cached.timeLeft(now: core.clock.bootTime()) }
+            status.recoveryKey = keybag.recoverySlots.map(RecoveryKeyStatus.init)
             status.inactivityMinutes = keybag.inactivity.map { ($0 + 59) / 60 }
             return status
         }

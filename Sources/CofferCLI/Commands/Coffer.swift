@@ -16,7 +16,8 @@ struct CofferCommand: AsyncParsableCommand {
     /// All top-level commands, everyday ones first.
     private static let subcommands: [any ParsableCommand.Type] = [
         InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, WatchCommand.self,
-        PasscodeCommand.self, TokenCommand.self, OAuthCommand.self, RunCommand.self, FileCommand.self,
+        PasscodeCommand.self, RecoveryCommand.self, TokenCommand.self, OAuthCommand.self, RunCommand.self,
+        FileCommand.self,
         SettingsCommand.self, UsersCommand.self, KeyringCommand.self, WipeCommand.self,
         RemoteWipeCommand.self,
         ExportCommand.self, ImportCommand.self, DatabaseCommand.self, SoupCommand.self, KeyCommand.self,

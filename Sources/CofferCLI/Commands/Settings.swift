@@ -13,11 +13,13 @@ struct SettingsCommand: AsyncParsableCommand {
             passcode, from --passcode-fd or the terminal; tightening one does not. These changes loosen a \
             setting: a shorter minimum length, policy none instead of digits or digits instead of \
             alphanumeric, common or denied passcodes allowed again, no delays, --erase-after never, \
-            --require-disk-encryption off, and a longer inactivity time, with reboot the longest.
+            --require-disk-encryption off, --recovery-keys on, and a longer inactivity time, with reboot \
+            the longest.
 
             A change erases nothing. If ten or more wrong passcodes have been counted, --erase-after 10 \
-            also requires the passcode, which resets the count. Earlier releases of coffer refuse to open a \
-            vault with --erase-after never or --require-disk-encryption on.
+            also requires the passcode, which resets the count. --recovery-keys off removes the recovery \
+            key. Earlier releases of coffer refuse to open a vault with --erase-after never, \
+            --require-disk-encryption on, --recovery-keys off or a recovery key.
 
             With --require-disk-encryption on, files can be added, and edited with file view --writable, \
             only while the disk that holds the vault is known to be encrypted; coffer doctor shows whether \
@@ -61,6 +63,9 @@ struct SettingsCommand: AsyncParsableCommand {
     @Option(help: "Add files only while the disk that holds the vault is known to be encrypted.")
     var requireDiskEncryption: InitCommand.Switch?
 
+    @Option(help: "Allow a recovery key; off also removes an existing one.")
+    var recoveryKeys: InitCommand.Switch?
+
     @Option(
         help: ArgumentHelp(
             "Lock after this time without use: 10 (minutes), 10m or 1h; with 'reboot', only on reboot.",
@@ -76,6 +81,7 @@ struct SettingsCommand: AsyncParsableCommand {
         var delaysAttempts: Bool?
         var erasesAfterTenFailures: Bool?
         var requiresDiskEncryption: Bool?
+        var allowsRecoveryKey: Bool?
         /// The requested inactivity time. The outer `nil` means no change, and the inner `nil` means that the
         /// vault locks only on reboot.
         var inactivity: Duration??
@@ -87,6 +93,7 @@ struct SettingsCommand: AsyncParsableCommand {
             if let delaysAttempts { settings.delaysAttempts = delaysAttempts }
             if let erasesAfterTenFailures { settings.erasesAfterTenFailures = erasesAfterTenFailures }
             if let requiresDiskEncryption { settings.requiresDiskEncryption = requiresDiskEncryption }
+            if let allowsRecoveryKey { settings.allowsRecoveryKey = allowsRecoveryKey }
             if let inactivity { settings.inactivity = inactivity }
         }
     }
@@ -126,7 +133,7 @@ struct SettingsCommand: AsyncParsableCommand {
         let isPolicyGiven = policy != nil || minimumLength != nil || denyCommon != nil || denyFile != nil
         guard
             isPolicyGiven || attemptDelays != nil || eraseAfter != nil || requireDiskEncryption != nil
-                || inactivity != nil
+                || recoveryKeys != nil || inactivity != nil
         else { return nil }
         var change = Change()
         switch policy {
@@ -141,6 +148,7 @@ struct SettingsCommand: AsyncParsableCommand {
         change.delaysAttempts = attemptDelays.map { $0 == .on }
         change.erasesAfterTenFailures = eraseAfter.map { $0 == .ten }
         change.requiresDiskEncryption = requireDiskEncryption.map { $0 == .on }
+        change.allowsRecoveryKey = recoveryKeys.map { $0 == .on }
         if let inactivity { change.inactivity = .some(try InitCommand.inactivity(inactivity)) }
         return change
     }
@@ -157,6 +165,7 @@ struct SettingsCommand: AsyncParsableCommand {
             ("attemptDelays", .flag(settings.delaysAttempts), ""),
             ("eraseAfter", erases, InitCommand.EraseAfter.never.rawValue),
             ("requireDiskEncryption", .flag(settings.requiresDiskEncryption), ""),
+            ("recoveryKeys", .flag(settings.allowsRecoveryKey), ""),
             ("inactivityMinutes", minutes.map { .number($0) } ?? .none, "until a reboot"),
         ]
         guard !global.json else { return try Output.json(.object(fields.map { ($0.name, $0.value) })) }

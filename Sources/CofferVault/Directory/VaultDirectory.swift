@@ -15,6 +15,7 @@ package import SystemPackage
 ///         device       vault id and device key, or the key under which the device key is sealed
 ///         keybag       wrapped class keys
 ///         attempts     count of wrong passcodes
+///         recovery     the device key, wrapped under the recovery key
 ///         external     marks a vault that may be on external media
 ///         orders       trusted keys, signed commands and the dead-man's switch
 ///         filekeys     wrapped keys that wrap file keys

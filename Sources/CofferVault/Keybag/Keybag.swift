@@ -10,13 +10,15 @@ import SystemPackage
 /// passcode policy characters (1), attempt delays (1; 0 or 1), whether items of a destroyed class must still
 /// be removed (1; 0 or 1), inactivity in seconds (4; 0: lock only by reboot), machine fingerprint (32), key
 /// derivation (1; 0: none, 1: Argon2id; plus 128 if ten wrong passcodes do not erase the vault, plus 64 if
-/// new files require an encrypted disk), 3 zero bytes, memory in KiB (4), passes (4), salt (16), number of
-/// keys (2) and, for each key, its class (2) and a `WrappedKey` (96).
+/// new files require an encrypted disk, plus 32 if a recovery key exists or is forbidden), 3 zero bytes,
+/// memory in KiB (4), passes (4), salt (16), number of keys (2) and, for each key, its class (2) and a
+/// `WrappedKey` (96).
 ///
 /// A keybag from an earlier release may lack all of the following fields, or the last of them: number of
 /// public keys (2) and, for each key, its class (2) and an X25519 key (32); number of recovery keys (2) and,
 /// for each key, its class (2) and a `WrappedKey` (96); minimum passcode length (1), whether common passcodes
-/// are rejected (1; 0 or 1), number of denylist tags (2) and the tags in ascending order (8 each); and, if a
+/// are rejected (1; 0 or 1), number of denylist tags (2) and the tags in ascending order (8 each); if the key
+/// derivation has 32 added, what the keybag says about recovery keys (see `Keybag+Recovery.swift`); and, if a
 /// passcode is set, the passcode's tag (32).
 package struct Keybag {
     package static let record = AuthenticatedRecord<Keybag>(
@@ -57,9 +59,12 @@ package struct Keybag {
     package var keys: [ProtectionClass: WrappedKey]
     /// The public keys to which new values are sealed while the vault is locked.
     package var publicKeys: [ProtectionClass: [UInt8]] = [:]
-    /// The keys of exportable classes, wrapped under a recovery key. This release preserves any existing
-    /// recovery keys but never creates new ones.
+    /// The class keys, wrapped under the recovery key as ``recoverySlots`` describes; empty without one.
     package var recovery: [ProtectionClass: WrappedKey] = [:]
+    /// The recovery key's part of the keybag; `nil` if there is no recovery key.
+    package internal(set) var recoverySlots: RecoverySlots?
+    /// Whether a recovery key may be set.
+    package var allowsRecoveryKey = true
     /// Whether items of a class whose key was destroyed must still be removed.
     package var hasOrphans = false
 
@@ -73,6 +78,9 @@ package struct Keybag {
     /// The number added to the key derivation's value if files require an encrypted disk. Earlier releases,
     /// which would store files on any disk, refuse such a keybag for the same reason.
     private static let needsDiskEncryption: UInt8 = 0x40
+    /// The number added to the key derivation's value if a recovery key exists or is forbidden. Earlier
+    /// releases, which know neither, refuse such a keybag for the same reason.
+    private static let hasRecovery: UInt8 = 0x20
 
     /// Whether the keybag has every class key, every public key and, with a passcode, the passcode's tag. A
     /// keybag from an earlier release may lack some of them.
@@ -167,6 +175,7 @@ extension Keybag: RecordPayload {
         var derivation: UInt8 = passcode == nil ? 0 : 1
         if !erasesAfterTenFailures { derivation |= Self.keepsAfterTenFailures }
         if requiresDiskEncryption { derivation |= Self.needsDiskEncryption }
+        if hasRecoveryPart { derivation |= Self.hasRecovery }
         writer.append([derivation, 0, 0, 0])
         writer.append(UInt32(passcode?.cost.memoryKiB ?? 0))
         writer.append(UInt32(passcode?.cost.passes ?? 0))
@@ -177,6 +186,7 @@ extension Keybag: RecordPayload {
         writer.append([UInt8(policy.minimumLength), policy.rejectsCommon ? 1 : 0])
         writer.append(UInt16(policy.denylist.count))
         for tag in policy.denylist.sorted() { writer.append(tag) }
+        if hasRecoveryPart { encodeRecovery(to: &writer) }
         if let passcodeTag { writer.append(passcodeTag) }
     }
 
@@ -232,7 +242,7 @@ extension Keybag: RecordPayload {
         let memory = Int(try reader.number(UInt32.self))
         let passes = Int(try reader.number(UInt32.self))
         let salt = try reader.take(Argon2id.saltSize)
-        let flags = Self.keepsAfterTenFailures | Self.needsDiskEncryption
+        let flags = Self.keepsAfterTenFailures | Self.needsDiskEncryption | Self.hasRecovery
         guard derivation & ~flags == head[0] else {
             throw CofferError(
                 .unsupportedVersion,
@@ -251,12 +261,21 @@ extension Keybag: RecordPayload {
             inactivity: inactivity == 0 ? nil : inactivity, hostBinding: binding,
             keys: try Self.wrappedKeys(from: &reader))
         hasOrphans = head[3] == 1
+        try decodeLaterFields(from: &reader, hasRecovery: derivation & Self.hasRecovery != 0)
+    }
+
+    /// Reads the fields that a keybag from an earlier release may lack.
+    private mutating func decodeLaterFields(
+        from reader: inout BinaryReader, hasRecovery: Bool
+    ) throws(CofferError) {
         // The first release wrote no further fields.
-        guard reader.remaining > 0 else { return }
+        guard hasRecovery || reader.remaining > 0 else { return }
         publicKeys = try Self.keys(of: SealedBox.keySize, from: &reader)
         recovery = try Self.wrappedKeys(from: &reader)
-        guard reader.remaining > 0 else { return }
-        policy = try .decode(characters, from: &reader)
+        guard hasRecovery || reader.remaining > 0 else { return }
+        policy = try .decode(policy.characters, from: &reader)
+        if hasRecovery { try decodeRecovery(from: &reader) }
+        guard recovery.isEmpty == (recoverySlots == nil) else { throw reader.corruptError }
         guard passcode != nil, reader.remaining > 0 else {
             guard reader.remaining == 0 else { throw reader.corruptError }
             return

@@ -259,7 +259,10 @@ let package = Package(
             swiftSettings: shared),
         .testTarget(
             name: "CofferCryptoTests",
-            dependencies: ["CofferBase", "CofferCrypto", "CofferEngine", "TestSupport"],
+            dependencies: [
+                "CofferBase", "CofferCrypto", "CofferEngine", "TestSupport",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
             swiftSettings: shared),
         .testTarget(
             name: "CofferVectorsTests",

@@ -68,6 +68,8 @@ extension Meaning {
         Meaning(
             "file-seal",
             "Adds a file to the file store, encrypted twice; age encrypts once, and cp only copies."),
+        Meaning("age-encrypt", "Encrypts a file to one recipient in the age format, like age itself."),
+        Meaning("age-decrypt", "Decrypts an age file of one recipient into a new file, like age itself."),
         Meaning(
             "file-open",
             "Decrypts a stored file into a new file; age decrypts one layer, and cp only copies."),

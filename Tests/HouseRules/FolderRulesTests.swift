@@ -25,7 +25,8 @@ struct FolderRulesTests {
         "SecretService": ["Coding", "Storage"],
     ]
     private static let cofferCrypto: [String: Set<String>] = [
-        "AEAD": ["KDF", "Keys"], "Insecure": ["AEAD", "KDF", "Keys"], "KDF": ["Keys"],
+        "AEAD": ["KDF", "Keys"], "Age": ["AEAD", "KDF", "Keys"], "Insecure": ["AEAD", "KDF", "Keys"],
+        "KDF": ["Keys"],
         "JOSE": ["KDF", "Keys", "Signing"], "Keyset": ["AEAD", "Keys"], "Signing": ["Keys"],
         "Wrapping": ["KDF", "Keys"],
     ]

@@ -13,6 +13,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 from cases import (
+    age,
     block_mac,
     cbc,
     cbc_hmac,
@@ -61,6 +62,7 @@ FAMILIES = (
     jose,
     container,
     order,
+    age,
 )
 
 

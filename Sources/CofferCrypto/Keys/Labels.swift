@@ -41,3 +41,11 @@ package enum KDFLabel {
     package static let cbcEncryption = "coffer/cbc-hmac/enc/v1"
     package static let cbcAuthentication = "coffer/cbc-hmac/mac/v1"
 }
+
+/// The key-derivation labels of the age format, version 1.
+package enum AgeLabel {
+    package static let header = "header"
+    package static let payload = "payload"
+    package static let x25519 = "age-encryption.org/v1/X25519"
+    package static let scrypt = "age-encryption.org/v1/scrypt"
+}

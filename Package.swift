@@ -224,7 +224,8 @@ let package = Package(
         .executableTarget(
             name: "Probe",
             dependencies: [
-                "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CValgrind",
+                "Coffer", "CofferBase", "CofferCrypto", "CofferDatabase", "CofferEngine", "CValgrind",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             path: "Tests/Probe", exclude: ["expected.json", "instructions.json"], swiftSettings: shared,
@@ -259,7 +260,10 @@ let package = Package(
             swiftSettings: shared),
         .testTarget(
             name: "CofferCryptoTests",
-            dependencies: ["CofferBase", "CofferCrypto", "CofferEngine", "TestSupport"],
+            dependencies: [
+                "CofferBase", "CofferCrypto", "CofferEngine", "TestSupport",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
             swiftSettings: shared),
         .testTarget(
             name: "CofferVectorsTests",
@@ -300,8 +304,8 @@ let package = Package(
         .testTarget(
             name: "CofferCLITests",
             dependencies: [
-                "Coffer", "CofferBase", "CofferCLI", "CofferEngine", "CofferOAuth", "CofferOAuthCLI",
-                "CofferTesting", "TestSupport",
+                "Coffer", "CofferBase", "CofferCLI", "CofferCommandLine", "CofferEngine", "CofferOAuth",
+                "CofferOAuthCLI", "CofferTesting", "TestSupport",
             ],
             swiftSettings: shared),
     ]
@@ -336,6 +340,16 @@ if Context.environment["COFFER_TRAIT_TESTS"] != nil {
     ]
     package.products.removeAll { $0.name == "bench" }
     package.targets.removeAll { others.contains($0.name) }
+}
+
+// How Scripts/build-release links the programs: with the linker that comes with Swift, which packs
+// relocations; with the static libraries in the folder that the variable names, where there is a shared one,
+// too; without symbols.
+if let folder = Context.environment["COFFER_RELEASE"] {
+    let words = ["-z", "pack-relative-relocs", "--gc-sections", "--strip-all"].flatMap { ["-Xlinker", $0] }
+    for target in package.targets where ["CofferCLI", "CofferOAuthCLI"].contains(target.name) {
+        target.linkerSettings = immediateBinding + [.unsafeFlags(["-use-ld=lld", "-L\(folder)"] + words)]
+    }
 }
 
 // What Scripts/sqlite-suite loads into SQLite's own test program.

@@ -68,6 +68,8 @@ extension Meaning {
         Meaning(
             "file-seal",
             "Adds a file to the file store, encrypted twice; age encrypts once, and cp only copies."),
+        Meaning("age-encrypt", "Encrypts a file to one recipient in the age format, like age itself."),
+        Meaning("age-decrypt", "Decrypts an age file of one recipient into a new file, like age itself."),
         Meaning(
             "file-open",
             "Decrypts a stored file into a new file; age decrypts one layer, and cp only copies."),
@@ -95,6 +97,13 @@ extension Meaning {
             "vault-secret-service-get",
             "Reads a token of a vault from a Secret Service; the number is that of unrelated items beside it."
         ),
+        Meaning(
+            "rotate-tokens",
+            "Replaces all class keys of a vault without a passcode; the number is that of its tokens."),
+        Meaning(
+            "rotate-all",
+            "Replaces all class keys of a vault without a passcode; the number is that of its tokens, and of "
+                + "its files."),
         Meaning("vault-secret-service-put", "Replaces a token of a vault in a Secret Service."),
         Meaning(
             "cli-token-get", "Runs `coffer token get` from start to end, with a token in a Secret Service."),

@@ -7,6 +7,7 @@ extension CofferError {
             case createVault, returnOrCreateVault, activateVault, unlockVault
             case restoreVault, restoreOrWipeVault, useNewerRelease
             case restoreKeyring, restoreKeyringOrWipeVault
+            case createRecoveryKey, useRecoveryKey
             case eraseUserVault, removeDirectory, restoreOrRemoveOrders, wipeAgain
             case restoreOrWipeTokens, restoreOrReplaceToken, replaceDamagedTokens, purgeCorruptTokens
             case storeTokenAgain
@@ -50,6 +51,10 @@ extension CofferError {
         public static let restoreKeyring = Remedy(kind: .restoreKeyring)
         /// Restore the desktop keyring from a backup, or wipe the vault.
         public static let restoreKeyringOrWipeVault = Remedy(kind: .restoreKeyringOrWipeVault)
+        /// Make a recovery key, or a new one in place of one that no longer works.
+        public static let createRecoveryKey = Remedy(kind: .createRecoveryKey)
+        /// Open the vault with its recovery key.
+        public static let useRecoveryKey = Remedy(kind: .useRecoveryKey)
         /// Wipe the user's vault at the path in the message, then try again.
         public static let eraseUserVault = Remedy(kind: .eraseUserVault)
         /// Remove the directory, which does not contain a recognizable vault, and any keys left in the kernel

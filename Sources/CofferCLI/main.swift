@@ -21,4 +21,5 @@ do {
 }
 MountNamespace.execIfRequested(ProgramArguments.all)
 Threads.makeOwn()
+OpenSSLAlgorithm.startWithoutErrorTexts()
 MainExecutor.run { await CofferCommand.start(ProgramName.arguments) }

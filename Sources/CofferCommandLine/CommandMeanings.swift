@@ -24,7 +24,8 @@ package enum CommandMeanings {
         "rm": ["token remove", "file remove"], "remove": ["token remove", "file remove"],
         "delete": ["token remove", "file remove"], "del": ["token remove", "file remove"],
         "erase": ["wipe"], "destroy": ["wipe"],
-        "password": ["passcode"], "config": ["settings"], "info": ["status"],
+        "password": ["passcode"], "rekey": ["rotate"], "class": ["reclass"],
+        "config": ["settings"], "info": ["status"],
     ]
 
     private static let inGroups: [(words: [String], commands: [String])] = [

@@ -49,7 +49,7 @@ package struct GlobalOptions: ParsableArguments {
     @Option(help: CommonHelp.passcodeFd)
     package var passcodeFd: Int32?
 
-    @Flag(help: "Allow the desktop keyring to ask for its password if it is locked.")
+    @Flag(help: "Allow the desktop keyring to ask for its password if it is locked: see coffer settings.")
     package var allowPrompt = false
 
     /// Creates the options of a command without any.

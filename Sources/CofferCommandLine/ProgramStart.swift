@@ -9,23 +9,34 @@ package enum ProgramStart {
     ///   - root: The program's root command.
     ///   - arguments: The arguments, with the global options after the command's name
     ///     (``GlobalOptions/hoistGlobalOptions(_:root:)``).
+    ///   - known: The command, if it was read without the parser.
     package static func run<Root: AsyncParsableCommand>(
-        _ root: Root.Type, _ arguments: [String]
+        _ root: Root.Type, _ arguments: [String], _ known: sending (any AsyncParsableCommand)? = nil
     ) async -> Never {
         do {
-            try checkNames(arguments, of: root)
-            // Completions of names in the vault are asynchronous.
-            var command = try await root.asyncParseAsRoot(arguments)
-            if var command = command as? any AsyncParsableCommand {
-                try await command.run()
+            if var known {
+                try await known.run()
             } else {
-                try command.run()
+                try await parse(root, arguments)
             }
         } catch {
             let asJSON = GlobalOptions.wantsJSON(arguments)
             root.exit(withError: Failure.reported(error, asJSON: asJSON, root: root))
         }
         root.exit()
+    }
+
+    private static func parse<Root: AsyncParsableCommand>(
+        _ root: Root.Type, _ arguments: [String]
+    ) async throws {
+        try checkNames(arguments, of: root)
+        // Completions of names in the vault are asynchronous.
+        var command = try await root.asyncParseAsRoot(arguments)
+        if var command = command as? any AsyncParsableCommand {
+            try await command.run()
+        } else {
+            try command.run()
+        }
     }
 
     /// Rejects an unknown command with a suggestion. The parser would report an unexpected argument instead,

@@ -27,6 +27,8 @@ extension CofferError.Remedy {
         Restore the desktop keyring from a backup, or erase the vault with coffer wipe --yes --home \
         DIRECTORY.
         """,
+        .createRecoveryKey: "Make one with coffer recovery create.",
+        .useRecoveryKey: "If you have the vault's recovery key, run coffer recovery use.",
         .eraseUserVault: "Erase that vault with coffer wipe --yes --home DIRECTORY, then try again.",
         .removeDirectory: """
         If the directory was a vault, remove it yourself, and remove the vault's keys from the kernel \

@@ -7,11 +7,15 @@ import SystemPackage
 
 /// Functions that open and unlock the vault for commands.
 package enum VaultOpener {
-    /// Opens the vault and leaves it locked.
-    package static func vault(_ global: GlobalOptions) async throws(CofferError) -> Vault {
+    /// Opens the vault and leaves it locked. With `isSilent`, the desktop keyring may not ask for its
+    /// password, whatever the vault's settings are.
+    package static func vault(
+        _ global: GlobalOptions, isSilent: Bool = false
+    ) async throws(CofferError) -> Vault {
         let place = try location(global)
         do throws(CofferError) {
-            let vault = try await Vault(at: place, interaction: global.interaction)
+            let interaction = isSilent && !global.allowPrompt ? .never : global.interaction
+            let vault = try await Vault(at: place, interaction: interaction)
             vault.shareEphemeralTokens()
             return vault
         } catch {
@@ -57,9 +61,10 @@ package enum VaultOpener {
         return vault
     }
 
-    /// Opens and unlocks the vault without asking for a passcode. Throws `locked` if unlocking requires one.
+    /// Opens and unlocks the vault without asking for a passcode or for the desktop keyring's password.
+    /// Throws `locked` if unlocking requires a passcode.
     package static func unlockedSilently(_ global: GlobalOptions) async throws(CofferError) -> Vault {
-        let vault = try await vault(global)
+        let vault = try await vault(global, isSilent: true)
         if try await !vault.restoreCachedKeys() { try await vault.unlock() }
         return vault
     }
@@ -300,12 +305,16 @@ package enum VaultOpener {
     private static func warnBeforeLastAttempt(_ vault: Vault) async {
         guard let attemptsLeft = try? await vault.attemptsLeft(), attemptsLeft <= 1 else { return }
         Output.message("coffer: One attempt left: the next wrong passcode erases the vault.")
+        guard let key = try? await vault.recoveryKeyStatus() else { return }
+        Output.message(
+            "coffer: If the passcode is forgotten, open the vault with recovery key \(key.number): coffer "
+                + "recovery use.")
     }
 }
 
 extension GlobalOptions {
-    /// Whether the desktop keyring may prompt the user.
-    package var interaction: PromptPolicy { allowPrompt ? .allowed : .never }
+    /// Whether the desktop keyring may prompt the user: with the option, or if the vault's settings allow it.
+    package var interaction: PromptPolicy { allowPrompt ? .allowed : .asSet }
 }
 
 extension Token {

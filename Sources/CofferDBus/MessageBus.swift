@@ -31,7 +31,7 @@ import SystemPackage
         ///   time; `keyringUnavailable` if this process cannot start the threads that a connection needs.
         package static func connect(_ address: String, deadline: Duration) throws(CofferError) -> MessageBus {
             do throws(CofferError) {
-                try StartRoom.requireThreads()
+                try StartRoom.requireThreads(forBus: true)
             } catch {
                 throw CofferError(
                     .keyringUnavailable, "The session bus cannot be used. \(error.message)",

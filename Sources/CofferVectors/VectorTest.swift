@@ -66,6 +66,7 @@ package struct VectorTest: Sendable {
             "A128CBC-HS256": jose(.a128CBCHS256), "A192CBC-HS384": jose(.a192CBCHS384),
             "A256CBC-HS512": jose(.a256CBCHS512), "ECDSA": ecdsa, "RSASSA-PKCS1-v1_5": rsa(.pkcs1),
             "RSASSA-PSS": rsa(.pss), "JWS": webSignature, "JWK-THUMBPRINT": thumbprint, "PKCE-S256": pkce,
+            "AGE": age,
         ]
         for digest in Digest.allCases {
             let bits = digest == .sha1 ? 1 : digest.size * 8

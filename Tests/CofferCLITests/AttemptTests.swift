@@ -83,10 +83,17 @@ struct AttemptTests {
     @Test("A command that waits after a wrong passcode says so, and then works")
     func waiting() throws {
         let home = try CommandHome()
-        for number in 1...5 { #expect(try wrong(home, number) == 5) }
-        let run = try home("token", "list")
-        #expect(run.code == 0 && run.errorText.hasPrefix("coffer: Waiting "), "\(run.errorText)")
-        #expect(!run.errorText.contains("before the next attempt"))
+        // On a busy machine, the second may be over before the next command starts. The right passcode sets
+        // the count back, so another round begins like the first.
+        for round in 1...10 {
+            for number in 1...5 { #expect(try wrong(home, number) == 5) }
+            let run = try home("token", "list")
+            #expect(run.code == 0 && !run.errorText.contains("before the next attempt"))
+            guard run.errorText.isEmpty, round < 10 else {
+                #expect(run.errorText.hasPrefix("coffer: Waiting "), "\(run.errorText)")
+                break
+            }
+        }
     }
 
     @Test("Interrupts and kills in the derivation cost nothing")

@@ -77,6 +77,38 @@ struct OAuthCommandTests {
         }
     }
 
+    @Test("coffer doctor says if a server's clock differs from this machine's by more than 5 minutes")
+    func serverClock() async throws {
+        func check(_ home: CommandHome) throws -> [String: Any]? {
+            let checks = try home("doctor", "--json").json["checks"] as? [[String: Any]]
+            return checks?.first { $0["name"] as? String == "server-clock" }
+        }
+        func answer(_ name: String, _ date: Date) -> ScriptedAnswer {
+            let format = DateFormatter()
+            format.locale = Locale(identifier: "en_US_POSIX")
+            format.timeZone = TimeZone(identifier: "GMT")
+            format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+            let body = """
+                {"access_token":"\(name)","refresh_token":"\(name)-next","token_type":"Bearer"}
+                """
+            return .response(fields: [("Date", format.string(from: date))], body: body)
+        }
+        try await OAuthBench.with { (bench) async throws in
+            #expect(try check(bench.home) == nil)
+            try await bench.signIn()
+            #expect(try check(bench.home) == nil)
+            try await bench.server.answer("/token", answer("second", Date()))
+            #expect(try bench.home("oauth", "refresh", "work").code == 0)
+            #expect(try check(bench.home)?["status"] as? String == "ok")
+            try await bench.server.answer("/token", answer("third", Date(timeIntervalSinceNow: -4000)))
+            #expect(try bench.home("oauth", "refresh", "work").code == 0)
+            let found = try check(bench.home)
+            #expect(found?["status"] as? String == "advisory")
+            let message = found?["message"] as? String ?? ""
+            #expect(message.contains("work/ada is 66 minutes behind"), "\(message)")
+        }
+    }
+
     @Test("A session that cannot be signed out does not stop the others, and ends the command with its error")
     func others() async throws {
         try await OAuthBench.with { (bench) async throws in

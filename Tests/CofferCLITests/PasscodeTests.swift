@@ -102,7 +102,7 @@ struct PasscodeTests {
     func prompts() throws {
         let folder = try ScratchDirectory.make()
         let home = folder.path(of: "home")
-        let create = ["init", "--home", home] + CommandHome.cheap
+        let create = ["init", "--no-movable", "--no-recovery", "--home", home] + CommandHome.cheap
         let mismatches = Array(repeating: ["first-1", "second-2"], count: 3).flatMap { $0 }
         let mismatch = try TerminalRun.coffer(mismatches, create)
         #expect(mismatch.code == 64 && mismatch.prompts == 6 && mismatch.isQuiet, "\(mismatch.shown)")
@@ -124,7 +124,9 @@ struct PasscodeTests {
     func policyFirst() throws {
         let folder = try ScratchDirectory.make()
         let home = folder.path(of: "home")
-        let create = ["init", "--home", home, "--policy", "digits"] + CommandHome.cheap
+        let create =
+            ["init", "--no-movable", "--no-recovery", "--home", home, "--policy", "digits"]
+            + CommandHome.cheap
         let refused = try TerminalRun.coffer(["letters", "12", "also letters"], create)
         #expect(refused.code == 11 && refused.prompts == 3, "\(refused.shown)")
         let made = try TerminalRun.coffer(["letters", "2468", "2468"], create)

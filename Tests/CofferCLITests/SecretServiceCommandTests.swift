@@ -55,6 +55,7 @@
             let asked = try run(bus, "token", "get", "s", "a", "--json", "--allow-prompt")
             #expect(asked.code == 4 && asked.errorCode == "noPrompter")
             try service.restart()
+            try prompts(service)
             #expect(try run("", "token", "get", "s", "a").code == 8)
             let moved = try run(bus, "keyring", "move", "--to", "file", "--json")
             #expect(moved.json["tokens"] as? Int == 1 && moved.json["left"] as? Int == 0)
@@ -63,6 +64,23 @@
             #expect(try run(bus, "keyring", "move", "--to", "secret-service").code == 0)
             #expect(try run(bus, "wipe", "--yes").code == 0)
             #expect(try service.items().isEmpty)
+        }
+
+        /// The setting has the keyring ask as the option does, but not for completion.
+        private func prompts(_ service: PrivateKeyring) throws {
+            let bus = service.address
+            #expect(try run(bus, "settings", "--keyring-prompts", "on").code == 0)
+            try service.lock()
+            #expect(try run(bus, "token", "get", "s", "a", "--json").errorCode == "noPrompter")
+            let names = try CommandRun.run(
+                CommandRun.cofferPath, ["file", "names"],
+                environment: ["DBUS_SESSION_BUS_ADDRESS": bus, "XDG_RUNTIME_DIR": "", "COFFER_HOME": home])
+            #expect(names.code == 4 && names.output.isEmpty, "\(names.errorText)")
+            try service.restart()
+            #expect(try run(bus, "settings", "--keyring-prompts", "off").code == 0)
+            try service.lock()
+            #expect(try run(bus, "token", "get", "s", "a", "--json").errorCode == "keyringLocked")
+            try service.restart()
         }
 
         @Test("Moving to the file names the passcode's option, and does not call the vault locked")

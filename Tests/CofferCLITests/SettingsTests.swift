@@ -10,12 +10,14 @@ struct SettingsTests {
             passcode: "837165", "--policy", "digits", "--minimum-length", "6", "--deny-common",
             "--attempt-delays", "off", "--erase-after", "never", "--inactivity", "reboot")
         let run = try home.run(["settings", "--json"], passcode: "")
-        #expect(run.code == 0 && run.json.count == 8, "\(run.errorText)")
+        #expect(run.code == 0 && run.json.count == 11, "\(run.errorText)")
         #expect(run.json["policy"] as? String == "digits" && run.json["minimumLength"] as? Int == 6)
         #expect(run.json["denyCommon"] as? Bool == true && run.json["deniedPasscodes"] as? Int == 0)
         #expect(run.json["attemptDelays"] as? Bool == false && run.json["inactivityMinutes"] is NSNull)
         #expect(run.json["eraseAfter"] is NSNull)
         #expect(run.json["requireDiskEncryption"] as? Bool == false)
+        #expect(run.json["keyringPrompts"] as? Bool == false)
+        #expect(run.json["recoveryKeys"] as? Bool == true)
         let text = try home.run(["settings"], passcode: "").text
         #expect(text.contains("eraseAfter: never\n"))
         #expect(text.contains("policy: digits\n") && text.contains("inactivityMinutes: until a reboot\n"))
@@ -66,6 +68,7 @@ struct SettingsTests {
             ["--policy", "none"], ["--minimum-length", "3"], ["--deny-common", "off"],
             ["--attempt-delays", "off"], ["--inactivity", "11"], ["--inactivity", "reboot"],
             ["--inactivity", "1", "--minimum-length", "3"], ["--erase-after", "never"],
+            ["--keyring-prompts", "on"], ["--keyring-prompts", "on", "--inactivity", "1"],
         ])
     func looser(_ options: [String]) throws {
         let home = try CommandHome(passcode: "837165", "--policy", "digits", "--deny-common")
@@ -78,6 +81,23 @@ struct SettingsTests {
         let run = try home.run(["settings"] + options)
         #expect(run.code == 0 && run.text != before, "\(run.errorText)")
         #expect(try home.run(["settings"], passcode: "").text == run.text)
+    }
+
+    @Test("Prompts of the keyring are forbidden without a passcode, and stay as they are otherwise")
+    func prompts() throws {
+        let home = try CommandHome(passcode: "2468")
+        func isOn(_ options: String...) throws -> Bool? {
+            try home.run(["settings", "--json"] + options, passcode: "").json["keyringPrompts"] as? Bool
+        }
+        #expect(try home("settings", "--keyring-prompts", "on").code == 0)
+        #expect(try isOn() == true)
+        #expect(try isOn("--inactivity", "2") == true)
+        // What is on already needs no passcode.
+        #expect(try isOn("--keyring-prompts", "on") == true)
+        #expect(try isOn("--keyring-prompts", "off") == false)
+        #expect(try isOn("--keyring-prompts", "off") == false)
+        let open = try CommandHome(passcode: nil)
+        #expect(try open("settings", "--keyring-prompts", "on").code == 0)
     }
 
     @Test("An unlocked vault is not enough to loosen; without a passcode nothing needs one")
@@ -100,7 +120,7 @@ struct SettingsTests {
             ["--policy", "letters"], ["--minimum-length", "0"], ["--minimum-length", "129"],
             ["--inactivity", "0"], ["--inactivity", "soon"], ["--attempt-delays", "maybe"],
             ["--deny-common", "x"], ["--deny-file", "-"], ["--erase-after", "11"], ["--erase-after", "0"],
-            ["--require-disk-encryption", "maybe"],
+            ["--require-disk-encryption", "maybe"], ["--keyring-prompts", "maybe"],
         ])
     func wrong(_ options: [String]) throws {
         let home = try CommandHome()

@@ -43,7 +43,8 @@ struct TerminalEndTests {
     @Test("An init whose terminal hangs up leaves nothing that keeps the next one from making the vault")
     func initialisation() throws {
         let folder = try ScratchDirectory.make()
-        let create = ["init", "--home", folder.path(of: "home")] + CommandHome.cheap
+        let create =
+            ["init", "--no-movable", "--no-recovery", "--home", folder.path(of: "home")] + CommandHome.cheap
         for answers in [["13^HUP"], ["1357", "^HUP"]] {
             #expect(try TerminalRun.coffer(answers, create).code == -1)
         }

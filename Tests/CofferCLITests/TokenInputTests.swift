@@ -24,7 +24,8 @@ struct TokenInputTests {
         #expect(try home.status()["tokens"] as? Int == 0)
         #expect(try home("token", "put", "s", "a", input: Array("\u{1A}fg".utf8)).code == 0)
         let folder = try ScratchDirectory.make()
-        let create = ["init", "--home", folder.path(of: "home")] + CommandHome.cheap
+        let create =
+            ["init", "--no-movable", "--no-recovery", "--home", folder.path(of: "home")] + CommandHome.cheap
         let made = try TerminalRun.coffer(["24\u{1A}68", "2468", "2468"], create)
         #expect(made.code == 0 && made.prompts == 3 && made.shown.contains("Try again."), "\(made.shown)")
     }

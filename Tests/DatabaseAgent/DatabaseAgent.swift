@@ -25,8 +25,14 @@ struct DatabaseAgent {
         return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
     }
 
+    /// A key of 64 digits, or a passphrase after a colon, at the lowest cost.
     private func key(_ hex: String) throws -> DatabaseKey {
-        try .raw(SecretBytes.copying(Self.bytes(hex).span), format: format)
+        if hex.utf8.first == UInt8(ascii: ":") {
+            let passphrase = try SecretBytes.copying(Array(hex.utf8.dropFirst()).span)
+            guard format != .gcm1 else { return try .passphrase(passphrase, cost: .floor) }
+            return try .passphrase(passphrase, format: format).with(SQLCipherSettings(iterations: 4000))
+        }
+        return try .raw(SecretBytes.copying(Self.bytes(hex).span), format: format)
     }
 
     func open() throws -> DatabaseQueue {
@@ -201,20 +207,23 @@ struct DatabaseAgent {
     }
 
     /// Leaves work that is not in the database file, and waits to be killed: with a WAL committed rows, with
-    /// a journal a change that is to be rolled back.
-    func leaveHot(rows: Int) throws {
+    /// a journal a change that is to be rolled back. Of more than one transaction a WAL has such a change,
+    /// too.
+    func leaveHot(rows: Int, transactions: Int = 1) throws {
         let queue = try open()
-        try queue.inTransaction { db in
-            try db.execute(sql: "CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, body TEXT)")
-            for index in 0..<rows {
-                try db.execute(
-                    sql: "INSERT INTO t (body) VALUES (?)",
-                    arguments: ["row \(index) " + String(repeating: "y", count: 900)])
+        for part in 0..<transactions {
+            try queue.inTransaction { db in
+                try db.execute(sql: "CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, body TEXT)")
+                for index in (part * rows / transactions)..<((part + 1) * rows / transactions) {
+                    try db.execute(
+                        sql: "INSERT INTO t (body) VALUES (?)",
+                        arguments: ["row \(index) " + String(repeating: "y", count: 900)])
+                }
+                return .commit
             }
-            return .commit
         }
         try queue.writeWithoutTransaction { db in
-            if journal != "wal" {
+            if journal != "wal" || transactions > 1 {
                 // A change of the schema changes the first page, too.
                 try db.execute(sql: "BEGIN; CREATE TABLE u (x); UPDATE t SET body = 'lost' || body || body")
             }

@@ -6,12 +6,13 @@ import Foundation
 import GRDB
 import SystemPackage
 
-// The second process of database tests: MODE FORMAT KEY-HEX PATH JOURNAL [NUMBER or KEY-HEX [CACHE]].
+// The second process of database tests: MODE FORMAT KEY PATH JOURNAL [NUMBER or KEY [CACHE]]. A key is 64
+// digits, or a passphrase after a colon.
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 do {
     guard arguments.count >= 5, let format = DatabaseFormat(rawValue: arguments[1]) else {
-        throw CofferError(.invalidInput, "MODE FORMAT KEY-HEX PATH JOURNAL [NUMBER or KEY-HEX [CACHE]]")
+        throw CofferError(.invalidInput, "MODE FORMAT KEY PATH JOURNAL [NUMBER or KEY [CACHE]]")
     }
     var agent = DatabaseAgent(
         format: format, keyHex: arguments[2], path: FilePath(arguments[3]), journal: arguments[4])
@@ -34,6 +35,7 @@ do {
     case "temporary": try TemporaryAgent.run(agent, isEncrypted: true)
     case "temporary-plain": try TemporaryAgent.run(agent, isEncrypted: false)
     case "hot": try agent.leaveHot(rows: number)
+    case "hot-many": try agent.leaveHot(rows: number, transactions: 10)
     case "volatile": try VolatileAgent.run(at: agent.path)
     default: throw CofferError(.invalidInput, "no such mode")
     }

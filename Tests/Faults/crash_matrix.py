@@ -58,6 +58,9 @@ STATUS = ["status"]
 TOKEN_LIST = ["token", "list"]
 FILE_LIST = ["file", "list"]
 PASSCODE_CHANGE, PASSCODE_SET, PASSCODE_REMOVE = (["passcode", verb] for verb in ("change", "set", "remove"))
+RECOVERY_CREATE = ["recovery", "create", "--unchecked"]
+RECOVERY_CHECK, RECOVERY_USE, RECOVERY_REMOVE = (
+    ["recovery", "check"], ["recovery", "use", "--unchecked"], ["recovery", "remove"])
 WIPE = ["wipe", "--yes"]
 WIPE_TOKENS = ["wipe", "--yes", "--tokens"]
 
@@ -106,6 +109,12 @@ def file_rewrap(*identifier):
     return ["file", "rewrap", *identifier]
 
 
+RECLASS = ["reclass", "--all", "--class", "whenUnlocked"]
+ROTATE = ["rotate"]
+ROTATE_RESUME = ["rotate", "--resume"]
+PASSCODE_ROTATE = ["passcode", "change", "--rotate"]
+
+
 def file_rename(identifier, name):
     return ["file", "rename", identifier, name]
 
@@ -152,6 +161,16 @@ def passcode_in(document):
 
 def attempts_in(document):
     return document["attemptsLeft"]
+
+
+def recovery_key_in(document):
+    """The number of the recovery key in the output of STATUS."""
+    return document["recoveryKey"]
+
+
+def new_recovery_key_in(document):
+    """The number and the text of a key that RECOVERY_CREATE or RECOVERY_USE made."""
+    return document["number"], document["recoveryKey"].encode()
 
 
 def vault_in(document):
@@ -284,13 +303,13 @@ class Command:
         self.program, self.shim = program, shim
 
     def __call__(self, place, arguments, passcode=None, new=None, given=b"", json_output=True, fault=None,
-                 log=False, below=None):
+                 log=False, below=None, recovery=None):
         environment, readers = place.environment(), []
         # What is behind -- is another command's.
         end = arguments.index("--") if "--" in arguments else len(arguments)
         arguments, behind = [self.program, *arguments[:end]], arguments[end:]
         arguments += ["--json"] if json_output else []
-        for option, secret in (("--passcode-fd", passcode), ("--new-passcode-fd", new)):
+        for option, secret in (("--passcode-fd", passcode), ("--new-passcode-fd", new), ("--recovery-fd", recovery)):
             if secret is not None:
                 reader, writer = os.pipe()
                 readers.append(reader)
@@ -679,6 +698,134 @@ class Operation:
         return listing(place)
 
 
+class Reclass(Operation):
+    """Items get another class: each has its former one or the new one, and running it again completes it."""
+
+    def __init__(self):
+        super().__init__("reclass", "old", lambda template: RECLASS)
+
+    def judge_home(self, place, done):
+        super().judge_home(place, done)
+        secret = {"passcode": PASSCODES["old"]}
+        if done.code == OK and self.classes(place, secret) != {"whenUnlocked", "whenUnlockedThisDeviceOnly"}:
+            raise Problem("lost", "reported done, but the classes are %s" % self.classes(place, secret))
+        self.command.succeed(place, RECLASS, **secret)
+        if self.classes(place, secret) != {"whenUnlocked"}:
+            raise Problem("mixed", "after a second run, the classes are %s" % self.classes(place, secret))
+        for identifier in self.template.files.values():
+            self.command.succeed(place, file_cat(identifier), json_output=False, **secret)
+
+    def classes(self, place, secret):
+        """Those of all items. The token that was put to see whether one can be put has the default class."""
+        tokens = self.command.succeed(place, TOKEN_LIST, **secret).document()["tokens"]
+        files = self.command.succeed(place, FILE_LIST, **secret).document()["files"]
+        return {item["class"] for item in tokens + files}
+
+
+class Rotate(Operation):
+    """Keys are replaced: the old ones open everything until all is rewrapped, and then nothing."""
+
+    def __init__(self, name, arguments, **options):
+        super().__init__(name, "old", lambda template: arguments, store="keys", **options)
+
+    def start(self, bench):
+        super().start(bench)
+        keybag = read_file(os.path.join(self.original.home, "vault", "keybag"))
+        # The wrapped class keys, behind the header of the slot and the fixed fields.
+        wrapped = keybag[44 + 70 : 44 + 70 + 5 * 98]
+        pieces = (wrapped[at : at + 32] for at in range(len(wrapped) - 31))
+        self.pieces = [piece for piece in pieces if telling(piece)]
+        return self
+
+    def judge_home(self, place, done):
+        super().judge_home(place, done)
+        status = self.command.succeed(place, STATUS).document()
+        if status.get("keyRotationUnfinished"):
+            raise Problem("mixed", "the rotation is not finished by those who unlock the vault")
+        if says_done(done):
+            self.judge_old_keys(place)
+
+    def judge_old_keys(self, place):
+        for relative, path in place.entries():
+            content = read_file(path)
+            if any(piece in content for piece in self.pieces):
+                raise Problem("residue", "a wrapped old key in %s" % relative)
+        for name in ("keybag", "attempts"):
+            shutil.copyfile(os.path.join(self.original.home, "vault", name), os.path.join(place.home, "vault", name))
+        for arguments in (self.template.probe[0], file_cat(next(iter(self.template.files.values())))):
+            opened = self.command(place, arguments, passcode=PASSCODES["old"], json_output=False)
+            if opened.code == OK or opened.out:
+                raise Problem("lost", "the old keybag opens %s" % " ".join(arguments[:2]))
+
+class Recovery(Operation):
+    """The recovery key is made, used or removed: afterwards exactly one key counts, or none, and it opens all slots.
+
+    A new key is printed before it counts, so only the exit code says that it does.
+    """
+
+    def __init__(self, name, arguments, has_key, passcode="old", new=None):
+        super().__init__(name, "old", lambda template: arguments, new=new, candidates=["old", "new"], store="keys")
+        self.has_key, self.given_passcode = has_key, passcode
+
+    def start(self, bench):
+        super().start(bench)
+        self.number, self.key = None, None
+        if self.has_key:
+            self.original = Place(os.path.join(bench.root, "template-" + self.name))
+            subprocess.run(["cp", "-a", self.template.place.root, self.original.root], check=True)
+            made = self.command.succeed(self.original, RECOVERY_CREATE, passcode=PASSCODES["old"])
+            self.number, self.key = new_recovery_key_in(made.document())
+        return self
+
+    def perform(self, place, fault=None, log=False):
+        return self.command(place, self.arguments(self.template), fault=fault, log=log, new=PASSCODES.get(self.new),
+                            passcode=PASSCODES.get(self.given_passcode), recovery=self.key if self.new else None)
+
+    def counting(self, place, done):
+        """Which key counts: none, the first or the new one."""
+        number = recovery_key_in(self.command.succeed(place, STATUS).document())
+        if number is None:
+            return "none"
+        name, key = "first", self.key
+        if number != self.number:
+            # The key comes in a document of its own, before that of an error.
+            line = done.out.split(b"\n")[0]
+            made = new_recovery_key_in(json.loads(line)) if line.endswith(b"}") else (None, None)
+            if made[0] != number:
+                raise Problem("lost", "recovery key %s counts, and nobody has it" % number)
+            name, key = "new", made[1]
+        self.command.succeed(place, RECOVERY_CHECK, recovery=key)
+        # Without the device key, too: on a copy, whose record of it is gone.
+        with self.bench.copy(place) as other:
+            os.unlink(os.path.join(other.home, "vault", "device"))
+            self.command.succeed(other, RECOVERY_USE, recovery=key, new=PASSCODES["third"])
+        return name
+
+    def learn_after(self, place, done):
+        self.counting_after = self.counting(place, done)
+        super().learn_after(place, done)
+
+    def learn_before(self, place):
+        self.counting_before = self.counting(place, Done(1, b"", b""))
+        super().learn_before(place)
+
+    def judge_home(self, place, done):
+        counting = self.counting(place, done)
+        if counting not in (self.counting_before, self.counting_after):
+            raise Problem("mixed", "the recovery key that counts is: %s" % counting)
+        if done.code == OK and counting != self.counting_after:
+            raise Problem("lost", "reported done, and the recovery key that counts is: %s" % counting)
+        opened_by = observe(self.command, place, self.template, self.candidates).opened_by
+        expected = self.after if counting == self.counting_after else self.before
+        if opened_by != expected.opened_by:
+            raise Problem("mixed", "recovery key %s, and opened by %s" % (counting, sorted(opened_by)))
+        # An unlock has overwritten what the key that counts does not need.
+        copy = read_file(os.path.join(place.home, "vault", "recovery"))
+        if counting == "none" and copy or copy[:512] != copy[512:]:
+            raise Problem("residue", "the copy of the device key holds more than that for %s" % counting)
+        super().judge_home(place, Done(1, b"", b""))
+
+
 class Attempt(Operation):
     """A passcode is tried. The attempt is counted before the passcode is, so no crash gives one for nothing."""
 
@@ -1013,6 +1160,13 @@ def all_operations():
                   store="keys"),
         Operation("passcode-set", None, lambda t: PASSCODE_SET, new="new", candidates=["new"], store="keys"),
         Operation("passcode-remove", "old", lambda t: PASSCODE_REMOVE, store="keys"),
+        Reclass(),
+        Rotate("rotate", ROTATE),
+        Rotate("passcode-rotate", PASSCODE_ROTATE, new="new", candidates=["new", "old"]),
+        Recovery("recovery-create", RECOVERY_CREATE, False),
+        Recovery("recovery-replace", RECOVERY_CREATE, True),
+        Recovery("recovery-use", RECOVERY_USE, True, passcode=None, new="new"),
+        Recovery("recovery-remove", RECOVERY_REMOVE, True, passcode=None),
         Attempt("wrong-passcode", "wrong", 0),
         Attempt("right-passcode", "old", 1),
         Operation("file-add", "old", lambda t: file_add(t.added), store="files"),

@@ -2,10 +2,11 @@
 """Kills processes that write and read one encrypted database, again and again.
 
 Each round: five writers and two readers with caches of 10 to 2000 pages, all killed with SIGKILL after a random
-time. The writers also take changes back to a savepoint. Then the database must hold together, every commit that
+time, at most --longest seconds. The writers also take changes back to a savepoint. Then the database must hold together, every commit that
 a writer acknowledged must be there, and nothing that was taken back.
 
-Usage: database_kill.py AGENT [--rounds N] [--commits N] [--journal MODE]... [--format FORMAT] [--seed N]
+Usage: database_kill.py AGENT [--rounds N] [--commits N] [--longest SECONDS] [--journal MODE]...
+                        [--format FORMAT] [--seed N]
 With --commits there are as many rounds as it takes. A database is begun every hundred rounds.
 AGENT is the program DatabaseAgent of this package's tests.
 """
@@ -34,7 +35,7 @@ def run(agent, mode, scene):
     return process.returncode, out.decode().split("\n")
 
 
-def one_round(agent, scene, source, acknowledged):
+def one_round(agent, scene, source, acknowledged, longest):
     """Lets them work, kills them, checks; gives what went wrong."""
     writers = [start(agent, "write", scene, number, source.choice(CACHES)) for number in range(5)]
     readers = [start(agent, "read", scene, cache=source.choice(CACHES)) for _ in range(2)]
@@ -48,7 +49,7 @@ def one_round(agent, scene, source, acknowledged):
     # They begin together, so that none waits for a lock while it opens the database.
     for process in everybody:
         process.stdin.close()
-    time.sleep(source.uniform(0.005, 0.25))
+    time.sleep(source.uniform(0.005, longest))
     source.shuffle(everybody)
     wrong = []
     for process in everybody:
@@ -81,7 +82,7 @@ def hundred(options, scene, source, done):
         sys.exit(f"the database could not be made: {lines}")
     acknowledged, failures = {}, 0
     for number in range(1, 101):
-        for line in one_round(options.agent, scene, source, acknowledged):
+        for line in one_round(options.agent, scene, source, acknowledged, options.longest):
             failures += 1
             print(f"{scene['journal']}, round {number}: {line}", flush=True)
         commits = sum(acknowledged.values())
@@ -95,6 +96,7 @@ def main():
     parser.add_argument("agent")
     parser.add_argument("--rounds", type=int, default=100, help="of each journal mode")
     parser.add_argument("--commits", type=int, help="of each journal mode, instead of rounds")
+    parser.add_argument("--longest", type=float, default=0.25, help="seconds that a round may take")
     parser.add_argument("--journal", action="append")
     parser.add_argument("--format", default="gcm1")
     parser.add_argument("--seed", type=int, default=1)

@@ -85,6 +85,7 @@ COMMANDS = {
     "token-put": ["token", "put", *TOKEN],
     "file-cat": ["file", "cat", "<file>"],
     "doctor": ["doctor"],
+    "recovery-check": ["recovery", "check"],
 }
 LOCKS, WIPES = ("lock", "lock-all"), ("wipe", "wipe-user", "order")
 # Classes whose keys a lock takes; the others outlast it.
@@ -95,7 +96,7 @@ STAY_OVER_LOCK = (":afterFirstUnlock", ":afterFirstUnlockThisDeviceOnly")
 
 VAULT = ["vault/" + name for name in ("device", "keybag", "attempts", "filekeys", "fileindex", "tokens")]
 FOLDERS = ["home", "vault", "vault/files", "users", "users/ada", "users/ada/vault", "users/ada/vault/files"]
-FILES = ["lock", "state", *VAULT, "vault/orders", "vault/viewroots", "vault/files/container",
+FILES = ["lock", "state", *VAULT, "vault/orders", "vault/recovery", "vault/viewroots", "vault/files/container",
          *("users/ada/" + name for name in ["lock", "state", *VAULT])]
 FILE_DAMAGES = ["missing", "empty", "truncated", "changed", "changed-id", "directory", "link", "fifo", "mode-000",
                 "mode-0777", "owner"]
@@ -108,6 +109,7 @@ NEEDS = {
     "doctor": OPENING | {"vault/attempts", "vault/tokens", "vault/filekeys", "vault/fileindex", "vault/files"},
     "token-get": OPENING | {"vault/tokens"},
     "token-put": OPENING | {"lock", "vault/tokens"},
+    "recovery-check": OPENING | {"vault/recovery"},
     "file-cat": OPENING | {"vault/filekeys", "vault/fileindex", "vault/files/container"},
     # Not to obey an order, but to know that it is one.
     "order": {"lock", "state", "vault/device", "vault/orders"},
@@ -118,7 +120,8 @@ NAMING = ("state", "vault/device", "vault/keybag", "vault/attempts", "vault/file
 TELLING = ("home", "state", "vault", "vault/device")
 # What a command may change of a home, beside its purpose.
 CHANGES = {
-    "unlock": {"home/vault/attempts"},
+    # A slot of the copy of the device key that no recovery key needs is overwritten.
+    "unlock": {"home/vault/attempts", "home/vault/recovery"},
     "token-put": {"home/vault/tokens"},
 }
 DAMAGED = {"corrupt", "notAuthentic", "foreign", "unsupportedVersion", "rolledBack"}
@@ -153,7 +156,7 @@ def codes_for(entry, damage):
 ANY = set(EXITS) - set(SERVERS) - DAMAGED - {"wiped", "wrongPasscode", "notInitialised", "absent", "missing", "invalidInput",
                     "alreadyExists"}
 EVERY = dict.fromkeys(COMMANDS, ANY)
-KEYRING_USERS = ("order", "unlock", "status", "token-get", "token-put", "file-cat")
+KEYRING_USERS = ("order", "unlock", "status", "token-get", "token-put", "file-cat", "recovery-check")
 MEGABYTE = 1 << 20
 LIMITS = {
     "data-90M": (resource.RLIMIT_DATA, 90 * MEGABYTE), "data-40M": (resource.RLIMIT_DATA, 40 * MEGABYTE),
@@ -414,7 +417,7 @@ class Trial:
         return self.world.run(
             [words.get(word, word) for word in arguments], weather=self.weather, program=self.program,
             passcode=PASSCODE if command == "unlock" else None, given=NEW_VALUE if command == "token-put" else b"",
-            limit=self.limit)
+            recovery=self.world.recovery if command == "recovery-check" else None, limit=self.limit)
 
     def check_control(self):
         """What is to be gone afterwards can be found before."""
@@ -644,6 +647,8 @@ class Trial:
             return
         if command == "status" and document.get("state") not in ("unlocked", "uninitialised"):
             raise Failed("the status of the unlocked home is %s" % document.get("state"))
+        if command == "recovery-check" and document.get("opensWithoutDeviceKey") is not True:
+            raise Failed("the recovery key opens less")
         if command == "doctor" and not document.get("checks"):
             raise Failed("no check")
         if command == "unlock" and not self.after.keys_of(self.world, "home", dropping=True):

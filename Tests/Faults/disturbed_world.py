@@ -369,7 +369,8 @@ class World:
         return {**kept, **{name: os.path.join(self.here, folder) for name, folder in inside.items()},
                 "LANG": "C.UTF-8", "SWIFT_BACKTRACE": "enable=no"}
 
-    def run(self, arguments, home="home", passcode=None, given=b"", weather=None, program=None, limit=CELL_LIMIT):
+    def run(self, arguments, home="home", passcode=None, given=b"", weather=None, program=None, limit=CELL_LIMIT,
+            recovery=None):
         """Runs the command as the user; `None` as code of what did not end."""
         weather = weather or Weather()
         environment = {**self.environment(), **weather.environment}
@@ -379,11 +380,13 @@ class World:
         if not weather.without_home_option:
             line += ["--home", os.path.join(self.here, home)]
         readers = []
-        if passcode is not None:
-            reader, writer = os.pipe()
-            os.write(writer, passcode + b"\n")
-            os.close(writer)
-            readers, line = [reader], line + ["--passcode-fd", str(reader)]
+        for option, secret in (("--passcode-fd", passcode), ("--recovery-fd", recovery)):
+            if secret is not None:
+                reader, writer = os.pipe()
+                os.write(writer, secret + b"\n")
+                os.close(writer)
+                readers.append(reader)
+                line += [option, str(reader)]
 
         def prepare():
             if weather.without_proc:
@@ -430,6 +433,8 @@ class World:
         self.file = self.succeed(["file", "add", document], passcode=PASSCODE).document["id"]
         os.unlink(document)
         self.make_order()
+        made = self.succeed(["recovery", "create", "--unchecked"], passcode=PASSCODE)
+        self.recovery = made.document["recoveryKey"].encode()
         self.places = {}
         for user, passcode in USERS.items():
             digest = hmac.new(self.vaults["home"].bytes, NAMESPACE_LABEL + user.encode(), hashlib.sha256).hexdigest()
@@ -450,7 +455,7 @@ class World:
         self.disguised = self.disguise()
         return {name: getattr(self, name) for name in self.OF_TEMPLATE}
 
-    OF_TEMPLATE = ("vaults", "places", "file", "order", "view", "keys", "pieces", "template", "disguised")
+    OF_TEMPLATE = ("vaults", "places", "file", "order", "recovery", "view", "keys", "pieces", "template", "disguised")
 
     def use_template(self, made):
         for name, value in made.items():
@@ -495,8 +500,11 @@ class World:
     def key_pieces(self, place):
         """Bytes of the device key and of wrapped keys: what a wipe must leave nowhere."""
         pieces = []
-        for name, (start, end) in KEY_PIECES.items():
-            with open(os.path.join(self.here, place, "vault", name), "rb") as stream:
+        for name, (start, end) in {**KEY_PIECES, "recovery": (56, 128)}.items():
+            path = os.path.join(self.here, place, "vault", name)
+            if name == "recovery" and not os.path.exists(path):
+                continue
+            with open(path, "rb") as stream:
                 content = stream.read()[start:end]
             pieces += [content[at:at + 16] for at in range(0, len(content) - 15, 8)
                        if len(set(content[at:at + 16])) >= 12]
@@ -507,7 +515,7 @@ class World:
     def disguise(self):
         """What no message and no file may show: name and bytes, as they could be written."""
         plain = [("the passcode", PASSCODE), ("a passcode", USERS["ada"]), ("a token", VALUE), ("a new token", NEW_VALUE),
-                 ("a volatile token", VOLATILE), ("a file", CONTENT[:33])]
+                 ("a volatile token", VOLATILE), ("a file", CONTENT[:33]), ("the recovery key", self.recovery)]
         plain += [("a class key", key[:32]) for name, key in self.keys.items() if key and "/" not in name]
         return [(name, text) for name, secret in plain for text in disguises(secret)]
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Kills `coffer oauth login`, `refresh`, `token` and `logout` at every system call, or at random times.
 
-    oauth_kills.py --coffer PATH [--operations a,b,…] [--every K] [--points 30,100-120] [--budget SECONDS]
-                   [--random KILLS] [--seed S] [--jobs 2] [--json FILE] [--keep]
+    oauth_kills.py --coffer PATH [--operations a,b,…] [--classes] [--sample N] [--every K]
+                   [--points 30,100-120] [--budget SECONDS] [--random KILLS] [--seed S] [--jobs 2]
+                   [--json FILE] [--keep]
 
 PATH is the command, with coffer-oauth beside it. The server is oauth_authority.py, which knows what it issued
 and which answers were read whole. Each operation is run once on a copy of a home to count its system calls
@@ -19,6 +20,14 @@ With 30 seconds of grace, no session may be lost. `unchanged` are the runs after
 server are as they were, so that nothing is left to find out. `--every K` takes each K-th point, `--budget` a
 sample that prefers the calls by which something changes. `--random` lets one to four processes work on one
 home and kills some of them, until so many were killed.
+
+`--classes` covers every system call with few runs. Most calls change no file and exchange no byte with the
+server: the loader's, reads, memory, threads, locks, clocks. A kill at one of them leaves the same world as a
+kill at the next call that may change something: all kill points up to there are one class. killat.c marks
+every call that it does not know to be harmless. The command is killed at its first, second, … marked call,
+until it ends by itself three times. The run that counts the calls reads all files of the home at each call of
+each thread, and fails if one has changed although no marked call ran. `--sample N` adds N points for each
+operation, chosen at random among all of its calls.
 
 The last line is a summary; the exit code is 1 for any violation. Needs cc, openssl and the right to trace.
 """
@@ -41,9 +50,6 @@ from oauth_authority import Authority, State
 PROFILE, ACCOUNT = "work", "ada"
 GRACE, TIME_OUT = 30.0, 90
 OK, ABSENT, SIGN_IN_NEEDED, KILLED = 0, 3, 14, (-signal.SIGKILL, 128 + signal.SIGKILL)
-# The calls by which a process changes a file or speaks to the server, by their numbers on x86-64.
-CHANGING = {0, 1, 3, 18, 20, 42, 44, 45, 46, 47, 48, 74, 75, 77, 82, 83, 86, 87, 258, 263, 264, 265, 285, 296,
-            316}
 STATES = ("unchanged", "none", "paired", "refreshing", "uncertain", "lost", "leaving", "other")
 
 
@@ -66,6 +72,14 @@ class Done:
     def __str__(self):
         lines = self.err.decode(errors="backslashreplace").strip().splitlines()
         return "exit %d%s" % (self.code, ": " + lines[-1] if lines else "")
+
+
+class Call:
+    """A system call: its number, and whether it may change what outlives the process."""
+
+    def __init__(self, line):
+        number, *star = line.split()
+        self.number, self.may_change = int(number), star == ["*"]
 
 
 class Home:
@@ -307,28 +321,28 @@ class Operation:
         world.authority.grace, world.authority.life = self.grace, 3600
         return template.copy(os.path.join(world.root, "home")), content
 
-    def perform(self, world, home, point):
-        before = (world.killat, str(point), world.calls)
+    def perform(self, world, home, point, *options):
+        before = (world.killat, *options, str(point), world.calls)
         if self.arguments == LOGIN:
             done = home.sign_in(world.authority, before=before)
         else:
             done = home(*self.arguments, before=before)
         world.authority.settle()
         with open(world.calls) as stream:
-            return done, [int(line) for line in stream]
+            return done, [Call(line) for line in stream]
 
-    def learn(self, world):
+    def learn(self, world, is_watched=False):
         home, _ = self.fresh(world)
-        done, calls = self.perform(world, home, 0)
+        done, calls = self.perform(world, home, 0, *(("-w", home.root) if is_watched else ()))
         if done.code != OK:
             raise Violation("without a kill: %s" % done)
         return calls
 
-    def run(self, world, point):
-        """Kills at this call; returns the state afterwards and the number of the call."""
+    def run(self, world, point, *options):
+        """Kills at this call; returns the state afterwards and whether the process was killed."""
         home, content = self.fresh(world)
         families = list(world.authority.state.families)
-        done, calls = self.perform(world, home, point)
+        done, calls = self.perform(world, home, point, *options)
         was_killed = done.code in KILLED
         if not was_killed and done.code != OK:
             raise Violation("neither killed nor done: %s" % done)
@@ -336,8 +350,8 @@ class Operation:
         server = world.authority.state
         if was_killed and not (server.issued or server.replayed or server.reused or server.revocations):
             if home.content() == content:
-                return "unchanged", calls[-1]
-        return self.judge(world, home, families, was_killed, point), calls[-1]
+                return "unchanged", was_killed
+        return self.judge(world, home, families, was_killed, point), was_killed
 
     def judge(self, world, home, families, was_killed, point):
         state = world.judge(home, families)
@@ -561,8 +575,8 @@ def run_random(options, root):
 # The matrix
 
 def new_row(name):
-    return {"operation": name, "points": 0, "runs": 0, "kills": 0, **{state: 0 for state in STATES},
-            "lost sessions": 0, "read whole": 0, "failures": []}
+    return {"operation": name, "points": 0, "classes": 0, "runs": 0, "kills": 0,
+            **{state: 0 for state in STATES}, "lost sessions": 0, "read whole": 0, "failures": []}
 
 
 def run_workers(work, count):
@@ -592,43 +606,73 @@ def chosen_points(calls, options):
     if options.budget is not None:
         # Of everything a fair sample, and first of what may matter.
         random.Random(options.seed).shuffle(points)
-        points.sort(key=lambda point: calls[point - 1] not in CHANGING or point < len(calls) // 3)
+        points.sort(key=lambda point: not calls[point - 1].may_change or point < len(calls) // 3)
     return points
+
+
+class Points:
+    """What is still to be tried of an operation; for the threads that do it."""
+
+    # The calls of several threads come in another order in each run: one that ended proves little.
+    ENDS = 3
+
+    def __init__(self, calls, options):
+        self.is_by_class, self.ended, self.next = options.classes, 0, 0
+        if options.classes:
+            source = random.Random(options.seed)
+            points = source.sample(range(1, len(calls) + 1), min(options.sample, len(calls)))
+        else:
+            points = chosen_points(calls, options)
+        self.rest = iter(points)
+
+    def take(self):
+        """The next point, with the options for killat; None if there is none left."""
+        if self.is_by_class and self.ended < self.ENDS:
+            self.next += 1
+            return self.next, ("-c",)
+        point = next(self.rest, None)
+        return None if point is None else (point, ())
+
+    def note(self, options, was_killed):
+        if options:
+            self.ended += not was_killed
 
 
 def run_operation(operation, worlds, options, share):
     row, lock = new_row(operation.name), threading.Lock()
     began = time.monotonic()
-    calls = operation.learn(worlds[0])
-    points = chosen_points(calls, options)
-    row["points"] = len(calls)
-    queue = iter(points)
+    calls = operation.learn(worlds[0], is_watched=options.classes)
+    points = Points(calls, options)
+    row["points"], row["classes"] = len(calls), 1 + sum(call.may_change for call in calls)
 
     def work(number):
         world = worlds[number]
         while True:
             with lock:
-                point = next(queue, None)
+                taken = points.take()
                 # A few runs there are in any case: nothing passes without having been tried.
                 is_late = share is not None and time.monotonic() - began > share
-                if point is None or is_late and row["runs"] > 4:
+                if taken is None or is_late and row["runs"] > 4:
                     return
                 row["runs"] += 1
-            failure, state, call, killed = None, "other", -1, world.kills
+            point, how = taken
+            failure, state, was_killed, killed = None, "other", False, world.kills
             try:
-                state, call = operation.run(world, point)
+                state, was_killed = operation.run(world, point, *how)
             except Violation as violation:
                 failure = str(violation)
             except Exception:  # a fault of this program, or an answer that it does not know
                 failure = traceback.format_exc(limit=-3)
             with lock:
+                points.note(how, was_killed or world.kills > killed)
                 row[state if state in row else "other"] += 1
                 row["kills"] += world.kills - killed
                 row["lost sessions"] += world.lost
                 row["read whole"] += world.authority.state.read_whole
                 world.lost = 0
                 if failure:
-                    row["failures"].append("%s, killed at call %d: %s" % (operation.name, point, failure))
+                    row["failures"].append("%s, killed at %scall %d: %s" % (
+                        operation.name, "marked " if how else "", point, failure))
                     if options.keep:
                         kept = os.path.join(world.root, "failed-%s-%d" % (operation.name, point))
                         shutil.copytree(os.path.join(world.root, "home"), kept, dirs_exist_ok=True)
@@ -638,7 +682,7 @@ def run_operation(operation, worlds, options, share):
     return row
 
 
-COLUMNS = ("points", "runs", "kills", *STATES, "lost sessions")
+COLUMNS = ("points", "classes", "runs", "kills", *STATES, "lost sessions")
 
 
 def print_row(row):
@@ -674,6 +718,10 @@ def parse_options():
                         help="the command, with coffer-oauth beside it")
     parser.add_argument("--operations", type=lambda text: text.split(","), default=known, metavar="a,b,…",
                         help=", ".join(known))
+    parser.add_argument("--classes", action="store_true",
+                        help="kill once between any two calls that may change something")
+    parser.add_argument("--sample", type=int, default=0, metavar="N",
+                        help="with --classes: at so many other calls, too")
     parser.add_argument("--every", type=int, default=1, metavar="K", help="only each K-th point")
     parser.add_argument("--points", type=numbers, default=set(), metavar="3,7-9", help="only these points")
     parser.add_argument("--budget", type=float, metavar="SECONDS", help="end after this time with a sample")
@@ -706,11 +754,28 @@ def report(rows, options, root):
             stream.write("\n")
     total = {name: sum(row[name] for row in rows) for name in COLUMNS}
     with_grace = sum(row["lost sessions"] for row in rows if row["operation"].endswith("-grace"))
-    print("%d points, %d runs, %d kills: %s; %d sessions lost without grace, %d with grace; %d violations" % (
-        total["points"], total["runs"], total["kills"],
-        ", ".join("%d %s" % (total[state], state) for state in STATES if total[state]),
-        total["lost sessions"] - with_grace, with_grace, len(failures)))
+    print("%d points in %d classes, %d runs, %d kills: %s; %d sessions lost without grace, %d with grace; "
+          "%d violations" % (
+              total["points"], total["classes"], total["runs"], total["kills"],
+              ", ".join("%d %s" % (total[state], state) for state in STATES if total[state]),
+              total["lost sessions"] - with_grace, with_grace, len(failures)))
     return 1 if failures or not total["kills"] else 0
+
+
+def check_watch(killat, root):
+    """The watch must find a file that changes without a marked call: through memory mapped to it."""
+    folder = os.path.join(root, "watched")
+    os.makedirs(folder)
+    place = os.path.join(folder, "file")
+    with open(place, "wb") as stream:
+        stream.write(b"a")
+    code = ("import mmap; f = open(%r, 'r+b'); m = mmap.mmap(f.fileno(), 1); open('/dev/null').close(); "
+            "m[0] = ord(%r); open('/dev/null').close()")
+    for letter, expected in (("a", 0), ("b", 70)):
+        done = subprocess.run([killat, "-w", folder, "0", "/dev/null", sys.executable, "-c", code % (
+            place, letter)], stderr=subprocess.PIPE)
+        if done.returncode != expected:
+            raise RuntimeError("the watch is blind: %d %s" % (done.returncode, done.stderr.decode()))
 
 
 def main():
@@ -722,6 +787,8 @@ def main():
     try:
         source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "killat.c")
         subprocess.run(["cc", "-O2", "-o", os.path.join(root, "killat"), source], check=True)
+        if options.classes:
+            check_watch(os.path.join(root, "killat"), root)
         print(" ".join(["%-14s" % "operation", *COLUMNS, "violations"]), flush=True)
         if options.random:
             rows = [run_random(options, root)]

@@ -133,7 +133,8 @@ def judged(renewals, own, least_gap=0.0):
     sent = [entry["refreshToken"] for entry in renewals]
     if len(set(sent)) != len(sent):
         found.append(f"{len(sent) - len(set(sent))} refresh tokens sent again")
-    times = sorted(entry["at"] for entry in renewals)
+    # A client counts from its request on: where the machine is busy, the answer can come much later.
+    times = sorted(entry["came"] for entry in renewals)
     gaps = [after - before for before, after in zip(times, times[1:])]
     if gaps and min(gaps) < least_gap:
         found.append(f"two renewals {min(gaps):.2f} s apart, which are due every {2 * least_gap:.0f} s")
@@ -146,8 +147,9 @@ def judged(renewals, own, least_gap=0.0):
 
 def check_judgement():
     """The judgement must find what is planted."""
-    def entry(at, token, status=200, error=None):
-        return {"at": at, "grant": "refresh_token", "refreshToken": token, "status": status, "error": error}
+    def entry(came, token, status=200, error=None, at=None):
+        return {"at": at or came, "came": came, "grant": "refresh_token", "refreshToken": token,
+                "status": status, "error": error}
 
     def lines(*entries):
         return Own("django", [json.dumps(each) for each in entries])
@@ -158,7 +160,9 @@ def check_judgement():
                (good + [refused], lines(*good, refused)),
                (good + [entry(12, "c")], lines(*good, entry(12, "c"))), (good, lines(good[0])),
                (good, Own("glewlwyd", ["Refresh token generated for client 'native'"] * 2 + [warning]))]
-    if judged(good, lines(*good), 5) or not all(judged(*each, 5) for each in planted):
+    slow = [entry(0, "a", at=8), entry(10, "b")]
+    sound = [(good, lines(*good)), (slow, lines(*slow))]
+    if any(judged(*each, 5) for each in sound) or not all(judged(*each, 5) for each in planted):
         raise Failure("The judgement is blind.")
 
 

@@ -6,13 +6,15 @@ Prints one JSON document: the exit code (negative: the signal that ended it), al
 terminal, and whether the terminal's echo was off at each prompt and on at the end. An answer ^C is the
 interrupt key, and ^D the end of input. Before an answer that begins with ^Z, the command is stopped, the echo
 switched on as by a shell, and the command continued. An answer that ends with ^HUP hangs up the terminal in
-place of the line's end. With --no-echo, the terminal has no echo from the start.
+place of the line's end. An answer ^SHEET types the groups of the recovery key that appeared last, all on
+one line; ^SHEET1 to ^SHEET8 type one of them. With --no-echo, the terminal has no echo from the start.
 """
 
 import fcntl
 import json
 import os
 import pty
+import re
 import select
 import signal
 import sys
@@ -21,6 +23,11 @@ import time
 
 
 KEYS = {"^C": b"\x03", "^D": b"\x04"}
+
+
+def recovery_key(shown, number):
+    groups = b" ".join(re.findall(rb"[1-8]-[1-8]:  ([0-9A-Z-]+)", shown)[-2:]).replace(b"-", b" ").split()
+    return b" ".join(groups if number is None else groups[number - 1:number]) + b"\n"
 
 
 def echoes(terminal):
@@ -73,7 +80,9 @@ def main():
                 if answer.startswith("^Z"):
                     quiet = is_quiet_again(process, terminal) and quiet
                     answer = answer[2:]
-                if answer.endswith("^HUP"):
+                if answer.startswith("^SHEET"):
+                    os.write(controller, recovery_key(shown, int(answer[6:]) if answer[6:] else None))
+                elif answer.endswith("^HUP"):
                     os.write(controller, answer.removesuffix("^HUP").encode())
                     os.close(controller)
                     controller = None

@@ -21,6 +21,7 @@ extension FuzzTarget {
             try manifest.add(bytes)
         },
         FuzzTarget("hex") { bytes, _ in try readHex(bytes) },
+        FuzzTarget("recovery-key") { bytes, _ in try readRecoveryKey(bytes) },
         FuzzTarget("passcode") { bytes, _ in try countPasscode(bytes) },
         FuzzTarget("names") { bytes, _ in
             try readName(bytes)
@@ -60,6 +61,23 @@ extension FuzzTarget {
         }
         if PendingTokenQueue.Entry(name) != nil {
             try FuzzFinding.require(bytes.allSatisfy { $0 < 0x80 }, "a token's file has a name of no digits")
+        }
+    }
+
+    /// A recovery key that was read is written as the symbols that were read, and each of them matters.
+    private static func readRecoveryKey(_ bytes: [UInt8]) throws {
+        let key = try RecoveryKey(SecretBytes.copying(bytes.span))
+        let text = try key.text().exposing { $0.copied() }
+        let again = try RecoveryKey(SecretBytes.copying(text.span))
+        try FuzzFinding.require(again.isEqual(to: key), "a recovery key comes back as another")
+        let separators = Array(" -\t".utf8)
+        let read = bytes.filter { !separators.contains($0) }
+        let written = text.filter { !separators.contains($0) }
+        try FuzzFinding.require(read.count == written.count, "symbols were left out")
+        for (character, symbol) in zip(read, written) {
+            let isSame = character == symbol || character & 0xDF == symbol && character >= 0x61
+            let isAlias = Array("OoIiLl".utf8).contains(character) && Array("01".utf8).contains(symbol)
+            try FuzzFinding.require(isSame || isAlias, "a symbol is read as another")
         }
     }
 

@@ -6,11 +6,13 @@ struct FolderRulesTests {
     private static let coffer: [String: Set<String>] = [
         // Tokens: what a lock and a logout clear.
         "Core": ["Lock", "Tokens"],
-        "Diagnostics": ["Core", "Files", "Lock", "Tokens", "Vault"],
+        "Diagnostics": ["Core", "Files", "Lock", "Recovery", "Tokens", "Vault"],
         "Files": ["Core"],
+        "Recovery": ["Core", "Vault"],
         "Refresh": ["Core", "Revocation", "Tokens"],
         "RemoteCommands": ["Core", "Wipe"],
         "Revocation": ["Core", "RemoteCommands", "Tokens", "Wipe"],
+        "Rotation": ["Core", "Files", "Tokens", "Vault"],
         "Tokens": ["Core"],
         "Vault": ["Core", "Files", "Lock", "RemoteCommands", "Revocation", "Tokens", "Wipe"],
         // RemoteCommands: the record on the disk, whose orders to erase tokens are done when they are gone.
@@ -22,10 +24,12 @@ struct FolderRulesTests {
         "Directory": ["Attempts", "Coding", "DeviceKey", "Keybag", "SecretService", "Storage"],
         "Keybag": ["Coding", "DeviceKey", "Records"],
         "Records": ["Coding", "DeviceKey"],
+        "Recovery": ["Coding", "DeviceKey", "Keybag"],
         "SecretService": ["Coding", "Storage"],
     ]
     private static let cofferCrypto: [String: Set<String>] = [
-        "AEAD": ["KDF", "Keys"], "Insecure": ["AEAD", "KDF", "Keys"], "KDF": ["Keys"],
+        "AEAD": ["KDF", "Keys"], "Age": ["AEAD", "KDF", "Keys"], "Insecure": ["AEAD", "KDF", "Keys"],
+        "KDF": ["Keys"],
         "JOSE": ["KDF", "Keys", "Signing"], "Keyset": ["AEAD", "Keys"], "Signing": ["Keys"],
         "Wrapping": ["KDF", "Keys"],
     ]

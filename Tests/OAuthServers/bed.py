@@ -188,8 +188,11 @@ class Client:
         return Answer(answer.status, answer.headers, content)
 
 
-def entry(method, target, body, status, answer, fault=None):
-    """A line of the log of requests. Tokens are hashed: equal ones can be told, none can be used."""
+def entry(method, target, body, status, answer, fault=None, came=None):
+    """A line of the log of requests. Tokens are hashed: equal ones can be told, none can be used.
+
+    `at` is the time of the answer, `came` that of the connection.
+    """
     form = dict(urllib.parse.parse_qsl(body.decode("latin-1")))
     try:
         members = json.loads(answer)
@@ -197,8 +200,10 @@ def entry(method, target, body, status, answer, fault=None):
     except ValueError:
         error = None
     spent = form.get("refresh_token")
-    return {"at": time.time(), "method": method, "path": target.partition("?")[0], "grant": form.get("grant_type"),
-            "client": form.get("client_id"), "status": status, "error": error, "fault": fault,
+    now = time.time()
+    return {"at": now, "came": came or now, "method": method, "path": target.partition("?")[0],
+            "grant": form.get("grant_type"), "client": form.get("client_id"), "status": status, "error": error,
+            "fault": fault,
             "refreshToken": hashlib.sha256(spent.encode()).hexdigest() if spent else None}
 
 

@@ -64,17 +64,17 @@ class Proxy:
     def accept(self):
         while True:
             connection, _ = self.listener.accept()
-            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+            threading.Thread(target=self.serve, args=(connection, time.time()), daemon=True).start()
 
-    def serve(self, plain):
+    def serve(self, plain, came):
         try:
             plain.settimeout(LONGEST)
             with self.outer.wrap_socket(plain, server_side=True) as client:
-                self.pass_on(client)
+                self.pass_on(client, came)
         except (OSError, ValueError):
             pass
 
-    def pass_on(self, client):
+    def pass_on(self, client, came):
         """One request and its answer."""
         head, body = message(client, ends=False)
         if not head:
@@ -84,7 +84,7 @@ class Proxy:
         fault = self.fault(target.partition("?")[0])
         kind = fault["kind"] if fault else None
         if kind == "refuse":
-            self.note(method, target, body, None, b"", kind)
+            self.note(method, target, body, None, b"", kind, came)
             return
         fields = [field for field in fields if not field.lower().startswith("connection:")]
         with socket.create_connection(("127.0.0.1", self.upstream), LONGEST) as connection:
@@ -93,11 +93,11 @@ class Proxy:
                 server.sendall(head + b"\r\n\r\n" + body)
                 answer, content = message(server, ends=True)
         status = int(answer.split(b" ", 2)[1]) if b" " in answer else None
-        self.note(method, target, body, status, content, kind)
+        self.note(method, target, body, status, content, kind, came)
         strike(client, answer + b"\r\n\r\n" + content, fault)
 
-    def note(self, method, target, body, status, answer, kind):
-        append(self.log, self.lock, entry(method, target, body, status, answer, kind))
+    def note(self, method, target, body, status, answer, kind, came):
+        append(self.log, self.lock, entry(method, target, body, status, answer, kind, came))
 
 
 def message(connection, ends):

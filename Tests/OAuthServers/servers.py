@@ -29,7 +29,7 @@ puts the proxy in front, at the address that the server calls its own; mutual TL
     {"do": "end"}                           ends without an answer, as the end of standard input does
 An answer with "error" is a failure.
 
-By hand: `Scripts/oauth-servers start django`, then `curl --cacert CA DISCOVERY` with both from its JSON.
+By hand: `Scripts/oauth-servers start django` on a terminal, which also says with which commands to sign in.
 """
 import argparse
 import json
@@ -143,6 +143,21 @@ def show(value):
     print(json.dumps(value), flush=True)
 
 
+def by_hand(facts):
+    """The commands with which a user signs in, for a terminal."""
+    port, path = facts["redirects"][0].removeprefix("http://127.0.0.1:").split("/", 1)
+    host = facts["resource"].removeprefix("https://").split("/", 1)[0]
+    scopes = "".join(f" --scope {scope}" for scope in facts["scope"].split())
+    return (f"""In another terminal, in the same directory; the user is {shared.USER}, the password {shared.PASSWORD}:
+    coffer oauth profile add try --issuer {facts["issuer"]} --client-id native{scopes} \\
+        --host {host} --ca-file {facts["ca"]} --redirect-port {port} --redirect-path /{path} --key-proof never \\
+        --endpoint revocation_endpoint={facts["endpoints"]["revocation_endpoint"]}
+    BROWSER='Scripts/oauth-servers browser' coffer oauth login try    # or --no-browser, and a browser of your own
+    curl --cacert {facts["ca"]} -H @<(coffer oauth token try --format header) {facts["resource"]}
+    coffer oauth logout try; coffer oauth profile remove try --force    # Glewlwyd revokes nothing for "native"
+Ctrl-D ends the server.""")
+
+
 def obey(command):
     """Answers commands until standard input closes."""
     for line in sys.stdin:
@@ -186,7 +201,10 @@ def main():
         show(prepare(given.dir, given.unpack_browser))
     elif given.verb == "start":
         with Running(given.dir, given.server, given.grace, given.life, given.refresh_life, given.faults) as running:
-            show(running.description())
+            facts = running.description()
+            show(facts)
+            if sys.stdin.isatty():
+                print(by_hand(facts), file=sys.stderr, flush=True)
             obey(running.command)
     elif given.verb == "browser":
         from browser import Browser

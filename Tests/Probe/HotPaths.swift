@@ -1,9 +1,11 @@
 import Coffer
 import CofferBase
 import CofferCrypto
+import CofferDatabase
 import CofferEngine
 import Dispatch
 import Foundation
+import GRDB
 import Synchronization
 import SystemPackage
 
@@ -33,7 +35,67 @@ enum HotPaths {
         },
         "token-get": { times in try tokenGet(times) },
         "chunk-seal-64KiB": { times in try chunkSeal(times) },
+        // With a page cache of 16 pages, a look-up reads and opens at least two pages.
+        "database-1000-lookups": { times in
+            try inDatabase { database in
+                for turn in 0..<times {
+                    try database.read { db in
+                        let statement = try db.cachedStatement(sql: "SELECT body FROM doc WHERE tag = ?")
+                        for number in 0..<1000 {
+                            let tag = "tag-\((turn * 7919 + number * 104_729) % rows)"
+                            guard try String.fetchOne(statement, arguments: [tag]) != nil else {
+                                throw ProbeFailure("no row")
+                            }
+                        }
+                    }
+                }
+            }
+        },
+        "database-1000-rows": { times in
+            try inDatabase { database in
+                for _ in 0..<times { try database.write { db in try insert(1000, into: db) } }
+            }
+        },
+        "database-scan": { times in
+            try inDatabase { database in
+                for _ in 0..<times {
+                    let sum = try database.read { db in
+                        try Int.fetchOne(db, sql: "SELECT count(*) FROM doc WHERE body LIKE '%nowhere%'")
+                    }
+                    guard sum == 0 else { throw ProbeFailure("a row") }
+                }
+            }
+        },
     ]
+
+    private static let rows = 4000
+
+    private static func insert(_ count: Int, into db: Database) throws {
+        try db.execute(
+            sql: """
+                WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ? - 1) \
+                INSERT INTO doc (tag, body) SELECT 'tag-' || i, printf('%.*c', 100 + i * 53 % 401, 'x') FROM n
+                """, arguments: [count])
+    }
+
+    /// Runs `body` with an encrypted database of ``rows`` rows.
+    private static func inDatabase(_ body: (DatabaseQueue) throws -> Void) throws {
+        try inFolder { folder in
+            var configuration = Configuration()
+            configuration.prepareDatabase { db in try db.execute(sql: "PRAGMA cache_size = 16") }
+            let database = try EncryptedDatabase.queue(
+                at: FilePath(folder + "/database"),
+                key: .raw(SecretBytes.copying([UInt8](repeating: 3, count: 32).span), format: .gcm1),
+                configuration: configuration)
+            try database.write { db in
+                try db.execute(sql: "CREATE TABLE doc (id INTEGER PRIMARY KEY, tag TEXT, body TEXT)")
+                try insert(rows, into: db)
+                try db.execute(sql: "CREATE INDEX doc_tag ON doc (tag)")
+            }
+            try body(database)
+            try database.close()
+        }
+    }
 
     private static func tokenGet(_ times: Int) throws {
         try inHome { session, _ in
@@ -54,11 +116,22 @@ enum HotPaths {
         }
     }
 
-    /// Runs `body` in a new home, and waits for it on this thread.
-    private static func inHome(_ body: @escaping @Sendable (Vault, String) async throws -> Void) throws {
+    /// Runs `body` with a new folder, which is removed afterwards.
+    private static func inFolder(_ body: (String) throws -> Void) throws {
         let folder = FileManager.default.temporaryDirectory.path() + "/coffer-probe-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(atPath: folder) }
+        try body(folder)
+    }
+
+    /// Runs `body` in a new home, and waits for it on this thread.
+    private static func inHome(_ body: @escaping @Sendable (Vault, String) async throws -> Void) throws {
+        try inFolder { folder in try inHome(in: folder, body) }
+    }
+
+    private static func inHome(
+        in folder: String, _ body: @escaping @Sendable (Vault, String) async throws -> Void
+    ) throws {
         let failure = Mutex<(any Error)?>(nil)
         let done = DispatchSemaphore(value: 0)
         Task.detached {

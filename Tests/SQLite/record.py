@@ -54,8 +54,6 @@ def main():
             is_raw = bool(re.search(r"^\s*do_not_use_codec", text, re.M))
             for test in run["failed"]:
                 reason = reason_of(name, test, stock, pinned, rules, is_raw)
-                if reason.startswith("?"):
-                    continue
                 blocks.setdefault((name, reason), {}).setdefault(test, set()).add(codec)
     head = []
     for line in pathlib.Path(path).read_text().splitlines():

@@ -50,6 +50,8 @@ class Outcome:
         self.passed = set()
         found = re.search(r"^(\d+) errors out of (\d+) tests", text, re.M)
         self.count = int(found.group(2)) if found else len(re.findall(r"^\S+\.\.\. Ok$", text, re.M))
+        # Databases that were refused after a crash: refused.tcl.
+        self.refused = len(re.findall(r"REFUSED after a crash: ", text))
         self.trouble = None
         if code == "deadline":
             self.trouble = "did not end in time"
@@ -64,7 +66,8 @@ class Outcome:
             self.failed[name] = ["", "Error: " + error]
         for line in re.findall(r"^!Failures on these tests:(.*)$", text, re.M):
             for name in line.split():
-                self.failed.setdefault(name, ["", ""])
+                if name not in self.failed:
+                    self.failed[name] = ["", self.error_of(name)]
         for name in re.findall(r"^(\S.*?)\.\.\. Ok$", text, re.M):
             if name not in self.failed:
                 self.passed.add(name)
@@ -72,6 +75,12 @@ class Outcome:
             # The script itself ended in an error, and what follows in it did not run.
             last = re.findall(r"^\S*testfixture: (.*)$", text, re.M)
             self.failed["(ends)"] = ["", last[-1] if last else text[-200:]]
+
+    def error_of(self, name):
+        """The error of a test behind whose name a program that it started has printed something."""
+        found = re.search(rf"^{re.escape(name)}\.\.\.(.*?)(?=^\S+\.\.\.|\Z)", self.text, re.M | re.S)
+        errors = re.findall(r"^Error: .*$", found.group(1) if found else "", re.M)
+        return errors[-1] if errors else ""
 
 
 def run_file(arguments, name):
@@ -95,9 +104,8 @@ def run_file(arguments, name):
 
 
 def read_list(path, is_recording=False):
-    """The list: {file: {test: (variants, reason, sometimes)}}, and the reasons."""
-    listed, reasons, heading = {}, {}, None
-    rules = []
+    """The list, {file: {test: (variants, reason, sometimes)}}, the reasons, and record.py's rules."""
+    listed, reasons, heading, rules = {}, {}, None, []
     for number, line in enumerate(pathlib.Path(path).read_text().splitlines(), 1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -118,20 +126,11 @@ def read_list(path, is_recording=False):
     return listed, reasons, rules
 
 
-def random_reason(rules, name, test):
-    """Why a test that a chance decides may fail: by a rule whose reason has ? before it."""
-    for file_pattern, test_pattern, reason in rules:
-        if reason.startswith("?") and fnmatch.fnmatchcase(name, file_pattern) and fnmatch.fnmatchcase(
-                test, test_pattern):
-            return reason[1:]
-    return None
-
-
 # What fails on other VFSs, too, by the reason in the list.
 CONTROLS = {"stock": ["stock"], "pinned48": ["stock", "geometry"], "pinned80": ["stock", "geometry"]}
 
 
-def judge(outcome, listed, rules, variant, codec):
+def judge(outcome, listed, variant, codec):
     """What of an outcome the list does not say, as lines; and the listed failures that were seen, by reason."""
     complaints, seen = [], []
     reasons = CONTROLS.get(variant)
@@ -145,8 +144,6 @@ def judge(outcome, listed, rules, variant, codec):
     for test, (wanted, got) in outcome.failed.items():
         if test in expected:
             seen.append(expected[test][1])
-        elif reason := random_reason(rules, outcome.name, test):
-            seen.append(reason)
         elif not reasons:
             complaints.append(f"{outcome.name} {test}: expected {wanted[:200]}, got {got[:200]}")
     for test, (_, reason, sometimes) in expected.items():
@@ -178,17 +175,20 @@ def main():
     if unknown or not names:
         sys.exit(f"There is no {' '.join(unknown) or 'test'} in {arguments.tests}.")
     names = arguments.file or names
-    listed, reasons, rules = read_list(arguments.list) if arguments.list else ({}, {}, [])
-    complaints, counts, tests, failures = [], {}, 0, {}
+    listed, reasons, _ = read_list(arguments.list) if arguments.list else ({}, {}, [])
+    complaints, counts, tests, refused, failures = [], {}, 0, 0, {}
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for outcome in pool.map(lambda name: run_file(arguments, name), names):
             tests += outcome.count
-            found, seen = judge(outcome, listed, rules, arguments.variant, arguments.codec or arguments.variant)
+            found, seen = judge(outcome, listed, arguments.variant, arguments.codec or arguments.variant)
             complaints += found
             for reason in seen:
                 counts[reason] = counts.get(reason, 0) + 1
             failures[outcome.name] = {"trouble": outcome.trouble, "count": outcome.count, "failed": outcome.failed}
             state = outcome.trouble or (f"{len(outcome.failed)} failed" if outcome.failed else "all passed")
+            if outcome.refused:
+                state += f", {outcome.refused} databases refused after a crash"
+            refused += outcome.refused
             print(f"{outcome.name:28} {outcome.count:6} tests, {state}", flush=True)
             if arguments.keep:
                 os.makedirs(arguments.keep, exist_ok=True)
@@ -196,7 +196,7 @@ def main():
     if arguments.keep:
         pathlib.Path(arguments.keep, "failures.json").write_text(json.dumps(failures, indent=1))
     total = sum(len(entry["failed"]) for entry in failures.values())
-    print(f"{arguments.variant}: {len(names)} files, {tests} tests, {total} failed")
+    print(f"{arguments.variant}: {len(names)} files, {tests} tests, {total} failed, {refused} databases refused")
     for reason, count in sorted(counts.items()):
         print(f"  {count:5} {reason}: {reasons[reason]}")
     for complaint in complaints:

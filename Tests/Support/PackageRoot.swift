@@ -12,4 +12,12 @@ package enum PackageRoot {
         let folder = ProcessInfo.processInfo.environment["COFFER_WYCHEPROOF"] ?? agreed
         return FileManager.default.fileExists(atPath: folder) ? folder : nil
     }
+
+    /// The test kit of the age specification, for hosts that have it: named by COFFER_AGE_TESTKIT or in the
+    /// agreed place.
+    package static var ageTestKit: String? {
+        let agreed = path + "../shared/vectors/age-testkit"
+        let folder = ProcessInfo.processInfo.environment["COFFER_AGE_TESTKIT"] ?? agreed
+        return FileManager.default.fileExists(atPath: folder) ? folder : nil
+    }
 }

@@ -28,6 +28,18 @@ extension SecretFlows {
             try await session.unlock(with: held.passcode())
             session.lock()
         },
+        "recovery-key": { held, location in
+            // The secret is the key's text.
+            let session = try await unlocked(location)
+            let typed = try RecoveryKey(held.secret)
+            try await session.setRecoveryKey(typed, passcode: Passcode(copying: passcode))
+            try await session.checkRecoveryKey(RecoveryKey(typed.text()))
+            session.close()
+            let recovery = try await VaultRecovery(of: location, with: typed)
+            let end = try await recovery.finish(
+                newPasscode: Passcode(copying: passcode), newRecoveryKey: RecoveryKey.generate())
+            end.vault.close()
+        },
         "token-put": { held, location in
             let session = try await unlocked(location)
             try await store(held, session)

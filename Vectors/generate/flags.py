@@ -100,6 +100,9 @@ FLAGS = {
     "Truncated": ("AUTH_BYPASS", "Bytes are missing at the end."),
     "Appended": ("AUTH_BYPASS", "Bytes were put behind the end."),
     "Reordered": ("AUTH_BYPASS", "Chunks, slots or headers stand where they do not belong."),
+    # recovery keys
+    "ModifiedText": ("MALFORMED", "The text of the key is mistyped, incomplete or out of order."),
+    "ModifiedValue": ("AUTH_BYPASS", "A derived value or what the key opens was changed."),
     # signatures
     "ModifiedSignature": ("AUTH_BYPASS", "The signature was changed."),
     "ModifiedMessage": ("AUTH_BYPASS", "The message was changed."),

@@ -13,6 +13,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 from cases import (
+    age,
     block_mac,
     cbc,
     cbc_hmac,
@@ -31,6 +32,7 @@ from cases import (
     order,
     pbes2,
     pbkdf2,
+    recovery,
     signatures,
     siv,
     xaes,
@@ -61,6 +63,8 @@ FAMILIES = (
     jose,
     container,
     order,
+    recovery,
+    age,
 )
 
 

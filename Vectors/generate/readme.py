@@ -94,6 +94,10 @@ skip. It holds no cases itself.
 * SIGNED-ORDER: `order` as `Formats.md` of the documentation describes it, shown to a vault (`vaultID`) on a
   machine (`deviceID`) that has pinned `keys` (32 bytes each), has seen the counters `lastOrder` and
   `lastContact` and whose clock is at `now`. The other fields are what it says; `privateKey` signed it.
+* RECOVERY-KEY: `text` is the key as people write it, `secret` its 20 bytes. `slot` is a wrapped key of a keybag with
+  the class `protection`, `copy` the first 128 bytes of a slot of the file `recovery`; `Formats.md` describes both.
+* AGE: `file` is an age file of version 1 (C2SP `age.md`), opened with the secret key `identity` or, where that is
+  empty, with `passphrase`. `expectError` is the code of our error.
 
 ## How far they can be trusted
 
@@ -105,8 +109,13 @@ skip. It holds no cases itself.
   instead of plain Python.
 * File containers come from `Tests/Independent/write_container.py` and are shown to
   `read_container.py` beside it: two programs over pyca/cryptography that share no code.
+* Recovery keys are written by `generate/cases/recovery.py` and judged by `Tests/Independent/read_recovery.py`,
+  which shares no code with it. Run as a program, the first measures what the checks of the text find.
 * Signed orders are written by `generate/cases/order.py`, signed by both implementations of Ed25519, and
   judged by `Tests/Independent/read_order.py`; the code of each refusal is the one that it gives.
+* age files are written in plain Python by `generate/cases/age.py` and read by `Tests/Independent/read_age.py`
+  over pyca/cryptography; the code of each refusal is the one that it gives. They have no case of the
+  specification's test kit, which the package's tests read when it is there.
 * Our own invalid cases are shown to both wherever both can express them, and both must refuse.
 * FIPS 197 has single blocks and SP 800-38A unpadded ones; here they stand as CBC with padding, and
   the generator asserts that the published blocks are where they belong.
@@ -129,8 +138,10 @@ skip. It holds no cases itself.
 | `generate/cases/jose.py` | tokens, thumbprints and proof keys |
 | `generate/cases/container.py` | file containers |
 | `generate/cases/order.py` | signed orders |
+| `generate/cases/recovery.py` | recovery keys |
+| `generate/cases/age.py` | age files |
 | `generate/reference/__init__.py`, `library.py` | the libraries behind one shape |
-| `generate/reference/pure_aes.py`, `pure_siv.py`, `pure_chacha.py`, `pure_ed25519.py`, `pure_hash.py`, `pure_p256.py`, `pure_rsa.py` | the plain Python implementations |
+| `generate/reference/pure_aes.py`, `pure_siv.py`, `pure_chacha.py`, `pure_ed25519.py`, `pure_hash.py`, `pure_p256.py`, `pure_rsa.py`, `pure_x25519.py` | the plain Python implementations |
 
 To add a case, add it to its family, run `generate.py`, then `verify.py`. Cases drawn after it in
 the same file change, because they come from one stream."""

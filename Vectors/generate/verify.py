@@ -26,8 +26,10 @@ from reference import library
 FOLDER = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(FOLDER.parent / "Tests" / "Independent"))
 
+import read_age  # noqa: E402
 import read_container  # noqa: E402
 import read_order  # noqa: E402
+import read_recovery  # noqa: E402
 
 ITERATIONS = 1 << 31
 
@@ -311,6 +313,15 @@ def signed_order(algorithm, group, t):
     need(order.signer == library.ed25519_public_key(t["privateKey"]))
 
 
+def recovery_key(algorithm, group, t):
+    need(read_recovery.judge(t) is None)
+
+
+def age(algorithm, group, t):
+    identity = read_age.secret_key(t["identity"]) if t["identity"] else None
+    need(read_age.read(t["file"], identity, t["passphrase"] or None) == t["msg"])
+
+
 # The first 31 bytes of the encodings of small order, that is without the byte that also holds the sign of x.
 SMALL_ORDER = {
     bytes.fromhex(text)[:31]
@@ -367,11 +378,17 @@ TYPES = {
     "Pbkdf2CbcTest": (pbkdf2_cbc, "password salt message msg", "message"),
     "CbcHmacTest": (cbc_hmac, "key aad iv msg ct tag", "tag"),
     "FileContainerTest": (file_container, "deviceKey classKey classKeyID vaultID context container msg name", "container"),
+    "RecoveryKeyTest": (
+        recovery_key,
+        "secret vaultID deviceKey identifier slotKey copyKey publicKey classKey slot copy",
+        "copy",
+    ),
     "SignedOrderTest": (
         signed_order,
         "keys vaultID deviceID lastOrder lastContact privateKey counter subject reason order",
         "order",
     ),
+    "AgeTest": (age, "passphrase file msg", "file"),
 }
 
 
@@ -380,7 +397,7 @@ def outcome(algorithm, group, test):
     try:
         TYPES[group["type"]][0](algorithm, group, test)
         return True
-    except (Refused, ValueError, read_container.Refused, read_order.Refused):
+    except (Refused, ValueError, read_age.Refused, read_container.Refused, read_order.Refused):
         return False
 
 

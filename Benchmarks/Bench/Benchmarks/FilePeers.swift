@@ -6,8 +6,8 @@ import SystemPackage
 struct AgePeer: Sendable {
     let peer: Peer
     private let program: PeerProgram
-    private let identity: FilePath
-    private let recipient: String
+    let identity: FilePath
+    let recipient: String
 
     /// `nil` if `age` or `age-keygen` is not installed.
     static func make(in workspace: Workspace) throws(CofferError) -> AgePeer? {

@@ -129,7 +129,7 @@ enum VaultBenchmarks {
             let lookup = ["lookup", "bench", "bench"]
             try await runner.compare(
                 name, with: Peer(name: "secret-tool", version: peer.version), clock: .wall,
-                note: "both from the Secret Service",
+                note: "both from the Secret Service; \(linkage(of: place.string))",
                 ours: { (runs) async throws(CofferError) in
                     for _ in 0..<runs { try coffer.run(arguments, deadline: deadline) }
                 },
@@ -142,6 +142,14 @@ enum VaultBenchmarks {
                     return ours == VaultBench.value && theirs == VaultBench.value
                 })
             _ = try await session.wipe()
+        }
+        /// How a program is linked, which decides how fast it starts.
+        private static func linkage(of program: String) -> String {
+            guard let tool = PeerProgram.find("ldd"),
+                let libraries = try? tool.output([program], deadline: deadline)
+            else { return "how coffer is linked is not known" }
+            let isShared = libraries.utf8.contains("libswiftCore.so".utf8)
+            return isShared ? "coffer by swift build" : "coffer by Scripts/build-release"
         }
     #else
         private static func get(_ runner: Runner, _ name: String, others: Int) async throws(CofferError) {

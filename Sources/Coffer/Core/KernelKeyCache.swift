@@ -99,8 +99,10 @@ package final class KernelKeyCache: Sendable {
                 continue
             }
             taken.terms[protection] = CachedKeyTerm(end: held.end, isExact: !held.isRenewable)
-            taken.keys[protection] = try ClassKey(
+            let key = try ClassKey(
                 held.takeKey(), id: wrapped.id, generation: wrapped.generation, vaultID: vaultID)
+            key.former = try keybag.formerKey(of: key, protection, vaultID: vaultID)
+            taken.keys[protection] = key
         }
         return taken
     }
@@ -124,6 +126,38 @@ package final class KernelKeyCache: Sendable {
             return nil
         }
         return held
+    }
+
+    /// Replaces cached keys by their successors, which keep the terms of the keys that they replace. A key
+    /// that is not cached gets no cached successor.
+    func replace(with successors: [ProtectionClass: ClassKey]) {
+        for (protection, key) in successors {
+            guard let former = key.former, let formerPublic = try? former.publicKey(vaultID: vaultID),
+                let held = try? own(protection, formerPublic)
+            else { continue }
+            let now = clock.bootTime()
+            let timeout = held.end.map { max(1, Int(($0 - now).components.seconds)) }
+            let isRenewable = held.isRenewable
+            // Without a cached key, later commands ask for the passcode.
+            do throws(CofferError) {
+                try KernelCachedKey.store(
+                    key.key, name: name(protection), timeout: timeout, isRenewable: isRenewable,
+                    boot: clock.bootIdentifier(), now: now)
+            } catch {
+                continue
+            }
+            guard let publicKey = try? key.publicKey(vaultID: vaultID) else { continue }
+            entries.withLock { entries in
+                guard entries[protection] != nil else { return }
+                entries[protection] = Entry(publicKey: publicKey, isRenewable: isRenewable)
+            }
+        }
+    }
+
+    /// Returns whether a class's key, which the keybag no longer has, is still cached.
+    func hasCached(_ key: ClassKey, _ protection: ProtectionClass) -> Bool {
+        guard let publicKey = try? key.publicKey(vaultID: vaultID) else { return false }
+        return ((try? own(protection, publicKey)) ?? nil) != nil
     }
 
     /// Restarts the timeouts of the key that was used and of the ephemeral tokens, but not of other classes'
@@ -177,7 +211,10 @@ package final class KernelKeyCache: Sendable {
     }
 
     /// Returns the keyring of ephemeral tokens, which every lock removes; `nil` if there is none.
-    func volatileRing() throws(CofferError) -> KernelSubkeyring? {
+    func volatileRing() throws(CofferError) -> KernelSubkeyring? { try Self.volatileRing(of: vaultID) }
+
+    /// Returns the keyring of a vault's ephemeral tokens; `nil` if there is none.
+    static func volatileRing(of vaultID: VaultID) throws(CofferError) -> KernelSubkeyring? {
         try KernelSubkeyring.find(KernelKeyringStorage.name(vaultID))
     }
 

@@ -60,6 +60,7 @@ extension VaultCore {
             }
         }
         try updateKeybag(stored, in: vault) { (keybag) throws(CofferError) in try keybag.apply(new) }
+        if !new.allowsRecoveryKey { try RecoveryRecord.settle(nil, in: vault) }
         return .changed(from: old, to: new)
     }
 

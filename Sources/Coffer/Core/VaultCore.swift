@@ -25,10 +25,12 @@ final class VaultCore: Sendable {
     let tickets = ReplacementTickets()
     /// The values that this vault object stored while the vault was locked.
     let ownPending = OwnPendingTokens()
-    private let actions: VaultActions
+    let actions: VaultActions
     /// The time in seconds without use after which the vault locks, as read when the vault was opened; `nil`
     /// if the vault never locks for lack of use.
     let inactivity: Int?
+    /// The keybag's status when its keys were last found to be those in memory.
+    let checkedKeybag = Mutex<FileStatus?>(nil)
     /// The mark of an unlock whose keys are to be cached in the kernel keyring.
     let unlockMark = Mutex<UnlockMark?>(nil)
     /// The monitor of lock triggers; `nil` until the caller starts it.
@@ -122,6 +124,8 @@ final class VaultCore: Sendable {
 
     /// Evicts the keys that expired in, or were removed from, the kernel keyring.
     func evictExpiredKeys() {
+        // A key that was replaced is not one that expired.
+        if !cachedKeys.expired.classes.isEmpty { _ = try? refreshKeys() }
         let expired = cachedKeys.expired
         if !expired.classes.isEmpty { lapse(expired.classes, isEverything: expired.isEverything) }
     }
@@ -171,7 +175,7 @@ final class VaultCore: Sendable {
     }
 
     /// Returns the limiter that counts attempts according to the settings in the keybag.
-    private func limiter(_ keybag: Keybag, _ rollbackGuard: RollbackGuard? = nil) -> AttemptLimiter {
+    func limiter(_ keybag: Keybag, _ rollbackGuard: RollbackGuard? = nil) -> AttemptLimiter {
         AttemptLimiter(
             device: device, clock: clock, delays: keybag.delaysAttempts,
             erases: keybag.erasesAfterTenFailures, rollbackGuard: rollbackGuard)
@@ -182,15 +186,13 @@ final class VaultCore: Sendable {
         let unwrapped: [ProtectionClass: ClassKey]
         do throws(CofferError) {
             unwrapped = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
-                let keybag = stored.payload
-                if keybag.hasOrphans { _ = try actions.removeOrphans(self, vault) }
-                guard !keybag.isComplete else { return keys }
-                return try complete(keybag, keys, with: passcode, in: vault)
+                try finishChanges(stored.payload, keys, with: passcode, in: vault)
             }
         } catch {
             guard error.code == .readOnly, let keys = try? keysOnReadOnlyDisk() else { throw error }
             unwrapped = keys
         }
+        checkedKeybag.withLock { $0 = nil }
         guard keys.insert(unwrapped, since: locks) else {
             throw keys.isWiped ? CofferError.wiped : CofferError.lockedMeanwhile
         }
@@ -215,6 +217,18 @@ final class VaultCore: Sendable {
     /// passcode.
     func verify(_ passcode: Passcode?) throws(CofferError) {
         _ = try evaluating(passcode) { (keys, _, _) throws(CofferError) in keys }
+    }
+
+    /// Finishes what an interrupted change or an earlier release left undone, and returns all class keys.
+    func finishChanges(
+        _ keybag: Keybag, _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?,
+        in vault: borrowing Descriptor
+    ) throws(CofferError) -> [ProtectionClass: ClassKey] {
+        if keybag.hasOrphans { _ = try actions.removeOrphans(self, vault) }
+        // A slot of no use that cannot be overwritten now is overwritten at a later unlock.
+        try? RecoveryRecord.settle(keybag.recoverySlots, in: vault)
+        guard !keybag.isComplete else { return keys }
+        return try complete(keybag, keys, with: passcode, in: vault)
     }
 
     /// Adds the class keys that a keybag from an earlier release lacks. No item can have been stored under
@@ -256,6 +270,7 @@ final class VaultCore: Sendable {
             if all.count < keys.count { destroyed = try actions.removeOrphans(self, vault) }
             return all
         }
+        checkedKeybag.withLock { $0 = nil }
         // The passcode is changed, but a lock in the meantime still applies.
         keys.replace(with: unwrapped, since: locks)
         if new == nil {
@@ -282,10 +297,11 @@ final class VaultCore: Sendable {
         try Keybag.record.update(stored, to: keybag, device: device, in: vault)
     }
 
-    /// Returns the key under which to store a new item. For the class that requires a passcode, throws
-    /// `refused` unless the key is the keybag's current one, because another process may have removed the
-    /// passcode.
+    /// Returns the key under which to store a new item, after ``refreshKeys()``. For the class that requires
+    /// a passcode, throws `refused` unless the key is the keybag's current one, because another process may
+    /// have removed the passcode.
     func keyForStoring(_ protection: ProtectionClass) throws(CofferError) -> ClassKey {
+        try refreshKeys()
         let key = try keys.key(protection)
         guard protection.requiresPasscode else { return key }
         guard try readKeybag().keys[protection]?.id == key.id else { throw CofferError.requiresPasscode }

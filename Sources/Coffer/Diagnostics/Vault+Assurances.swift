@@ -72,7 +72,7 @@ extension Vault {
         let device = try await securityChecks().first { $0.name == "device-key" }
         return [
             Self.passcode(protection, keybag), Self.lock(protection, keybag),
-            Self.thisDevice(protection, device), Self.heard(protection, statuses),
+            Self.thisDevice(protection, device, keybag), Self.heard(protection, statuses),
         ]
     }
 
@@ -113,14 +113,21 @@ extension Vault {
             "Locking the vault removes the class key. Only the passcode restores the key.")
     }
 
-    private static func thisDevice(_ protection: ProtectionClass, _ device: SecurityCheck?) -> ClassAssurance
-    {
+    private static func thisDevice(
+        _ protection: ProtectionClass, _ device: SecurityCheck?, _ keybag: Keybag
+    ) -> ClassAssurance {
         guard !protection.isExportable else {
             return ClassAssurance(
                 .thisDevice, .absent, "Items in this class may be exported, by design.",
                 remedy: .useThisDeviceOnlyClass)
         }
         let isHeld = device?.status == .ok
+        if isHeld, !protection.requiresPasscode, keybag.recoverySlots?.hasDeviceKey == true {
+            return ClassAssurance(
+                .thisDevice, .advisory,
+                "Whoever has the recovery key and a copy of the vault directory can open the items in this "
+                    + "class on another device.")
+        }
         return ClassAssurance(
             .thisDevice, isHeld ? .cryptographic : .advisory,
             device?.message ?? "The location of the device key could not be determined.",

@@ -35,6 +35,8 @@ public struct VaultStatus: Sendable, Equatable {
     /// Whether files may be added only while the vault's disk is known to be encrypted, because of this
     /// vault's settings or those of the vault that contains this namespace.
     public var requiresDiskEncryption = false
+    /// What the vault says about its recovery key; `nil` if there is none.
+    public var recoveryKey: RecoveryKeyStatus?
     /// The number of minutes of inactivity before the vault locks, rounded up; `nil` if inactivity does not
     /// lock it.
     public var inactivityMinutes: Int?
@@ -64,6 +66,9 @@ public struct VaultStatus: Sendable, Equatable {
     public var unconfirmedTokens = 0
     /// The number of damaged pending tokens.
     public var corruptTokens = 0
+    /// Whether a key rotation was interrupted, or found items that it could not read. The next unlock goes on
+    /// with it.
+    public var isRotatingKeys = false
 
     init(_ state: State) { self.state = state }
 }
@@ -111,6 +116,8 @@ extension Vault {
             // Without the settings of the vault around a namespace, no file can be added either.
             status.requiresDiskEncryption = (try? core.requiresDiskEncryption()) ?? true
             if keybag.passcode != nil { status.timeLeft = cached.timeLeft(now: core.clock.bootTime()) }
+            status.isRotatingKeys = keybag.isRotating
+            status.recoveryKey = keybag.recoverySlots.map(RecoveryKeyStatus.init)
             status.inactivityMinutes = keybag.inactivity.map { ($0 + 59) / 60 }
             return status
         }
@@ -217,14 +224,16 @@ extension Vault {
     /// - Throws: `wiped` or `corrupt`.
     public func restoreCachedKeys() async throws(CofferError) -> Bool {
         let core = core
-        return try await BlockingExecutor.run { _ throws(CofferError) in
+        return try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let locks = core.keys.locks
             let keybag = try core.readKeybag()
             let taken = try core.cachedKeys.read(keybag)
+            core.checkedKeybag.withLock { $0 = nil }
             if core.keys.insert(taken.keys, taken.terms, lacking: taken.lacking, since: locks) {
                 core.cachedKeys.share(taken, keybag)
             }
             try? core.drainPendingTokens()
+            continueRotation()
             return core.keys.isUnlocked
         }
     }

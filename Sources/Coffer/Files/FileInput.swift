@@ -15,7 +15,8 @@ extension FileStore {
     ///   - descriptor: The number of the descriptor to read from. The descriptor stays open, and its position
     ///     advances.
     ///   - name: The name to store.
-    ///   - protection: The protection class, which determines when the file can be read.
+    ///   - protection: The protection class, which determines when the file can be read; `nil` for the
+    ///     vault's default, ``VaultSettings/newItemsAreMovable``.
     ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
     ///     the file requires the same bytes.
@@ -31,7 +32,7 @@ extension FileStore {
     ///   read-only; `cancelled` if the task was cancelled.
     public func add(
         fromDescriptor descriptor: Int32, name: FilePath.Component,
-        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        class protection: ProtectionClass? = nil,
         outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
         isVolatile: Bool = false, allowingExternalMedia: Bool = false
     ) async throws(CofferError) -> FileID {
@@ -77,7 +78,8 @@ extension FileStore {
     /// The properties of a new file other than its content.
     struct NewFile: Sendable {
         let name: FilePath.Component
-        let protection: ProtectionClass
+        /// The class; `nil` for the vault's default.
+        let protection: ProtectionClass?
         let suite: ContainerCipherSuite
         let context: [UInt8]
         let isVolatile: Bool
@@ -92,12 +94,13 @@ extension FileStore {
     ) throws(CofferError) -> FileID {
         let name = try Self.checked(file.name, file.context)
         try core.checkMedium(allowingExternalMedia: file.allowsExternalMedia)
-        let classKey = try core.keyForStoring(file.protection)
+        let protection = try core.classOrDefault(file.protection)
+        let classKey = try core.keyForStoring(protection)
         let id = try FileID.random()
-        try addContainer(id, file.protection, classKey, isVolatile: file.isVolatile, check) {
+        try addContainer(id, protection, classKey, isVolatile: file.isVolatile, check) {
             (target, outer, inner) throws(CofferError) in
             let writer = ContainerWriter(
-                id: id, device: core.device, classKey: classKey, protection: file.protection,
+                id: id, device: core.device, classKey: classKey, protection: protection,
                 suite: file.suite, context: file.context, outerKEK: outer, innerKEK: inner)
             return try writer.seal(pieces: next, name: name, modified: modified, into: target, check: check)
         }

@@ -43,7 +43,7 @@ extension FileStore {
             try begun.file.sync()
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try check()
-                if protection.requiresPasscode { _ = try core.keyForStoring(protection) }
+                try requireCurrent(classKey, protection)
                 try requireCurrent(old.header, directory, in: vault)
                 // The file may have been renamed while the new content was sealed.
                 let current = try currentName(of: old)

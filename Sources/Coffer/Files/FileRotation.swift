@@ -42,28 +42,58 @@ extension FileStore {
         progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CofferError) -> KeyRotationReport {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
-            let check = try cancellationCheck(cancellation)
-            try beginRotation()
-            let all = try ids().sorted { $0.description < $1.description }
-            var report = KeyRotationReport()
-            for (number, id) in all.enumerated() {
-                try check()
+            try replaceKeys(check: cancellationCheck(cancellation), progress: progress)
+        }
+    }
+
+    /// Replaces the keys that wrap file keys, as ``rotateKeys(progress:)`` describes.
+    func replaceKeys(
+        check: @Sendable () throws(CofferError) -> Void, progress: (@Sendable (BatchProgress) -> Void)?
+    ) throws(CofferError) -> KeyRotationReport {
+        try beginRotation()
+        let all = try ids().sorted { $0.description < $1.description }
+        var report = KeyRotationReport()
+        var done = 0
+        while done < all.count {
+            try check()
+            let batch = all[done..<min(done + Self.batchSize, all.count)]
+            try rewrap(batch, &report)
+            done += batch.count
+            progress?(BatchProgress(completed: done, total: all.count))
+        }
+        if report.unreadable.isEmpty { report.destroyedKeys = try endRotation(check) }
+        return report
+    }
+
+    /// The number of files that are rewrapped while the vault directory's lock is held once.
+    private static let batchSize = 32
+
+    /// Rewraps the keys of several files under one hold of the vault directory's lock.
+    private func rewrap(
+        _ ids: ArraySlice<FileID>, _ report: inout KeyRotationReport
+    ) throws(CofferError) {
+        let result = try core.home.withExclusiveVault {
+            (vault) throws(CofferError) -> (rewrapped: Int, unreadable: [FileID]) in
+            let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
+            var batch = try RewrapBatch(core, in: vault)
+            var (rewrapped, unreadable) = (0, [FileID]())
+            for id in ids {
                 do throws(CofferError) {
-                    switch try rewrap(id, context: [], always: false) {
-                    case .rewrapped, .outerOnly: report.rewrapped += 1
+                    switch try batch.rewrap(id, directory, in: vault) {
+                    case .rewrapped, .outerOnly: rewrapped += 1
                     case .unchanged, nil: break
                     }
                 } catch {
                     switch error.code {
-                    case .corrupt, .foreign, .unsupportedVersion: report.unreadable.append(id)
+                    case .corrupt, .foreign, .unsupportedVersion: unreadable.append(id)
                     default: throw error
                     }
                 }
-                progress?(BatchProgress(completed: number + 1, total: all.count))
             }
-            if report.unreadable.isEmpty { report.destroyedKeys = try endRotation(check) }
-            return report
+            return (rewrapped, unreadable)
         }
+        report.rewrapped += result.rewrapped
+        report.unreadable += result.unreadable
     }
 
     /// Rewraps one container's keys while holding the vault directory's lock; returns `nil` if the container
@@ -71,20 +101,45 @@ extension FileStore {
     private func rewrap(
         _ id: FileID, context: [UInt8], always: Bool
     ) throws(CofferError) -> ContainerRewrap.Outcome? {
-        let classKey = { [core] (protection: ProtectionClass) throws(CofferError) in
-            try core.keys.key(protection)
-        }
-        return try core.home.withExclusiveVault { (vault) throws(CofferError) in
+        try core.home.withExclusiveVault { (vault) throws(CofferError) in
             let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
+            var batch = try RewrapBatch(core, in: vault)
+            return try batch.rewrap(id, context: context, always: always, directory, in: vault)
+        }
+    }
+
+    /// The keys for rewrapping several containers while the vault directory's lock is held.
+    private struct RewrapBatch {
+        private let core: VaultCore
+        private var keys: FileKeyset
+        /// The classes whose current keys exist.
+        private var ready: Set<ProtectionClass> = []
+
+        init(_ core: VaultCore, in vault: borrowing Descriptor) throws(CofferError) {
+            try core.refreshKeys()
+            self.core = core
+            keys = try FileKeysetRecord(device: core.device).read(in: vault).keys
+        }
+
+        /// Rewraps one container's keys; returns `nil` if the container does not exist.
+        mutating func rewrap(
+            _ id: FileID, context: [UInt8] = [], always: Bool = false, _ directory: borrowing Descriptor,
+            in vault: borrowing Descriptor
+        ) throws(CofferError) -> ContainerRewrap.Outcome? {
             guard try directory.status(of: id.fileName) != nil else { return nil }
             let file = try directory.open(id.fileName, .readWrite)
-            let record = FileKeysetRecord(device: core.device)
-            var keys = try record.read(in: vault).keys
-            let protection = try ContainerHeader.read(file, keys: keys, device: core.device).newest.protection
-            _ = try record.current(protection, classKey: classKey(protection), in: vault)
-            keys = try record.read(in: vault).keys
+            let protection = try ContainerReader.protection(of: file, device: core.device, keys: keys)
+            if !ready.contains(protection) {
+                let record = FileKeysetRecord(device: core.device)
+                _ = try record.current(protection, classKey: core.keys.key(protection), in: vault)
+                keys = try record.read(in: vault).keys
+                ready.insert(protection)
+            }
             return try ContainerRewrap(device: core.device, keys: keys, context: context).rewrap(
-                file, id: id, always: always, classKey: classKey)
+                file, id: id, always: always
+            ) { [core] (protection) throws(CofferError) in
+                try core.keys.key(protection)
+            }
         }
     }
 
@@ -93,6 +148,7 @@ extension FileStore {
         try core.home.withExclusiveVault { (vault) throws(CofferError) in
             let record = FileKeysetRecord(device: core.device)
             var contents = try record.read(in: vault, repairing: true)
+            try core.refreshKeys()
             guard !contents.keys.isRotating else { return }
             contents.keys.isRotating = true
             try contents.keys.addOuter(core.device)
@@ -139,6 +195,10 @@ extension FileStore {
                 let file = try directory.open(id.fileName, .read)
                 used.formUnion(
                     try ContainerRewrap(device: core.device, keys: contents.keys).keysUsed(by: file))
+            }
+            for (protection, classKey) in core.keys.all where classKey.former != nil {
+                try contents.keys.takeOver(
+                    used, of: protection, by: classKey, vaultID: core.device.vaultID)
             }
             let protectors = core.keys.all.values.map(\.id) + [core.device.vaultID.bytes]
             let count = contents.keys.drop(notIn: used, protectors: Set(protectors))

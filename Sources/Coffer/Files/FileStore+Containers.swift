@@ -17,8 +17,10 @@ extension FileStore {
             let reader: ContainerReader?
             do throws(CofferError) {
                 reader = try core.home.withExclusiveVault { (vault) throws(CofferError) in
-                    // Another process may have crashed while it replaced the content.
-                    try? cleanUp(openDirectory(), in: vault)
+                    // Another process may have crashed while it replaced the content or changed the class.
+                    let directory = try openDirectory()
+                    try? cleanUp(directory, in: vault)
+                    try finishReclassification(of: id, context, directory, in: vault)
                     return try openWithoutRetry(id, context: context)
                 }
             } catch let second {
@@ -29,6 +31,18 @@ extension FileStore {
             }
             guard let reader else { throw error }
             return reader
+        }
+    }
+
+    /// Completes an interrupted change of the class. Only a locked class is an error, because the caller
+    /// reports all others itself.
+    private func finishReclassification(
+        of id: FileID, _ context: [UInt8], _ directory: borrowing Descriptor, in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        do throws(CofferError) {
+            try completeReclassification(of: id, context, directory, in: vault)
+        } catch {
+            if error.code == .locked { throw error }
         }
     }
 
@@ -46,6 +60,7 @@ extension FileStore {
 
     /// Returns the currently recorded file keys.
     func fileKeys() throws(CofferError) -> FileKeyset {
+        try core.refreshKeys()
         let vault = try core.home.openVault()
         return try core.home.mappingMissingFiles { () throws(CofferError) in
             try FileKeysetRecord(device: core.device).read(in: vault).keys
@@ -111,9 +126,9 @@ extension FileStore {
             try file.sync()
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try check()
-                // The passcode, and with it the class key, may have been removed while a long file was
+                // The class key may have been removed with the passcode, or replaced, while a long file was
                 // sealed.
-                if protection.requiresPasscode { _ = try core.keyForStoring(protection) }
+                try requireCurrent(classKey, protection)
                 if let session { try volatileKeys.requireCurrent(session, protection) }
                 try insert(header, protection, in: vault)
                 try directory.renameWithoutReplacing(temporary, to: id.fileName)
@@ -128,12 +143,20 @@ extension FileStore {
         if let session, session.kek.keeper == .process { session.hold(id, file) }
     }
 
+    /// Throws an error unless `classKey` is the class's current key, under which a container may be written.
+    func requireCurrent(
+        _ classKey: ClassKey, _ protection: ProtectionClass
+    ) throws(CofferError) {
+        guard try core.keyForStoring(protection).id == classKey.id else { throw CofferError.keysReplaced }
+    }
+
     /// Creates an empty, locked container under its temporary name, and returns the container with the keys
     /// that will wrap its file keys.
     func beginWrite(
         _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey, isVolatile: Bool = false,
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) -> PendingContainer {
+        try requireCurrent(classKey, protection)
         try cleanUpIfDue(directory, in: vault)
         let (outer, inner) = try FileKeysetRecord(device: core.device).current(
             protection, classKey: classKey, in: vault)

@@ -13,7 +13,8 @@ extension FileStore {
     /// - Parameters:
     ///   - bytes: The file's content.
     ///   - name: The name to store.
-    ///   - protection: The protection class, which determines when the file can be read.
+    ///   - protection: The protection class, which determines when the file can be read; `nil` for the
+    ///     vault's default, ``VaultSettings/newItemsAreMovable``.
     ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
     ///     the file requires the same bytes.
@@ -29,7 +30,7 @@ extension FileStore {
     ///   system is read-only; `cancelled` if the task was cancelled.
     public func add(
         _ bytes: [UInt8], name: FilePath.Component,
-        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        class protection: ProtectionClass? = nil,
         outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
         isVolatile: Bool = false, modified: Date? = nil, allowingExternalMedia: Bool = false
     ) async throws(CofferError) -> FileID {
@@ -44,7 +45,8 @@ extension FileStore {
     /// - Parameters:
     ///   - data: The file's content.
     ///   - name: The name to store.
-    ///   - protection: The protection class, which determines when the file can be read.
+    ///   - protection: The protection class, which determines when the file can be read; `nil` for the
+    ///     vault's default, ``VaultSettings/newItemsAreMovable``.
     ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
     ///     the file requires the same bytes.
@@ -60,7 +62,7 @@ extension FileStore {
     ///   system is read-only; `cancelled` if the task was cancelled.
     public func add(
         _ data: Data, name: FilePath.Component,
-        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        class protection: ProtectionClass? = nil,
         outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
         isVolatile: Bool = false, modified: Date? = nil, allowingExternalMedia: Bool = false
     ) async throws(CofferError) -> FileID {
@@ -76,7 +78,8 @@ extension FileStore {
     /// - Parameters:
     ///   - bytes: The file's content.
     ///   - name: The name to store.
-    ///   - protection: The protection class, which determines when the file can be read.
+    ///   - protection: The protection class, which determines when the file can be read; `nil` for the
+    ///     vault's default, ``VaultSettings/newItemsAreMovable``.
     ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
     ///     the file requires the same bytes.
@@ -93,7 +96,7 @@ extension FileStore {
     ///   was cancelled.
     public func add(
         _ bytes: Span<UInt8>, name: FilePath.Component,
-        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        class protection: ProtectionClass? = nil,
         outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
         isVolatile: Bool = false, modified: Date? = nil, allowingExternalMedia: Bool = false
     ) async throws(CofferError) -> FileID {

@@ -10,7 +10,8 @@ extension FileStore {
     /// - Parameters:
     ///   - path: The path of a regular file. The file's name and date are sealed with its content.
     ///   - name: The name to store; `nil` for the path's last component.
-    ///   - protection: The protection class, which determines when the file can be read.
+    ///   - protection: The protection class, which determines when the file can be read; `nil` for the
+    ///     vault's default, ``VaultSettings/newItemsAreMovable``.
     ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
     ///     the file requires the same bytes.
@@ -26,7 +27,7 @@ extension FileStore {
     ///   with a `FilePath` parameter throws.
     public func add(
         contentsOf path: String, name: FilePath.Component? = nil,
-        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        class protection: ProtectionClass? = nil,
         outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
         isVolatile: Bool = false, removingOriginal: Bool = false, allowingExternalMedia: Bool = false,
         progress: (@Sendable (FileProgress) -> Void)? = nil
@@ -42,7 +43,8 @@ extension FileStore {
     /// - Parameters:
     ///   - url: The URL of a regular file. The file's name and date are sealed with its content.
     ///   - name: The name to store; `nil` for the path's last component.
-    ///   - protection: The protection class, which determines when the file can be read.
+    ///   - protection: The protection class, which determines when the file can be read; `nil` for the
+    ///     vault's default, ``VaultSettings/newItemsAreMovable``.
     ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes to bind to the file's inner layer. The bytes are not stored, and reading
     ///     the file requires the same bytes.
@@ -58,7 +60,7 @@ extension FileStore {
     ///   method with a `FilePath` parameter throws.
     public func add(
         contentsOf url: URL, name: FilePath.Component? = nil,
-        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        class protection: ProtectionClass? = nil,
         outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
         isVolatile: Bool = false, removingOriginal: Bool = false, allowingExternalMedia: Bool = false,
         progress: (@Sendable (FileProgress) -> Void)? = nil

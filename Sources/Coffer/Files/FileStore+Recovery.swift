@@ -9,11 +9,13 @@ extension FileStore {
     /// valid file, including a copy that another program put back.
     ///
     /// - Returns: The containers that cannot be read and are therefore not in the new index.
-    /// - Throws: `locked` unless every class is unlocked; `wiped`, `noSpace`; `readOnly` if the vault's file
-    ///   system is read-only.
+    /// - Throws: `locked` unless every class is unlocked; `unsupportedVersion` if a newer release wrote the
+    ///   index, which is then kept; `wiped`, `noSpace`; `readOnly` if the vault's file system is read-only.
     public func reindex() async throws(CofferError) -> [FileID] {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
+                try core.refreshKeys()
+                try index.requireKnownVersion(in: vault)
                 let record = FileKeysetRecord(device: core.device)
                 let contents = try record.read(in: vault, repairing: true)
                 return try makeIndex(contents, in: vault)
@@ -59,6 +61,7 @@ extension FileStore {
     func insert(
         _ header: InnerHeader, _ protection: ProtectionClass, in vault: borrowing Descriptor
     ) throws(CofferError) {
+        try core.refreshKeys()
         let contents = try FileKeysetRecord(device: core.device).read(in: vault, repairing: true)
         if !contents.keys.hasIndex {
             do throws(CofferError) {

@@ -36,7 +36,8 @@ public final class FileStore: Sendable {
     /// - Parameters:
     ///   - path: The path of a regular file. The file's name and date are sealed with its content.
     ///   - name: The name to store; `nil` for the path's last component.
-    ///   - protection: The protection class, which determines when the file can be read.
+    ///   - protection: The protection class, which determines when the file can be read; `nil` for the
+    ///     vault's default, ``VaultSettings/newItemsAreMovable``.
     ///   - outerCipher: The cipher for the outer layer.
     ///   - context: Up to 1024 bytes to bind to the file's inner layer, such as a tenant's name or the
     ///     identifier of the record that the file belongs to. The bytes are not stored, and reading the file
@@ -62,7 +63,7 @@ public final class FileStore: Sendable {
     ///   original is kept, and the error message contains the sealed copy's identifier.
     public func add(
         contentsOf path: FilePath, name: FilePath.Component? = nil,
-        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        class protection: ProtectionClass? = nil,
         outerCipher: ContainerCipherSuite = .chaCha20Poly1305, context: [UInt8] = [],
         isVolatile: Bool = false, removingOriginal: Bool = false, allowingExternalMedia: Bool = false,
         progress: (@Sendable (FileProgress) -> Void)? = nil
@@ -79,6 +80,7 @@ public final class FileStore: Sendable {
             }
             let check = try cancellationCheck(cancellation)
             try core.checkMedium(allowingExternalMedia: allowingExternalMedia)
+            let protection = try core.classOrDefault(protection)
             let classKey = try core.keyForStoring(protection)
             let source = try Descriptor.open(path, [.read, .nonBlocking])
             guard try source.status().kind == .regular else {

@@ -29,4 +29,6 @@ public enum LockReason: String, Sendable, CaseIterable {
     case contactTimeout = "noContact"
     /// A grant was revoked.
     case revoked
+    /// Another process replaced the class keys, and the new ones are not in the kernel keyring.
+    case keysReplaced
 }

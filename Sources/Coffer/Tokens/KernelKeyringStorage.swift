@@ -108,9 +108,12 @@ struct KernelKeyringStorage: ItemStorage {
         let envelope = Array(entry.dropLast(Self.tagSize))
         guard let protection = try? TokenEnvelope.decode(envelope).protection else { return nil }
         guard let classKey = key(protection) else { return envelope }
-        let expected = try tag(envelope, name, classKey)
         let found = Array(entry.suffix(Self.tagSize))
-        return ConstantTime.equal(expected.span, found.span) ? envelope : nil
+        for key in [classKey, classKey.former].compactMap(\.self) {
+            let expected = try tag(envelope, name, key)
+            if ConstantTime.equal(expected.span, found.span) { return envelope }
+        }
+        return nil
     }
 
     private func tag(

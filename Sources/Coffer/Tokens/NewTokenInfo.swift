@@ -5,12 +5,11 @@ import FoundationEssentials
 /// new value is to have those of the value that it replaces; the expiry date belongs to one value and is
 /// never taken over.
 struct NewTokenInfo {
-    /// The class of a value that replaces none, unless the caller gives one.
-    static let standardClass = ProtectionClass.standard
-
     let id: TokenID
     let stored: Date
     let protection: ProtectionClass?
+    /// The class of a value that replaces none, unless the caller gives one: the vault's default.
+    let defaultClass: ProtectionClass
     let expires: Date?
     let scopes: [String]?
     let attributes: [String: String]?
@@ -25,7 +24,7 @@ struct NewTokenInfo {
         // Anyone can have stored a marked value, so it decides nothing about the next one.
         let old = old?.isStoredWhileLocked == true ? nil : old
         return TokenInfo(
-            id: id, version: version, protection: protection ?? old?.protection ?? Self.standardClass,
+            id: id, version: version, protection: protection ?? old?.protection ?? defaultClass,
             stored: stored, expires: expires, scopes: scopes ?? old?.scopes ?? [],
             attributes: attributes ?? old?.attributes ?? [:])
     }

@@ -35,6 +35,9 @@ package enum ReservedServices {
 
     static func contains(_ service: String) -> Bool { form(of: service) != nil }
 
+    /// Returns whether a user may store the token under its name; see ``checkIsWritable(_:)``.
+    static func isWritable(_ id: TokenID) -> Bool { (try? checkIsWritable(id)) != nil }
+
     /// Throws `refused` if a user must not store the token under its name: the service is reserved, or it is
     /// that of an OAuth session, which a token from elsewhere would break.
     package static func checkIsWritable(_ id: TokenID) throws(CofferError) {

@@ -33,7 +33,7 @@ struct TokenEnvelope {
             token, info: info, name: name, key: SymmetricKey.random(), under: classKey, vaultID: vaultID)
     }
 
-    /// Seals the token under `key`, which must not seal anything else.
+    /// Seals the token under `key`, which must not seal any other token.
     static func seal(
         _ token: Token, info: TokenInfo, name: [UInt8], key: borrowing SymmetricKey,
         under classKey: ClassKey, vaultID: VaultID
@@ -44,7 +44,8 @@ struct TokenEnvelope {
         let metadata = info.encoded
         return TokenEnvelope(
             protection: info.protection,
-            wrappedKey: try WrappedKey.wrap(key, under: classKey.tokenKEK, context: keyContext.span),
+            wrappedKey: try WrappedKey.wrap(
+                key, under: classKey.tokenKEK, generation: classKey.generation, context: keyContext.span),
             metadata: try XChaCha20Poly1305.seal(
                 metadata.span, key: key, associatedData: metadataContext.span),
             value: try token.exposing { (bytes) throws(CofferError) in
@@ -57,11 +58,10 @@ struct TokenEnvelope {
     func open(
         name: [UInt8], under classKey: ClassKey, vaultID: VaultID, withValue: Bool
     ) throws(CofferError) -> (info: TokenInfo, token: Token?) {
-        let keyContext = Self.context(.key, protection: protection, name: name, vaultID: vaultID)
         let metadataContext = Self.context(.metadata, protection: protection, name: name, vaultID: vaultID)
         let valueContext = Self.context(.value, protection: protection, name: name, vaultID: vaultID)
         do throws(CofferError) {
-            let key = try wrappedKey.unwrap(under: classKey.tokenKEK, context: keyContext.span)
+            let key = try tokenKey(name: name, under: classKey, vaultID: vaultID)
             let encoded = try XChaCha20Poly1305.openToArray(
                 metadata.span, key: key, associatedData: metadataContext.span)
             let info = try TokenInfo.decode(encoded, protection: protection)
@@ -78,9 +78,36 @@ struct TokenEnvelope {
     func ticket(
         name: [UInt8], under classKey: ClassKey, vaultID: VaultID
     ) throws(CofferError) -> ReplacementTicket {
-        let keyContext = Self.context(.key, protection: protection, name: name, vaultID: vaultID)
-        let key = try wrappedKey.unwrap(under: classKey.tokenKEK, context: keyContext.span)
-        return try ReplacementTicket(of: key, name: name)
+        try ReplacementTicket(of: tokenKey(name: name, under: classKey, vaultID: vaultID), name: name)
+    }
+
+    /// Returns the token's own key; throws `notAuthentic` if `classKey` does not wrap it.
+    func tokenKey(
+        name: [UInt8], under classKey: ClassKey, vaultID: VaultID
+    ) throws(CofferError) -> SymmetricKey {
+        let context = Self.context(.key, protection: protection, name: name, vaultID: vaultID)
+        return try classKey.withEitherKey { (key) throws(CofferError) in
+            try wrappedKey.unwrap(under: key.tokenKEK, context: context.span)
+        }
+    }
+
+    /// Returns this token with its key wrapped under `classKey`; `nil` if it is wrapped under that key, and
+    /// not under the key that `classKey` replaces.
+    func rewrapped(
+        name: [UInt8], under classKey: ClassKey, vaultID: VaultID
+    ) throws(CofferError) -> TokenEnvelope? {
+        let context = Self.context(.key, protection: protection, name: name, vaultID: vaultID)
+        do throws(CofferError) {
+            _ = try wrappedKey.unwrap(under: classKey.tokenKEK, context: context.span)
+            return nil
+        } catch {
+            guard error.code == .notAuthentic, let former = classKey.former else { throw error }
+            let key = try wrappedKey.unwrap(under: former.tokenKEK, context: context.span)
+            let wrapped = try WrappedKey.wrap(
+                key, under: classKey.tokenKEK, generation: classKey.generation, context: context.span)
+            return TokenEnvelope(
+                protection: protection, wrappedKey: wrapped, metadata: metadata, value: value)
+        }
     }
 
     var encoded: [UInt8] {

@@ -61,6 +61,24 @@ extension TokenStore {
             .filter { $0.kind == .other && $0.service.hasSameBytes(as: service) }.map(\.account)
     }
 
+    /// Returns the sessions that know their server's time, and by how many seconds the server's clock is
+    /// ahead of this machine's.
+    ///
+    /// - Throws: `locked`, `wiped` or `corrupt`.
+    package func sessionClockSkews() async throws(CofferError) -> [(name: String, seconds: Int64)] {
+        let (prefix, suffix) = (ReservedServices.oauth, ReservedServices.grantSuffix)
+        var found: [(name: String, seconds: Int64)] = []
+        for id in try await listing().tokens.map(\.id)
+        where id.kind == .other && id.service.utf8.hasPrefix(prefix) && id.service.utf8.hasSuffix(suffix) {
+            guard let seconds = try await stored(id).flatMap({ Self.plainState($0) })?["clockSkew"]?.integer
+            else { continue }
+            let profile = id.service.utf8.dropFirst(prefix.utf8.count).dropLast(suffix.utf8.count)
+            let account = id.account.isEmpty ? "" : "/" + id.account
+            found.append((String(decoding: profile, as: UTF8.self) + account, seconds))
+        }
+        return found
+    }
+
     /// Returns the names of the profiles of servers.
     ///
     /// - Throws: `locked`, `wiped` or `corrupt`.

@@ -43,8 +43,8 @@ public final class TokenStore: Sendable {
     /// - Parameters:
     ///   - token: The value.
     ///   - id: The token's name.
-    ///   - protection: When the token can be read; `nil` for the class of the stored value, or for
-    ///     ``ProtectionClass/whenUnlockedThisDeviceOnly`` if there is none to keep.
+    ///   - protection: When the token can be read; `nil` for the class of the stored value, or for the
+    ///     vault's default, ``VaultSettings/newItemsAreMovable``, if there is none to keep.
     ///   - expires: When the token expires; `nil` if it never expires.
     ///   - scopes: The token's OAuth scopes; `nil` for those of the stored value.
     ///   - attributes: The caller's own attributes; `nil` for those of the stored value.
@@ -89,7 +89,9 @@ public final class TokenStore: Sendable {
             let name = try name(of: id)
             let new = NewTokenInfo(
                 id: id, stored: Date(nanosecondsSince1970: core.clock.wallClock().nanoseconds),
-                protection: protection, expires: expires, scopes: scopes, attributes: attributes)
+                protection: protection,
+                defaultClass: protection == nil ? try core.defaultClass() : .standard, expires: expires,
+                scopes: scopes, attributes: attributes)
             try new.info(nil, replacing: nil).checkLimits()
             return try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try core.drainPendingTokens(in: vault)
@@ -121,7 +123,7 @@ public final class TokenStore: Sendable {
             }
         } catch {
             // A locked vault queues the value, whatever the state of the storage.
-            if given == nil { _ = try core.keyForStoring(NewTokenInfo.standardClass) }
+            if given == nil { _ = try core.keyForStoring(new.defaultClass) }
             throw error
         }
         let version = (old?.version ?? 0) + 1
@@ -331,6 +333,22 @@ public final class TokenStore: Sendable {
     }
 
     func open(
+        _ found: StoredEnvelope, name: [UInt8], withValue: Bool
+    ) throws(CofferError) -> (info: TokenInfo, token: Token?) {
+        do throws(CofferError) {
+            return try openOnce(found, name: name, withValue: withValue)
+        } catch {
+            // Another process may have replaced the class keys since the keys or the envelope were read.
+            guard error.code == .corrupt else { throw error }
+            let isRefreshed = try core.refreshKeys()
+            guard let now = try findEnvelope(name),
+                isRefreshed || now.bytes != found.bytes
+            else { throw error }
+            return try openOnce(now, name: name, withValue: withValue)
+        }
+    }
+
+    private func openOnce(
         _ found: StoredEnvelope, name: [UInt8], withValue: Bool
     ) throws(CofferError) -> (info: TokenInfo, token: Token?) {
         let envelope = try TokenEnvelope.decode(found.bytes)

@@ -42,18 +42,8 @@ package final class VolatileDatabaseDirectory: Sendable {
     package static func make(
         in vault: borrowing Descriptor
     ) throws(CofferError) -> VolatileDatabaseDirectory {
-        do throws(CofferError) {
-            try vault.makeDirectory(DatabaseKeyNaming.directory)
-        } catch {
-            guard error.code == .alreadyExists else { throw error }
-        }
         for _ in 0..<maxAttemptCount {
-            let parent = try vault.open(DatabaseKeyNaming.directory, [.read, .directory])
-            guard try parent.status().isOwn else {
-                throw CofferError(
-                    .refused,
-                    "\(parent.path) belongs to another user, so no session-only database was created in it.")
-            }
+            let parent = try makeParent(in: vault)
             let name = FilePath(prefix + HexText.encode(try SecureRandom.bytes(identifierSize)))
             try parent.makeDirectory(name)
             if let lease = try newLease(of: name, in: parent) {
@@ -62,6 +52,25 @@ package final class VolatileDatabaseDirectory: Sendable {
         }
         throw CofferError(
             .busy, "Another process keeps removing new session-only databases. Try again later.")
+    }
+
+    /// Opens the directory of the vault's databases, and creates it if there is none.
+    ///
+    /// - Throws: `refused` if it is a link or belongs to another user; `readOnly`, `permissionDenied` or
+    ///   `noSpace`.
+    static func makeParent(in vault: borrowing Descriptor) throws(CofferError) -> Descriptor {
+        do throws(CofferError) {
+            try vault.makeDirectory(DatabaseKeyNaming.directory)
+        } catch {
+            guard error.code == .alreadyExists else { throw error }
+        }
+        let parent = try vault.open(DatabaseKeyNaming.directory, [.read, .directory])
+        guard try parent.status().isOwn else {
+            throw CofferError(
+                .refused,
+                "\(parent.path) belongs to another user, so no session-only database was created in it.")
+        }
+        return parent
     }
 
     /// Creates and locks the lease of a new directory. Returns `nil` if another process took the directory
@@ -118,7 +127,7 @@ package final class VolatileDatabaseDirectory: Sendable {
 
     /// Removes a session's directory, and ignores any failure. Does not enter what is mounted in it. The
     /// lease is removed last, because the next call removes nothing without one.
-    private static func removeAll(of name: FilePath, in parent: borrowing Descriptor) {
+    static func removeAll(of name: FilePath, in parent: borrowing Descriptor) {
         do throws(CofferError) {
             let directory = try parent.openUnlessMounted(name)
             var isEmpty = true

@@ -107,7 +107,8 @@ struct EmergencyLock {
             if hints.isUnfinished { try VaultEraser.finishInterrupted(at: location, clock: .system) }
             guard !hints.isWiped else { return }
             let vault = try VaultDirectory.openDirectory(location).openVault()
-            VolatileDatabaseDirectory.removeEnded(in: vault)
+            Vault.removeEndedDatabases(
+                in: vault, of: hints.candidates, boot: VaultClock.system.bootIdentifier())
             _ = try ViewCopyDirectory.removeStale(vault: vault)
         } catch {
             // `wiped` reports that the interrupted wipe was finished.

@@ -2,6 +2,12 @@ public import CofferBase
 public import CofferVault
 
 extension Vault {
+    /// Returns the class of a new item whose class is not given; see ``VaultSettings/newItemsAreMovable``.
+    package func defaultClass() async throws(CofferError) -> ProtectionClass {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in try core.defaultClass() }
+    }
+
     /// Returns this vault's settings. You can call this method while the vault is locked.
     ///
     /// - Throws: `wiped` or `corrupt`.

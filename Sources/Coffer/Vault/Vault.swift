@@ -64,8 +64,8 @@ public final class Vault: Sendable {
         _ = try core.keyForStoring(protection)
     }
 
-    /// Keeps ephemeral tokens and the keys of new session-only files in the kernel keyring from now on, where
-    /// this user's other processes find them.
+    /// Keeps ephemeral tokens and the keys of new session-only files and databases in the kernel keyring from
+    /// now on, where this user's other processes find them.
     package func shareEphemeralTokens() {
         core.ephemeralTokens.share()
         files.volatileKeys.share()
@@ -151,7 +151,7 @@ public final class Vault: Sendable {
         try core.processPendingCommands()
         if let vault = try? core.home.openVault() {
             _ = try? ViewCopyDirectory.removeStale(vault: vault)
-            VolatileDatabaseDirectory.removeEnded(in: vault)
+            removeEndedDatabases(in: vault, of: [core.device.vaultID], boot: clock.bootIdentifier())
         }
         return core
     }
@@ -228,12 +228,18 @@ public final class Vault: Sendable {
     /// The attempt is counted on the disk before the passcode is evaluated, so the disk must be writable.
     /// Only a vault without a passcode also unlocks on a read-only mount.
     ///
+    /// If a key rotation was interrupted, the call also goes on with it; see
+    /// ``rotateKeys(of:passcode:newPasscode:progress:)``.
+    ///
     /// - Throws: `locked` if a passcode is needed and none was passed; `wrongPasscode` with the number of
     ///   attempts left; `attemptDelayed` with the time to wait; `wiped` at the tenth failure, unless
     ///   ``VaultOptions/erasesAfterTenFailures`` is off; `readOnly`.
     public func unlock(with passcode: Passcode? = nil) async throws(CofferError) {
         let core = core
-        try await BlockingExecutor.run { _ throws(CofferError) in try core.unlock(with: passcode) }
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try core.unlock(with: passcode)
+            continueRotation()
+        }
     }
 
     /// Returns the number of wrong passcodes left before everything is erased; `nil` if no passcode is set or

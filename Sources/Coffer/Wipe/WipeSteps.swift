@@ -9,7 +9,8 @@ extension VaultEraser {
     static let receiptName: FilePath = "receipt.json"
     /// The files that hold keys, or data that opens keys.
     private static let keyFiles: [FilePath] = [
-        Keybag.record.name, FileKeyset.record.name, DeviceKeyFile.name, AttemptRecord.record.name,
+        Keybag.record.name, RecoveryRecord.name, FileKeyset.record.name, DeviceKeyFile.name,
+        AttemptRecord.record.name,
     ]
     private static let filesPerReport = 64
     /// The maximum number of times to empty the vault's directory while another process adds files.

@@ -26,6 +26,9 @@ struct WipeTarget {
         Trace(name: DeviceKeyFile.name, magic: FileMagic.device, idOffset: 16),
         trace(of: Keybag.record), trace(of: AttemptRecord.record), trace(of: FileKeyset.record),
         trace(of: RemoteCommandRecord.record),
+        Trace(
+            name: RecoveryRecord.name, magic: FileMagic.recovery, idOffset: RecoveryRecord.idOffset,
+            starts: [0, Int64(RecoveryRecord.slotSize)]),
         Trace(name: TokenFile.fileName, magic: FileMagic.tokens, idOffset: 16),
         Trace(name: FileIndex.fileName, magic: FileMagic.fileIndex, idOffset: 16),
     ]

@@ -8,8 +8,10 @@ import FoundationEssentials
 
 /// The `coffer aws-credential-process` command, which prints an AWS profile's keys.
 struct AWSCredentialProcess: AsyncParsableCommand {
+    static let name = "aws-credential-process"
+    static let defaultProfile = "default"
     static let configuration = CommandConfiguration(
-        commandName: "aws-credential-process",
+        commandName: name,
         abstract: "Print an AWS profile's keys in the credential_process format.",
         discussion: """
             In ~/.aws/config, write: credential_process = coffer aws-credential-process NAME. Store the \
@@ -22,7 +24,7 @@ struct AWSCredentialProcess: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     @Argument(help: "The AWS profile's name.")
-    var profile = "default"
+    var profile = Self.defaultProfile
 
     @Option(help: ArgumentHelp("The access key id, if the profile has several keys.", valueName: "id"))
     var accessKeyId: String?

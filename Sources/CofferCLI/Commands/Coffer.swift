@@ -16,8 +16,9 @@ struct CofferCommand: AsyncParsableCommand {
     /// All top-level commands, everyday ones first.
     private static let subcommands: [any ParsableCommand.Type] = [
         InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, WatchCommand.self,
-        PasscodeCommand.self, TokenCommand.self, OAuthCommand.self, RunCommand.self, FileCommand.self,
-        SettingsCommand.self, UsersCommand.self, KeyringCommand.self, WipeCommand.self,
+        PasscodeCommand.self, RecoveryCommand.self, TokenCommand.self, OAuthCommand.self, RunCommand.self,
+        FileCommand.self, SettingsCommand.self, ReclassCommand.self, RotateCommand.self, UsersCommand.self,
+        KeyringCommand.self, WipeCommand.self,
         RemoteWipeCommand.self,
         ExportCommand.self, ImportCommand.self, DatabaseCommand.self, SoupCommand.self, KeyCommand.self,
         CryptCommand.self, VectorsCommand.self, DoctorCommand.self,
@@ -30,6 +31,10 @@ extension CofferCommand {
     /// Reports whether the arguments run a command that removes keys. Such a command must start even under
     /// the tightest resource limits.
     static func isUrgent(_ arguments: [String]) -> Bool {
+        let names = [LockCommand._commandName, WipeCommand._commandName]
+        guard arguments.contains(where: { word in names.contains { $0.hasSameBytes(as: word) } }) else {
+            return false
+        }
         let first = GlobalOptions.hoistGlobalOptions(arguments, root: CofferCommand.self).first
         return first == LockCommand._commandName || first == WipeCommand._commandName
     }
@@ -42,7 +47,9 @@ extension CofferCommand {
 
     /// Parses and runs the command, then exits with the code for the command's result.
     static func start(_ arguments: some Sequence<String>) async -> Never {
-        let hoisted = GlobalOptions.hoistGlobalOptions(Array(arguments), root: CofferCommand.self)
+        let words = Array(arguments)
+        if let simple = SimpleCommands.read(words) { await ProgramStart.run(self, words, simple) }
+        let hoisted = GlobalOptions.hoistGlobalOptions(words, root: CofferCommand.self)
         if let first = hoisted.first, first.hasSameBytes(as: OAuthProgram.subcommand) {
             await runOAuth(Array(hoisted.dropFirst()))
         }

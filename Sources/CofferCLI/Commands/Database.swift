@@ -31,10 +31,10 @@ struct DatabaseList: AsyncParsableCommand {
 
     func run() async throws {
         let databases = VaultDatabases(try await VaultOpener.vault(global))
-        var found: [(name: String, protection: String?)] = []
+        var found: [VaultDatabaseInfo] = []
         for name in try await databases.names() {
             guard let info = try await databases.info(of: name) else { continue }
-            found.append((name, info.protection?.name))
+            found.append(info)
         }
         guard !global.json else {
             return try Output.json(
@@ -42,12 +42,18 @@ struct DatabaseList: AsyncParsableCommand {
                     found.map {
                         .object([
                             ("name", .text($0.name)),
-                            ("class", $0.protection.map { .text($0) } ?? .none),
+                            ("class", $0.protection.map { .text($0.name) } ?? .none),
+                            ("volatile", .flag($0.isVolatile)),
                         ])
                     }))
         }
-        let rows = found.map { [$0.name, $0.protection ?? "its key is missing"] }
-        for line in TextTable.lines(["DATABASE", "CLASS"], rows) { try Output.line(line) }
+        let isMarked = found.contains(where: \.isVolatile)
+        let rows = found.map {
+            [$0.name, $0.protection?.name ?? "its key is missing"]
+                + (isMarked ? [$0.isVolatile ? "volatile" : "-"] : [])
+        }
+        let header = ["DATABASE", "CLASS"] + (isMarked ? ["STATE"] : [])
+        for line in TextTable.lines(header, rows) { try Output.line(line) }
     }
 }
 

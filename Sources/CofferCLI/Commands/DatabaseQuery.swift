@@ -30,6 +30,10 @@ struct DatabaseQuery: AsyncParsableCommand {
             With --vault, the command opens one of the vault's own databases, whose key the vault stores: \
             omit the path, --codec and the key options. The vault must be unlocked, or you must supply its \
             passcode. Without --vault, the command needs no vault and does not ask for a passcode.
+
+            With --volatile, a new database is session-only: later commands find it until the next lock or \
+            the end of the inactivity time. Its key is only in the kernel keyring, and the next command that \
+            opens the vault removes its files.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -47,8 +51,14 @@ struct DatabaseQuery: AsyncParsableCommand {
 
     @Option(
         name: .customLong("class"),
-        help: "With --vault and --create: when the new database can be opened.")
-    var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
+        help: "With --vault and --create: when the new database can be opened; by default, as the vault says."
+    )
+    var protection: ProtectionClassArgument?
+
+    @Flag(
+        name: .customLong("volatile"),
+        help: "With --vault and --create: keep a new database only until the next lock.")
+    var isVolatile = false
 
     @OptionGroup var keys: DatabaseKeyOptions
 
@@ -75,7 +85,13 @@ struct DatabaseQuery: AsyncParsableCommand {
     private static let busyDeadline = 10.0
 
     func run() async throws {
-        guard let vault else { return try runOnFile() }
+        guard let vault else {
+            guard !isVolatile else {
+                throw CofferError(
+                    .invalidInput, "Only a database in the vault can be session-only. Specify --vault.")
+            }
+            return try runOnFile()
+        }
         guard codec == nil, !keys.isGiven, !keys.describesDatabase else {
             throw CofferError(
                 .invalidInput,
@@ -122,8 +138,8 @@ struct DatabaseQuery: AsyncParsableCommand {
     private func run(
         _ sql: String, _ arguments: StatementArguments, on name: String, of databases: VaultDatabases
     ) async throws(CofferError) {
-        let isThere = try await databases.info(of: name) != nil
-        guard create || isThere else {
+        let found = try await databases.info(of: name)
+        guard create || found != nil else {
             throw CofferError(
                 .absent,
                 "The vault has no database \(name.printable). To create the database, specify --create.")
@@ -131,7 +147,8 @@ struct DatabaseQuery: AsyncParsableCommand {
         var failure: CofferError?
         do {
             let queue = try await databases.queue(
-                name, class: protection.protection, configuration: Self.waiting)
+                name, class: protection?.protection, isVolatile: isVolatile || found?.isVolatile == true,
+                configuration: Self.waiting)
             try execute(sql, arguments, on: queue)
         } catch {
             failure = EncryptedDatabase.failure(error)

@@ -119,6 +119,7 @@ struct DoctorCommand: AsyncParsableCommand {
         } catch {
             report.checks.append(.notChecked("guessing", error))
         }
+        report.checks += await OAuthClocks.checks(global)
     }
 }
 

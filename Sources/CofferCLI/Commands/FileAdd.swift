@@ -48,8 +48,8 @@ struct FileAdd: AsyncParsableCommand {
 
     @Option(
         name: .customLong("class"),
-        help: "When the file can be read, and whether it may be exported.")
-    var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
+        help: "When the file can be read, and whether it may be exported; without it, the vault's default.")
+    var protection: ProtectionClassArgument?
 
     @Flag(
         help: "Remove the original once the sealed copy is safe. Its data may stay readable on the medium.")
@@ -178,7 +178,7 @@ struct FileAdd: AsyncParsableCommand {
     ) async throws(CofferError) -> FileID {
         guard let name else { throw CofferError(.internalFailure, "The input stream has no name.") }
         return try await vault.files.add(
-            fromDescriptor: descriptor, name: name, class: protection.protection,
+            fromDescriptor: descriptor, name: name, class: protection?.protection,
             outerCipher: outerCipher.suite,
             context: FileArgument.bytes(ofContext: context), isVolatile: isVolatile,
             allowingExternalMedia: allowExternal)
@@ -193,7 +193,7 @@ struct FileAdd: AsyncParsableCommand {
             reportRemains(SourceFile.remains(beside: path))
         }
         let id = try await vault.files.add(
-            contentsOf: path, name: name, class: protection.protection, outerCipher: outerCipher.suite,
+            contentsOf: path, name: name, class: protection?.protection, outerCipher: outerCipher.suite,
             context: FileArgument.bytes(ofContext: context), isVolatile: isVolatile,
             removingOriginal: removeOriginal, allowingExternalMedia: allowExternal,
             progress: ProgressBar("sealing").report)

@@ -100,6 +100,21 @@ struct InitCommand: AsyncParsableCommand {
             """)
     var requireDiskEncryption = false
 
+    @Flag(
+        inversion: .prefixedNo,
+        help: """
+            Whether a new item gets the class whenUnlocked, which a backup can restore on another machine, \
+            unless a command specifies another. On a terminal, the command asks. Earlier releases of coffer \
+            refuse to open a vault whose new items are movable.
+            """)
+    var movable: Bool?
+
+    @Option(help: "Allow a recovery key. Earlier releases of coffer refuse to open a vault without.")
+    var recoveryKeys = Switch.on
+
+    @Flag(help: "Do not offer to make a recovery key. Without a terminal, none is offered.")
+    var noRecovery = false
+
     @Option(help: ArgumentHelp("The memory that each passcode guess needs, 8 to 4096.", valueName: "MiB"))
     var kdfMemory = Argon2id.Cost.standard.memoryKiB / 1024
 
@@ -114,9 +129,10 @@ struct InitCommand: AsyncParsableCommand {
             throw CofferError(.alreadyExists, "A vault already exists at \(location.path).")
         }
         options.keyring = try await backend(at: location)
+        let passcode = try passcode(options.policy)
+        options.newItemsAreMovable = try isMovable()
         let vault = try await Vault.create(
-            at: location, options: options, passcode: try passcode(options.policy),
-            interaction: global.interaction)
+            at: location, options: options, passcode: passcode, interaction: global.interaction)
         let vaultID = vault.vaultID.description
         vault.close()
         guard !global.json else {
@@ -133,6 +149,31 @@ struct InitCommand: AsyncParsableCommand {
         try Output.line(
             VaultOpener.erasureNotice(
                 erases: options.erasesAfterTenFailures, delays: options.delaysAttempts))
+        if let passcode { await offerRecoveryKey(vault, at: location, passcode) }
+    }
+
+    /// Offers a recovery key on the terminal where the passcode was typed. The vault exists whatever becomes
+    /// of the offer.
+    private func offerRecoveryKey(_ vault: Vault, at location: VaultLocation, _ passcode: Passcode) async {
+        guard !noRecovery, recoveryKeys == .on, global.passcodeFd == nil else { return }
+        do throws(CofferError) {
+            let isWanted = try TerminalQuestion.isConfirmed(
+                "A recovery key on paper opens the vault if the passcode is forgotten. Make one now?")
+            guard isWanted else { return }
+            let number = try await RecoveryCreate.create(
+                in: vault, at: location, passcode, RecoverySheetOutput(), strictDevice: false, asJSON: false)
+            Output.message("coffer: \(RecoveryCreate.confirmation(number))")
+        } catch {
+            Output.message("coffer: \(error.advice) To make a recovery key, run coffer recovery create.")
+        }
+    }
+
+    /// Returns whether new items are movable. Asks the user who has just typed a passcode.
+    private func isMovable() throws(CofferError) -> Bool {
+        if let movable { return movable }
+        guard !noPasscode, global.passcodeFd == nil, !global.json else { return false }
+        return try TerminalQuestion.isConfirmed(
+            "Should a backup be able to restore what you store on another machine, not on this one alone?")
     }
 
     private func backend(at location: VaultLocation) async throws(CofferError) -> KeyringBackend {
@@ -205,6 +246,7 @@ struct InitCommand: AsyncParsableCommand {
         options.requiresDiskEncryption = requireDiskEncryption
         options.delaysAttempts = attemptDelays == .on
         options.erasesAfterTenFailures = eraseAfter == .ten
+        options.allowsRecoveryKey = recoveryKeys == .on
         let (memory, isTooMuch) = kdfMemory.multipliedReportingOverflow(by: 1024)
         options.cost = try Argon2id.Cost(memoryKiB: isTooMuch ? .max : memory, passes: kdfPasses)
         options.inactivity = try Self.inactivity(inactivity)

@@ -39,16 +39,28 @@ struct PasscodeCommand: ParsableCommand {
     /// The `coffer passcode change` command, which replaces the passcode.
     struct Change: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "change", abstract: "Replace the passcode.")
+            commandName: "change", abstract: "Replace the passcode.",
+            discussion: """
+                An older copy of the vault still opens with the old passcode, and its keys open what is \
+                written later. With --rotate, the keys are replaced in the same step, so they do not: see \
+                coffer rotate.
+                """)
 
         @OptionGroup var global: GlobalOptions
         @OptionGroup var new: NewPasscodeOptions
+
+        @Flag(help: "Also replace the vault's keys.")
+        var rotate = false
 
         func run() async throws {
             let vault = try await PasscodeCommand.withPasscode(global)
             let current = try await VaultOpener.currentPasscode(global, of: vault)
             let policy = try await vault.passcodePolicy()
             let replacement = try VaultOpener.newPasscode(onDescriptor: new.newPasscodeFd, policy: policy)
+            guard !rotate else {
+                let report = try await RotateCommand.rotate(vault, nil, current, to: replacement)
+                return try RotateCommand.show(report, asJSON: global.json)
+            }
             try await VaultOpener.waitingForDelay { () async throws(CofferError) in
                 try await vault.changePasscode(to: replacement, current: current)
             }

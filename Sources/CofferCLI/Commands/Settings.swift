@@ -13,11 +13,17 @@ struct SettingsCommand: AsyncParsableCommand {
             passcode, from --passcode-fd or the terminal; tightening one does not. These changes loosen a \
             setting: a shorter minimum length, policy none instead of digits or digits instead of \
             alphanumeric, common or denied passcodes allowed again, no delays, --erase-after never, \
-            --require-disk-encryption off, and a longer inactivity time, with reboot the longest.
+            --require-disk-encryption off, --keyring-prompts on, --movable on, --recovery-keys on, and a \
+            longer inactivity time, with reboot the longest.
 
             A change erases nothing. If ten or more wrong passcodes have been counted, --erase-after 10 \
-            also requires the passcode, which resets the count. Earlier releases of coffer refuse to open a \
-            vault with --erase-after never or --require-disk-encryption on.
+            also requires the passcode, which resets the count. --recovery-keys off removes the recovery \
+            key. Earlier releases of coffer refuse to open a vault with --erase-after never, \
+            --require-disk-encryption on, --movable on, --recovery-keys off or a recovery key.
+
+            With --movable on, a new token, file or database gets the class whenUnlocked, which a backup can \
+            restore on another machine, unless a command specifies another class. Existing items keep their \
+            class: see coffer reclass.
 
             With --require-disk-encryption on, files can be added, and edited with file view --writable, \
             only while the disk that holds the vault is known to be encrypted; coffer doctor shows whether \
@@ -25,8 +31,9 @@ struct SettingsCommand: AsyncParsableCommand {
             Stored files stay readable.
 
             The passcode rules apply when a passcode is set or changed, not to the current one. A shorter \
-            inactivity time locks the vault immediately. Whether the desktop keyring may ask for its \
-            password is not a vault setting: see --allow-prompt.
+            inactivity time locks the vault immediately. With --keyring-prompts on, the desktop keyring may \
+            ask for its password whenever a command needs the keyring and it is locked, as with \
+            --allow-prompt on every command; completion never makes it ask.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -61,11 +68,20 @@ struct SettingsCommand: AsyncParsableCommand {
     @Option(help: "Add files only while the disk that holds the vault is known to be encrypted.")
     var requireDiskEncryption: InitCommand.Switch?
 
+    @Option(help: "Let a backup restore new items on another machine.")
+    var movable: InitCommand.Switch?
+
+    @Option(help: "Allow a recovery key; off also removes an existing one.")
+    var recoveryKeys: InitCommand.Switch?
+
     @Option(
         help: ArgumentHelp(
             "Lock after this time without use: 10 (minutes), 10m or 1h; with 'reboot', only on reboot.",
             valueName: "time|reboot"))
     var inactivity: String?
+
+    @Option(help: "Let the desktop keyring ask for its password if it is locked, with every command.")
+    var keyringPrompts: InitCommand.Switch?
 
     /// The requested changes. A property is `nil` if its setting stays the same.
     private struct Change: Sendable {
@@ -76,6 +92,8 @@ struct SettingsCommand: AsyncParsableCommand {
         var delaysAttempts: Bool?
         var erasesAfterTenFailures: Bool?
         var requiresDiskEncryption: Bool?
+        var newItemsAreMovable: Bool?
+        var allowsRecoveryKey: Bool?
         /// The requested inactivity time. The outer `nil` means no change, and the inner `nil` means that the
         /// vault locks only on reboot.
         var inactivity: Duration??
@@ -87,23 +105,28 @@ struct SettingsCommand: AsyncParsableCommand {
             if let delaysAttempts { settings.delaysAttempts = delaysAttempts }
             if let erasesAfterTenFailures { settings.erasesAfterTenFailures = erasesAfterTenFailures }
             if let requiresDiskEncryption { settings.requiresDiskEncryption = requiresDiskEncryption }
+            if let newItemsAreMovable { settings.newItemsAreMovable = newItemsAreMovable }
+            if let allowsRecoveryKey { settings.allowsRecoveryKey = allowsRecoveryKey }
             if let inactivity { settings.inactivity = inactivity }
         }
     }
 
     func run() async throws {
-        let wanted = try wantedChange()
+        let change = try wantedChange()
+        let prompts = keyringPrompts.map { $0 == .on }
         let vault = try await VaultOpener.vault(global)
-        guard let change = wanted else { return try show(try await vault.settings()) }
+        guard change != nil || prompts != nil else { return try await show(vault) }
         let given = try VaultOpener.passcode(global)
         do throws(CofferError) {
-            return try show(try await Self.changed(vault, change, given))
+            try await Self.apply(change, prompts, to: vault, given)
+            return try await show(vault)
         } catch {
             guard error.code == .locked, given == nil else { throw error }
             guard let typed = try await VaultOpener.currentPasscode(global, of: vault) else {
                 throw CofferError(.locked, "\(error.message) \(Self.noTerminal)")
             }
-            try show(try await Self.changed(vault, change, typed))
+            try await Self.apply(change, prompts, to: vault, typed)
+            try await show(vault)
         }
     }
 
@@ -111,13 +134,18 @@ struct SettingsCommand: AsyncParsableCommand {
         "The passcode is required even while the vault is unlocked, and there is no terminal on which to "
         + "ask for it. Specify the passcode with --passcode-fd."
 
-    private static func changed(
-        _ vault: Vault, _ change: Change, _ passcode: Passcode?
-    ) async throws(CofferError) -> VaultSettings {
+    /// Applies the changes. What requires the passcode comes first, so that nothing is changed without it.
+    private static func apply(
+        _ change: Change?, _ prompts: Bool?, to vault: Vault, _ passcode: Passcode?
+    ) async throws(CofferError) {
         try await VaultOpener.waitingForDelay { () async throws(CofferError) in
-            try await vault.changeSettings(passcode: passcode) { (settings) throws(CofferError) in
-                try change.apply(to: &settings)
+            if prompts == true { try await vault.setKeyringPrompts(true, passcode: passcode) }
+            if let change {
+                try await vault.changeSettings(passcode: passcode) { (settings) throws(CofferError) in
+                    try change.apply(to: &settings)
+                }
             }
+            if prompts == false { try await vault.setKeyringPrompts(false) }
         }
     }
 
@@ -126,7 +154,7 @@ struct SettingsCommand: AsyncParsableCommand {
         let isPolicyGiven = policy != nil || minimumLength != nil || denyCommon != nil || denyFile != nil
         guard
             isPolicyGiven || attemptDelays != nil || eraseAfter != nil || requireDiskEncryption != nil
-                || inactivity != nil
+                || movable != nil || recoveryKeys != nil || inactivity != nil
         else { return nil }
         var change = Change()
         switch policy {
@@ -141,11 +169,15 @@ struct SettingsCommand: AsyncParsableCommand {
         change.delaysAttempts = attemptDelays.map { $0 == .on }
         change.erasesAfterTenFailures = eraseAfter.map { $0 == .ten }
         change.requiresDiskEncryption = requireDiskEncryption.map { $0 == .on }
+        change.newItemsAreMovable = movable.map { $0 == .on }
+        change.allowsRecoveryKey = recoveryKeys.map { $0 == .on }
         if let inactivity { change.inactivity = .some(try InitCommand.inactivity(inactivity)) }
         return change
     }
 
-    private func show(_ settings: VaultSettings) throws(CofferError) {
+    private func show(_ vault: Vault) async throws(CofferError) {
+        let settings = try await vault.settings()
+        let allowsPrompts = try await vault.allowsKeyringPrompts()
         let minutes = settings.inactivity.map { (Int($0.components.seconds) + 59) / 60 }
         let erases = InitCommand.EraseAfter.document(erases: settings.erasesAfterTenFailures)
         // The last part of each is the text instead of a null.
@@ -157,7 +189,10 @@ struct SettingsCommand: AsyncParsableCommand {
             ("attemptDelays", .flag(settings.delaysAttempts), ""),
             ("eraseAfter", erases, InitCommand.EraseAfter.never.rawValue),
             ("requireDiskEncryption", .flag(settings.requiresDiskEncryption), ""),
+            ("movable", .flag(settings.newItemsAreMovable), ""),
+            ("recoveryKeys", .flag(settings.allowsRecoveryKey), ""),
             ("inactivityMinutes", minutes.map { .number($0) } ?? .none, "until a reboot"),
+            ("keyringPrompts", .flag(allowsPrompts), ""),
         ]
         guard !global.json else { return try Output.json(.object(fields.map { ($0.name, $0.value) })) }
         for (name, value, absence) in fields {

@@ -165,16 +165,19 @@ struct SoupUpsert: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The indexed path that contains another system's id.", valueName: "path"))
     var externalId: String?
 
-    @Option(name: .customLong("class"), help: "When a new store can be opened.")
-    var protection = ProtectionClassArgument.whenUnlockedThisDeviceOnly
+    @Option(
+        name: .customLong("class"),
+        help: "When a new store can be opened; without it, the vault's default.")
+    var protection: ProtectionClassArgument?
 
     func run() async throws {
         var specs: [IndexSpec] = []
         for text in index { specs.append(try Self.spec(text)) }
         let documents = try SoupOptions.documents(SoupOptions.input())
-        let creating = specs.isEmpty ? nil : protection.protection
         let (soup, external) = (soup, externalId)
-        try await options.withStore(global, creating: creating) { (store) async throws(CofferError) -> Void in
+        try await options.withStore(
+            global, creating: !specs.isEmpty, class: protection?.protection
+        ) { (store) async throws(CofferError) -> Void in
             if !specs.isEmpty, try await !store.soupExists(soup) {
                 try await store.registerSoup(soup, indexSpecs: specs)
             }

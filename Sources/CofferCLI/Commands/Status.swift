@@ -18,7 +18,8 @@ struct StatusCommand: AsyncParsableCommand {
             cached expire, if no command uses the keys in the meantime. eraseAfter: the number of wrong \
             passcodes in a row that erases the vault, of which attemptsLeft are left; with --json, both are \
             null if wrong ones never erase. requireDiskEncryption: files can be added only while the disk \
-            that holds the vault is known to be encrypted.
+            that holds the vault is known to be encrypted. keyRotationUnfinished: run coffer rotate \
+            --resume. recoveryKey: the number of the recovery key, as on its sheet; null if there is none.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -35,6 +36,7 @@ struct StatusCommand: AsyncParsableCommand {
             ("attemptsLeft", status.attemptsLeft.map { .number($0) } ?? .none),
             ("eraseAfter", InitCommand.EraseAfter.document(erases: status.erasesAfterTenFailures)),
             ("requireDiskEncryption", .flag(status.requiresDiskEncryption)),
+            ("recoveryKey", status.recoveryKey.map { .text($0.number) } ?? .none),
             ("inactivityMinutes", status.inactivityMinutes.map { .number($0) } ?? .none),
             ("secondsLeft", status.timeLeft.map { .number($0.wholeSeconds) } ?? .none),
             ("tokens", .number(status.tokens)),
@@ -49,6 +51,7 @@ struct StatusCommand: AsyncParsableCommand {
             fields.append((name, .list(ids.map { .text($0.description) })))
         }
         if status.isFileKeysRecordDamaged { fields.append(("fileKeysDamaged", .flag(true))) }
+        if status.isRotatingKeys { fields.append(("keyRotationUnfinished", .flag(true))) }
         if status.isFileIndexDamaged { fields.append(("fileIndexDamaged", .flag(true))) }
         if status.pendingTokens > 0 { fields.append(("waitingTokens", .number(status.pendingTokens))) }
         if status.unconfirmedTokens > 0 {
@@ -64,6 +67,7 @@ struct StatusCommand: AsyncParsableCommand {
             default: try Output.line("\(name): \(value.encoded())")
             }
         }
+        if status.vaultID != nil, status.recoveryKey == nil { try Output.line("recoveryKey: none") }
         if status.hasPasscode, !status.erasesAfterTenFailures {
             try Output.line("eraseAfter: \(InitCommand.EraseAfter.never.rawValue)")
         }

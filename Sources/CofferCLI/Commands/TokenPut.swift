@@ -133,6 +133,15 @@ struct TokenName: ParsableArguments {
     @Option(help: "What the token is for: access, refresh, id or other.")
     var kind = TokenKindArgument.access
 
+    init() {}
+
+    /// Creates the name of an access token without the parser.
+    init(service: String, account: String) {
+        self.service = service
+        self.account = account
+        kind = .access
+    }
+
     func id() throws(CofferError) -> TokenID {
         guard ProgramArguments.isText(service), ProgramArguments.isText(account) else {
             throw CofferError(.invalidInput, "The service and the account must be UTF-8.")

@@ -43,7 +43,7 @@ enum NameCompletion {
     private static func databases(_ words: [String], _ index: Int, _ prefix: String) async -> [String] {
         startDeadline()
         guard let global = options(words),
-            let names = try? await VaultDatabases(VaultOpener.vault(global)).names()
+            let names = try? await VaultDatabases(VaultOpener.vault(global, isSilent: true)).names()
         else { return [] }
         return names.plainWords
     }
@@ -51,7 +51,7 @@ enum NameCompletion {
     private static func stores(_ words: [String], _ index: Int, _ prefix: String) async -> [String] {
         startDeadline()
         guard let global = options(words),
-            let names = try? await SoupStores(VaultOpener.vault(global)).names(scope(words))
+            let names = try? await SoupStores(VaultOpener.vault(global, isSilent: true)).names(scope(words))
         else { return [] }
         return names.plainWords
     }

@@ -25,19 +25,20 @@ struct SoupOptions: ParsableArguments {
     ///
     /// - Parameters:
     ///   - global: The options that specify the vault.
-    ///   - protection: The protection class for a new store, or `nil` if the store must already exist.
+    ///   - isCreating: Whether to create the store if it does not exist.
+    ///   - protection: The protection class for a new store; `nil` for the vault's default.
     ///   - body: The operation on the store.
     /// - Returns: The result of `body`.
     /// - Throws: `absent` if the store must exist but does not; `locked` and other errors from opening the
     ///   store; any error that `body` throws.
     func withStore<Value>(
-        _ global: GlobalOptions, creating protection: ProtectionClass? = nil,
+        _ global: GlobalOptions, creating isCreating: Bool = false, class protection: ProtectionClass? = nil,
         _ body: (SoupStore) async throws(CofferError) -> Value
     ) async throws(CofferError) -> Value {
         let name = try SoupStoreName(store, scope).name
         return try await VaultOpener.withPasscode(global) { (vault) async throws(CofferError) -> Value in
-            let stores = SoupStores(vault, class: protection ?? .whenUnlockedThisDeviceOnly)
-            if protection == nil {
+            let stores = SoupStores(vault, class: protection)
+            if !isCreating {
                 guard try await stores.names(scope).contains(where: { $0.hasSameBytes(as: name) }) else {
                     throw CofferError(
                         .absent,

@@ -30,7 +30,19 @@ struct TokenReference {
         let refusal = CofferError(
             .invalidInput, "\(option) takes NAME=SERVICE/ACCOUNT or NAME=SERVICE/ACCOUNT#KIND.")
         guard let sign = bytes.firstIndex(of: UInt8(ascii: "=")) else { throw refusal }
-        var place = bytes[(sign + 1)...]
+        name = String(decoding: bytes[..<sign], as: UTF8.self)
+        id = try Self.id(bytes[(sign + 1)...], refusal)
+    }
+
+    /// Returns the token's id from `SERVICE/ACCOUNT` or `SERVICE/ACCOUNT#KIND`.
+    ///
+    /// - Parameters:
+    ///   - bytes: The text's bytes.
+    ///   - refusal: The error for text without a slash.
+    /// - Returns: The token's id.
+    /// - Throws: `refusal`, or `invalidInput` if the kind is unknown or a part is empty or too long.
+    static func id(_ bytes: ArraySlice<UInt8>, _ refusal: CofferError) throws(CofferError) -> TokenID {
+        var place = bytes
         var kind = TokenKindArgument.access
         if let mark = place.lastIndex(of: UInt8(ascii: "#")) {
             let word = String(decoding: place[(mark + 1)...], as: UTF8.self)
@@ -44,8 +56,7 @@ struct TokenReference {
             place = place[..<mark]
         }
         guard let slash = place.lastIndex(of: UInt8(ascii: "/")) else { throw refusal }
-        name = String(decoding: bytes[..<sign], as: UTF8.self)
-        id = try TokenID(
+        return try TokenID(
             service: Self.decoded(place[..<slash]), account: Self.decoded(place[(slash + 1)...]),
             kind: kind.kind)
     }

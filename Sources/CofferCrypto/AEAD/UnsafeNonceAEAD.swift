@@ -58,9 +58,13 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
         _ plaintext: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
+        // The most frequent case comes first, because a short message takes little longer than these checks.
+        guard cipher == nil else {
+            try cipher?.seal(plaintext, nonce: nonce, associatedData: associatedData, into: &output)
+            return
+        }
         guard let extended else {
             try xaes?.seal(plaintext, nonce: nonce, associatedData: associatedData, into: &output)
-            try cipher?.seal(plaintext, nonce: nonce, associatedData: associatedData, into: &output)
             return
         }
         try extended.key.withSpan { (key) throws(CofferError) in
@@ -83,9 +87,13 @@ public struct UnsafeNonceAEAD: ~Copyable, Sendable {
         _ sealed: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>,
         into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
+        // The most frequent case comes first, because a short message takes little longer than these checks.
+        guard cipher == nil else {
+            try cipher?.open(sealed, nonce: nonce, associatedData: associatedData, into: &output)
+            return
+        }
         guard let extended else {
             try xaes?.open(sealed, nonce: nonce, associatedData: associatedData, into: &output)
-            try cipher?.open(sealed, nonce: nonce, associatedData: associatedData, into: &output)
             return
         }
         try extended.key.withSpan { (key) throws(CofferError) in

@@ -5,6 +5,7 @@
 package enum KDFLabel {
     package static let deviceMAC = "coffer/device-mac/v1"
     package static let classKeyWrapping = "coffer/class-key-wrap/v1"
+    package static let formerClassKey = "coffer/former-class-key/v1"
     package static let classInbox = "coffer/class-inbox/v1"
     package static let inboxMAC = "coffer/inbox-mac/v1"
     package static let keybagMAC = "coffer/keybag-mac/v1"
@@ -23,8 +24,15 @@ package enum KDFLabel {
     package static let volatileToken = "coffer/volatile-token/v1"
     package static let volatileFileID = "coffer/volatile-file-id/v1"
     package static let volatileFileKEK = "coffer/volatile-file-kek/v1"
+    package static let volatileDatabase = "coffer/volatile-database/v1"
     package static let exportMAC = "coffer/export-mac/v1"
     package static let exportSealing = "coffer/export/v1"
+    package static let recovery = "coffer/recovery/v1"
+    package static let recoveryWrapping = "coffer/recovery-wrap/v1"
+    package static let recoveryRewrapping = "coffer/recovery-rewrap/v1"
+    package static let recoveryInbox = "coffer/recovery-inbox/v1"
+    package static let recoveryDevice = "coffer/recovery-device/v1"
+    package static let recoveryIdentifier = "coffer/recovery-id/v1"
     package static let hostBinding = "coffer/host-binding/v1"
     package static let keyringTokens = "coffer/keyring-tokens/v1"
     package static let keyringDeviceKey = "coffer/keyring-device-key/v1"
@@ -40,4 +48,12 @@ package enum KDFLabel {
     package static let fileLayer = "coffer/file/v1"
     package static let cbcEncryption = "coffer/cbc-hmac/enc/v1"
     package static let cbcAuthentication = "coffer/cbc-hmac/mac/v1"
+}
+
+/// The key-derivation labels of the age format, version 1.
+package enum AgeLabel {
+    package static let header = "header"
+    package static let payload = "payload"
+    package static let x25519 = "age-encryption.org/v1/X25519"
+    package static let scrypt = "age-encryption.org/v1/scrypt"
 }

@@ -13,13 +13,13 @@ extension SoupFiles {
     ///   - name: The attachment's name in the entry, which must not be empty or contain control characters.
     ///   - entry: The entry's id.
     ///   - soup: The name of the soup.
-    ///   - protection: The class that determines when the file can be read.
+    ///   - protection: The class that determines when the file can be read; `nil` for the vault's default.
     /// - Returns: The id of the sealed file.
     /// - Throws: `invalidInput` if the path contains a NUL; also the errors of the `FilePath` overload.
     @discardableResult
     public func attach(
         contentsOf path: String, as name: String, to entry: Int64, in soup: String,
-        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
+        class protection: ProtectionClass? = nil
     ) async throws(CofferError) -> FileID {
         try await attach(
             contentsOf: FilePath(text: path), as: name, to: entry, in: soup, class: protection)
@@ -33,14 +33,14 @@ extension SoupFiles {
     ///   - name: The attachment's name in the entry, which must not be empty or contain control characters.
     ///   - entry: The entry's id.
     ///   - soup: The name of the soup.
-    ///   - protection: The class that determines when the file can be read.
+    ///   - protection: The class that determines when the file can be read; `nil` for the vault's default.
     /// - Returns: The id of the sealed file.
     /// - Throws: `invalidInput` if the URL is not a file URL on this machine; also the errors of the
     ///   `FilePath` overload.
     @discardableResult
     public func attach(
         contentsOf url: URL, as name: String, to entry: Int64, in soup: String,
-        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
+        class protection: ProtectionClass? = nil
     ) async throws(CofferError) -> FileID {
         try await attach(
             contentsOf: FilePath(fileURL: url), as: name, to: entry, in: soup, class: protection)

@@ -29,14 +29,14 @@ public struct SoupFiles: Sendable {
     ///   - name: The attachment's name in the entry, which must not be empty or contain control characters.
     ///   - entry: The entry's id.
     ///   - soup: The name of the soup.
-    ///   - protection: The class that determines when the file can be read.
+    ///   - protection: The class that determines when the file can be read; `nil` for the vault's default.
     /// - Returns: The id of the sealed file.
     /// - Throws: `absent` if the entry or the soup does not exist; `invalidInput` if the name is not valid;
     ///   also the errors of `FileStore.add`.
     @discardableResult
     public func attach(
         contentsOf path: FilePath, as name: String, to entry: Int64, in soup: String,
-        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly
+        class protection: ProtectionClass? = nil
     ) async throws(CofferError) -> FileID {
         let isBad = name.unicodeScalars.contains { $0.properties.generalCategory == .control }
         guard !name.isEmpty, !isBad else {

@@ -80,11 +80,11 @@ final class VaultDatabaseFiles: Sendable {
     /// - Throws: `locked`, `wiped`; `refused` if the class needs a passcode and none is set; `corrupt` if a
     ///   database of this name was created but its key is missing, or its file is missing or empty;
     ///   `conflict` if there is a session-only database of this name.
-    func access(_ scope: Scope, _ name: String, class protection: ProtectionClass) async throws(CofferError)
-        -> Access
-    {
+    func access(
+        _ scope: Scope, _ name: String, class protection: ProtectionClass?
+    ) async throws(CofferError) -> Access {
         let id = try DatabaseKeyNaming.id(scope, name)
-        guard volatile.find(DatabaseKeyNaming.file(scope, name)) == nil else {
+        guard try await volatileProtection(scope, name) == nil else {
             throw CofferError(
                 .conflict,
                 "The database \(id.account) is session-only. Use another name, or remove the database.")
@@ -119,7 +119,7 @@ final class VaultDatabaseFiles: Sendable {
     /// - Throws: The errors of ``VolatileDatabases/database(_:class:)``; `conflict` if a stored database of
     ///   this name exists.
     func volatileAccess(
-        _ scope: Scope, _ name: String, class protection: ProtectionClass
+        _ scope: Scope, _ name: String, class protection: ProtectionClass?
     ) async throws(CofferError) -> Access {
         guard try await !contains(scope, name) else {
             throw CofferError(
@@ -129,6 +129,7 @@ final class VaultDatabaseFiles: Sendable {
         }
         let volatile = volatile
         let file = DatabaseKeyNaming.file(scope, name)
+        let protection = try await resolved(protection)
         return try await BlockingExecutor.run { _ throws(CofferError) in
             let database = try volatile.database(file, class: protection)
             let handle = try database.handle()
@@ -180,13 +181,18 @@ final class VaultDatabaseFiles: Sendable {
     }
 
     /// Returns the scopes and names of this session's session-only databases.
-    var volatileNames: [(scope: Scope, name: String)] {
-        volatile.files.compactMap { DatabaseKeyNaming.parts(of: $0) }
+    func volatileNames() async throws(CofferError) -> [(scope: Scope, name: String)] {
+        let volatile = volatile
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            try volatile.files().compactMap { DatabaseKeyNaming.parts(of: $0) }
+        }
     }
 
     /// Returns the class of a session-only database; `nil` if the session has none of this name.
-    func volatileProtection(_ scope: Scope, _ name: String) -> ProtectionClass? {
-        volatile.find(DatabaseKeyNaming.file(scope, name))?.protection
+    func volatileProtection(_ scope: Scope, _ name: String) async throws(CofferError) -> ProtectionClass? {
+        let volatile = volatile
+        let file = DatabaseKeyNaming.file(scope, name)
+        return try await BlockingExecutor.run { _ throws(CofferError) in try volatile.protection(of: file) }
     }
 
     /// Reports whether a stored database exists.
@@ -215,7 +221,7 @@ final class VaultDatabaseFiles: Sendable {
     func destroyVolatile(_ scope: Scope, _ name: String) async throws(CofferError) -> Bool {
         let volatile = volatile
         let file = DatabaseKeyNaming.file(scope, name)
-        return try await BlockingExecutor.run { _ throws(CofferError) in volatile.remove(file) }
+        return try await BlockingExecutor.run { _ throws(CofferError) in try volatile.remove(file) }
     }
 
     private var directory: FilePath { session.vaultDirectory.pushing(DatabaseKeyNaming.directory) }
@@ -253,7 +259,7 @@ final class VaultDatabaseFiles: Sendable {
     /// Returns the key; creates one when no database exists yet. An unreadable old key is never replaced by a
     /// new one.
     private func key(
-        _ id: TokenID, _ scope: Scope, _ name: String, class protection: ProtectionClass
+        _ id: TokenID, _ scope: Scope, _ name: String, class protection: ProtectionClass?
     ) async throws(CofferError) -> Key {
         if let key = try await stored(id) { return key }
         guard try await !contains(scope, name) else {
@@ -262,6 +268,7 @@ final class VaultDatabaseFiles: Sendable {
                 "The key to the database \(id.account) is missing. Restore the vault or remove the database.")
         }
         try await makeDirectory()
+        let protection = try await resolved(protection)
         do throws(CofferError) {
             let key = try Token(SecretBytes.random(count: 32))
             try await session.tokens.putReserved(key, for: id, class: protection)
@@ -275,6 +282,12 @@ final class VaultDatabaseFiles: Sendable {
                 .conflict, "The database \(id.account) was destroyed while it was being opened. Try again.")
         }
         return key
+    }
+
+    /// Returns the class for a new database: the given one or the vault's default.
+    private func resolved(_ protection: ProtectionClass?) async throws(CofferError) -> ProtectionClass {
+        if let protection { return protection }
+        return try await session.defaultClass()
     }
 
     private func stored(_ id: TokenID) async throws(CofferError) -> Key? {

@@ -37,7 +37,8 @@ public import GRDB
 /// returns, whatever the database's class; so do closing and wiping the vault. If the process ends without a
 /// lock, the files that are left are unreadable, and the next opening of the vault removes them. A
 /// session-only database belongs to the actor that created it: no other actor and no other process opens it
-/// or meets its name.
+/// or meets its name. The command `coffer`, whose processes end at once, keeps a secret in the kernel keyring
+/// instead, until the next lock, so that its later processes find the database.
 ///
 /// Wiping the vault destroys every database, and removing the passcode destroys every database with the class
 /// `ProtectionClass.whenPasscodeSetThisDeviceOnly`. Wiping only the tokens leaves the databases intact,
@@ -92,7 +93,8 @@ public actor VaultDatabases {
     /// - Parameters:
     ///   - name: The database's name: 1 to 64 ASCII letters, digits, dashes, dots and underscores, not
     ///     beginning with a dot.
-    ///   - protection: The class for a new database; an existing one keeps its class.
+    ///   - protection: The class for a new database, `nil` for the vault's default; an existing one keeps
+    ///     its class.
     ///   - isVolatile: Whether the database is session-only: its key is never stored, and any lock removes
     ///     the database.
     ///   - configuration: The GRDB configuration.
@@ -104,7 +106,7 @@ public actor VaultDatabases {
     ///   ``EncryptedDatabase/pool(at:key:configuration:)-(FilePath,_,_)``. An error that your own code throws
     ///   while it prepares a connection is rethrown unchanged.
     public func pool(
-        _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        _ name: String = "default", class protection: ProtectionClass? = nil,
         isVolatile: Bool = false, configuration: Configuration = Configuration()
     ) async throws -> DatabasePool {
         let kept = files.keepingSession(configuration)
@@ -119,7 +121,8 @@ public actor VaultDatabases {
     ///
     /// - Parameters:
     ///   - name: The database's name, in the form that ``pool(_:class:isVolatile:configuration:)`` requires.
-    ///   - protection: The class for a new database; an existing one keeps its class.
+    ///   - protection: The class for a new database, `nil` for the vault's default; an existing one keeps
+    ///     its class.
     ///   - isVolatile: Whether the database is session-only: its key is never stored, and any lock removes
     ///     the database.
     ///   - configuration: The GRDB configuration.
@@ -127,7 +130,7 @@ public actor VaultDatabases {
     /// - Throws: The errors of ``pool(_:class:isVolatile:configuration:)``, except that `conflict` is thrown
     ///   if the database is open as a pool.
     public func queue(
-        _ name: String = "default", class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        _ name: String = "default", class protection: ProtectionClass? = nil,
         isVolatile: Bool = false, configuration: Configuration = Configuration()
     ) async throws -> DatabaseQueue {
         let kept = files.keepingSession(configuration)
@@ -148,7 +151,7 @@ public actor VaultDatabases {
     }
 
     private func writer(
-        _ name: String, _ protection: ProtectionClass, _ isVolatile: Bool,
+        _ name: String, _ protection: ProtectionClass?, _ isVolatile: Bool,
         _ make: @escaping @Sendable (VaultDatabaseFiles.Access) throws -> any DatabaseWriter
     ) async throws -> any DatabaseWriter {
         let name = try SoupStoreName(name, .user).name
@@ -163,7 +166,7 @@ public actor VaultDatabases {
     }
 
     private func opened(
-        _ name: String, _ protection: ProtectionClass, _ isVolatile: Bool,
+        _ name: String, _ protection: ProtectionClass?, _ isVolatile: Bool,
         _ make: @escaping @Sendable (VaultDatabaseFiles.Access) throws -> any DatabaseWriter
     ) async -> Result<Open, any Error> {
         defer { pendingOpens[name] = nil }
@@ -196,7 +199,7 @@ public actor VaultDatabases {
     /// Returns the status of a database; `nil` when it does not exist.
     public func info(of name: String) async throws(CofferError) -> VaultDatabaseInfo? {
         let name = try SoupStoreName(name, .user).name
-        if let protection = files.volatileProtection(Self.scope, name) {
+        if let protection = try await files.volatileProtection(Self.scope, name) {
             return VaultDatabaseInfo(
                 name: name, protection: protection, isVolatile: true,
                 isAvailable: files.session.hasKey(of: protection), isOpen: open[name]?.isUsable ?? false)
@@ -212,7 +215,7 @@ public actor VaultDatabases {
     /// Returns the sorted names of the existing databases, including this actor's session-only ones. You can
     /// call this method while the vault is locked.
     public func names() async throws(CofferError) -> [String] {
-        let found = try await files.names() + files.volatileNames
+        let found = try await files.names() + files.volatileNames()
         return Set(found.filter { $0.scope == Self.scope }.map(\.name)).sorted()
     }
 

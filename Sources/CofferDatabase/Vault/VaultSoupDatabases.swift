@@ -15,18 +15,20 @@ public struct VaultSoupDatabases: SoupDatabases {
     private static let busyDeadline = 10.0
 
     private let files: VaultDatabaseFiles
-    private let protection: ProtectionClass
+    /// The class of new databases; `nil` for the vault's default.
+    private let protection: ProtectionClass?
     private let isVolatile: Bool
 
     /// Creates a value that manages a vault's databases.
     ///
     /// - Parameters:
     ///   - vault: The vault, which must be unlocked when a database is opened.
-    ///   - protection: The class that determines when the databases can be opened.
+    ///   - protection: The class that determines when new databases can be opened; `nil` for the vault's
+    ///     default.
     ///   - isVolatile: Whether the databases are session-only: their keys are never stored, and any lock
     ///     removes the databases. This value then opens, lists and destroys only its own.
     public init(
-        _ vault: Vault, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        _ vault: Vault, class protection: ProtectionClass? = nil,
         isVolatile: Bool = false
     ) {
         files = VaultDatabaseFiles(vault)
@@ -62,7 +64,7 @@ public struct VaultSoupDatabases: SoupDatabases {
 
     /// Returns the names of the existing databases. You can call this method while the vault is locked.
     public func names() async throws(CofferError) -> [SoupStoreName] {
-        let names = isVolatile ? files.volatileNames : try await files.names()
+        let names = try await isVolatile ? files.volatileNames() : files.names()
         return names.compactMap { found in
             SoupStoreName.Scope(rawValue: found.scope).flatMap { try? SoupStoreName(found.name, $0) }
         }
@@ -82,7 +84,8 @@ extension SoupStores {
     ///
     /// - Parameters:
     ///   - vault: The vault that contains the stores.
-    ///   - protection: The class that determines when the stores can be opened.
+    ///   - protection: The class that determines when new stores can be opened; `nil` for the vault's
+    ///     default.
     ///   - isVolatile: Whether the stores are session-only: their keys are never stored, and any lock removes
     ///     the stores. This actor then opens, lists and removes only its own.
     ///   - policy: The policy that determines how a logout, or the revocation of a grant, affects the stores.
@@ -90,7 +93,7 @@ extension SoupStores {
     ///     user's namespace are removed automatically.
     ///   - clock: The clock that supplies dates.
     public init(
-        _ vault: Vault, class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
+        _ vault: Vault, class protection: ProtectionClass? = nil,
         isVolatile: Bool = false, policy: SoupStorePolicy = SoupStorePolicy(), clock: VaultClock = .system
     ) {
         self.init(
@@ -103,7 +106,9 @@ extension SoupStores {
                 guard let stores else { return }
                 switch event.kind {
                 case .unlocked, .revoked, .revocationProcessed: continue
-                case .locked: if isVolatile || protection.isEvictedOnLock { await stores.close() }
+                case .locked:
+                    // A lock evicts the vault's default class, whichever that is.
+                    if isVolatile || protection?.isEvictedOnLock ?? true { await stores.close() }
                 case .closed, .wiped: await stores.close()
                 }
             }

@@ -6,15 +6,16 @@ import CofferEngineSQLite
 import Synchronization
 import SystemPackage
 
-/// A session-only database: a random key that exists only in guarded memory, and a directory that contains
-/// the database's files until the session ends.
+/// A session-only database: a key that exists only in guarded memory, and a directory that contains the
+/// database's files until the session ends.
 final class VolatileDatabase: Sendable {
     /// The database's key and directory, which exist until the session ends.
     private final class Content: Sendable {
         let key: SecretBytes
-        let directory: VolatileDatabaseDirectory
+        /// `nil` for a database that other processes share: its files stay when this process ends.
+        let directory: VolatileDatabaseDirectory?
 
-        init(_ key: consuming SecretBytes, _ directory: VolatileDatabaseDirectory) {
+        init(_ key: consuming SecretBytes, _ directory: VolatileDatabaseDirectory?) {
             self.key = key
             self.directory = directory
         }
@@ -41,6 +42,14 @@ final class VolatileDatabase: Sendable {
         path = directory.path.appending(file)
         self.protection = protection
         state = Mutex(State(content: Content(key, directory)))
+    }
+
+    /// Takes over a database that this user's processes share.
+    init(_ shared: SharedDatabase) throws(CofferError) {
+        let key = try shared.key.exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
+        path = shared.path
+        protection = shared.protection
+        state = Mutex(State(content: Content(key, nil)))
     }
 
     deinit { end() }
@@ -72,7 +81,8 @@ final class VolatileDatabase: Sendable {
             "The vault was locked while the database was being opened. Unlock the vault, then try again.")
     }
 
-    /// Ends the session: revokes the key of every connection, drops the key, and removes the files.
+    /// Ends the session in this process: revokes the key of every connection, drops the key, and removes the
+    /// files, unless other processes share them.
     func end() {
         let (content, handles) = state.withLock { state in
             defer { state = State() }
@@ -80,6 +90,6 @@ final class VolatileDatabase: Sendable {
         }
         // The keys first: a connection must find no missing file before it finds no key.
         for handle in handles { handle()?.revoke() }
-        content?.directory.remove()
+        content?.directory?.remove()
     }
 }

@@ -3,7 +3,9 @@ import CofferBase
 import CofferEngine
 import Synchronization
 
-/// The session-only databases of one ``VaultDatabaseFiles``, indexed by file name.
+/// The session-only databases of one ``VaultDatabaseFiles``, indexed by file name. If the vault shares its
+/// sessions, other processes of the user find the databases, too, and this list has the ones that are open
+/// here.
 ///
 /// Any lock ends all of them, whatever their class; the eviction of a class key ends those of its class. Both
 /// happen on the thread that evicts the keys.
@@ -18,17 +20,26 @@ final class VolatileDatabases: Sendable {
         }
     }
 
-    /// Returns a database; `nil` if the session has none with this file name.
-    func find(_ file: String) -> VolatileDatabase? { databases.withLock { $0[file] } }
+    private func find(_ file: String) -> VolatileDatabase? { databases.withLock { $0[file] } }
 
-    /// The file names of the databases.
-    var files: [String] { databases.withLock { Array($0.keys) } }
+    /// Returns a database's class; `nil` if the session has no database with this file name.
+    func protection(of file: String) throws(CofferError) -> ProtectionClass? {
+        guard session.sharesSessions else { return find(file)?.protection }
+        return try session.sharedDatabases().first { $0.file.hasSameBytes(as: file) }?.protection
+    }
+
+    /// Returns the file names of the databases.
+    func files() throws(CofferError) -> [String] {
+        guard session.sharesSessions else { return databases.withLock { Array($0.keys) } }
+        return try session.sharedDatabases().map(\.file)
+    }
 
     /// Returns a database, creating it if necessary. An existing one keeps its class.
     ///
     /// - Throws: `locked`; `wiped`; `refused` if the class needs a passcode and none is set, or if the
     ///   vault's directory of databases is not safe; `readOnly`, `permissionDenied` or `noSpace`.
     func database(_ file: String, class protection: ProtectionClass) throws(CofferError) -> VolatileDatabase {
+        guard !session.sharesSessions else { return try shared(file, class: protection) }
         if let database = find(file) { return database }
         try session.requireKey(forStoring: protection)
         let vault = try Descriptor.open(session.vaultDirectory, [.read, .directory])
@@ -39,17 +50,44 @@ final class VolatileDatabases: Sendable {
             databases[file] = fresh
             return fresh
         }
-        // The vault may have been locked before the database was in the list.
+        return try checked(database, file)
+    }
+
+    /// Returns a database that this user's processes share, creating it if necessary.
+    private func shared(
+        _ file: String, class protection: ProtectionClass
+    ) throws(CofferError) -> VolatileDatabase {
+        let fresh = try VolatileDatabase(session.sharedDatabase(file, class: protection))
+        // Another process may have replaced the database that this one had open.
+        if let open = find(file), open.path != fresh.path { forget(file) }
+        let database = databases.withLock { databases in
+            if let open = databases[file] { return open }
+            databases[file] = fresh
+            return fresh
+        }
+        return try checked(database, file)
+    }
+
+    /// Returns the database, unless the vault was locked before the database was in the list.
+    private func checked(
+        _ database: VolatileDatabase, _ file: String
+    ) throws(CofferError) -> VolatileDatabase {
         guard session.hasKey(of: database.protection) else {
-            remove(file)
+            forget(file)
             throw VolatileDatabase.endedError
         }
         return database
     }
 
-    /// Ends a database's session. Returns whether the database existed.
+    /// Ends a database's session and removes its files. Returns whether the database existed.
+    func remove(_ file: String) throws(CofferError) -> Bool {
+        let isOwn = forget(file)
+        guard session.sharesSessions else { return isOwn }
+        return try session.removeSharedDatabase(file)
+    }
+
     @discardableResult
-    func remove(_ file: String) -> Bool {
+    private func forget(_ file: String) -> Bool {
         guard let database = databases.withLock({ $0.removeValue(forKey: file) }) else { return false }
         database.end()
         return true

@@ -36,6 +36,17 @@ extension MutableSpan<UInt8> {
         }
     }
 
+    /// Moves the bytes in `range` to `offset`. The two ranges may overlap. Traps if one is out of bounds.
+    package mutating func move(_ range: Range<Int>, to offset: Int) {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count)
+        precondition(offset >= 0 && offset <= count - range.count)
+        unsafe withUnsafeMutableBytes { bytes in
+            guard range.count > 0 else { return }
+            unsafe UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<offset + range.count]).copyMemory(
+                from: UnsafeRawBufferPointer(rebasing: bytes[range]))
+        }
+    }
+
     /// Overwrites every byte with zero in a way that the compiler cannot optimize away.
     package mutating func clear() {
         unsafe withUnsafeMutableBytes { bytes in

@@ -55,8 +55,8 @@ package struct AEADCipher: ~Copyable, Sendable {
         into output: inout MutableSpan<UInt8>
     ) throws(CofferError) {
         guard output.count == plaintext.count + Self.tagSize else { throw CofferError.wrongOutputSize }
-        try start(nonce: nonce, associatedData: associatedData, encrypting: 1)
-        let context = context
+        try start(nonce: nonce, associatedData: associatedData)
+        let context = context.handle
         let done = unsafe output.withPointer { output in
             unsafe plaintext.withUnsafeBytes {
                 unsafe Self.finishSealing($0, into: output, tag: output + $0.count, context)
@@ -72,8 +72,8 @@ package struct AEADCipher: ~Copyable, Sendable {
     ) throws(CofferError) {
         let count = buffer.count - Self.tagSize
         guard count >= 0 else { throw CofferError.wrongOutputSize }
-        try start(nonce: nonce, associatedData: associatedData, encrypting: 1)
-        let context = context
+        try start(nonce: nonce, associatedData: associatedData)
+        let context = context.handle
         let done = unsafe buffer.withPointer { start in
             unsafe Self.finishSealing(
                 UnsafeRawBufferPointer(start: start, count: count), into: start, tag: start + count, context)
@@ -93,12 +93,13 @@ package struct AEADCipher: ~Copyable, Sendable {
         }
         let count = sealed.count - Self.tagSize
         guard output.count == count else { throw CofferError.wrongOutputSize }
-        try start(nonce: nonce, associatedData: associatedData, encrypting: 0)
-        let context = context
+        let tag = sealed.extracting(count...)
+        try start(nonce: nonce, associatedData: associatedData, opening: tag)
+        let context = context.handle
         let done = unsafe output.withPointer { output in
-            unsafe sealed.withPointer { sealed in
-                let body = unsafe UnsafeRawBufferPointer(start: sealed, count: count)
-                return unsafe Self.finishOpening(body, tag: sealed + count, into: output, context)
+            unsafe sealed.withUnsafeBytes { sealed in
+                let body = unsafe UnsafeRawBufferPointer(rebasing: sealed[..<count])
+                return unsafe Self.finishOpening(body, into: output, context)
             }
         }
         guard done else { throw Self.refusal(clearing: &output) }
@@ -111,34 +112,33 @@ package struct AEADCipher: ~Copyable, Sendable {
     ) throws(CofferError) {
         let count = buffer.count - Self.tagSize
         guard count >= 0 else { throw CofferError.notAuthentic }
-        try start(nonce: nonce, associatedData: associatedData, encrypting: 0)
-        let context = context
+        try start(nonce: nonce, associatedData: associatedData, opening: buffer.span.extracting(count...))
+        let context = context.handle
         let done = unsafe buffer.withPointer { start in
             unsafe Self.finishOpening(
-                UnsafeRawBufferPointer(start: start, count: count), tag: start + count, into: start, context)
+                UnsafeRawBufferPointer(start: start, count: count), into: start, context)
         }
         guard done else { throw Self.refusal(clearing: &buffer) }
     }
 
     private static func finishSealing(
         _ plaintext: UnsafeRawBufferPointer, into output: UnsafeMutablePointer<UInt8>,
-        tag: UnsafeMutablePointer<UInt8>, _ context: CipherContext
+        tag: UnsafeMutablePointer<UInt8>, _ context: CipherContext.Handle
     ) -> Bool {
         guard unsafe context.update(input: plaintext, output: output) == plaintext.count else { return false }
         var extra: Int32 = 0
-        return unsafe EVP_CipherFinal_ex(context.pointer, tag, &extra) == 1
-            && EVP_CIPHER_CTX_ctrl(context.pointer, EVP_CTRL_AEAD_GET_TAG, Int32(tagSize), tag) == 1
+        guard unsafe EVP_CipherFinal_ex(context.pointer, tag, &extra) == 1 else { return false }
+        // EVP_CIPHER_CTX_ctrl makes the same call, but takes longer.
+        return unsafe OSSLParameters.withTag(tag, count: tagSize) {
+            unsafe EVP_CIPHER_CTX_get_params(context.pointer, $0) == 1
+        }
     }
 
     private static func finishOpening(
-        _ body: UnsafeRawBufferPointer, tag: UnsafePointer<UInt8>, into output: UnsafeMutablePointer<UInt8>,
-        _ context: CipherContext
+        _ body: UnsafeRawBufferPointer, into output: UnsafeMutablePointer<UInt8>,
+        _ context: CipherContext.Handle
     ) -> Bool {
-        guard unsafe context.update(input: body, output: output) == body.count,
-            unsafe EVP_CIPHER_CTX_ctrl(
-                context.pointer, EVP_CTRL_AEAD_SET_TAG, Int32(tagSize), UnsafeMutablePointer(mutating: tag))
-                == 1
-        else { return false }
+        guard unsafe context.update(input: body, output: output) == body.count else { return false }
         var extra: Int32 = 0
         var none: UInt8 = 0
         return unsafe EVP_CipherFinal_ex(context.pointer, &none, &extra) == 1
@@ -150,18 +150,42 @@ package struct AEADCipher: ~Copyable, Sendable {
         return CofferError.notAuthentic
     }
 
+    /// Starts to seal a message.
+    private func start(nonce: Span<UInt8>, associatedData: Span<UInt8>) throws(CofferError) {
+        guard nonce.count == Self.nonceSize else { throw CofferError.wrongNonceSize(nonce.count) }
+        let context = context.handle
+        let started = unsafe nonce.withUnsafeBufferPointer { nonce in
+            unsafe EVP_CipherInit_ex(context.pointer, nil, nil, nil, nonce.baseAddress, 1) == 1
+        }
+        guard started, Self.authenticate(associatedData, context) else {
+            throw OpenSSLFailure.unexpected("AEAD start")
+        }
+    }
+
+    /// Starts to open a message. OpenSSL takes its tag together with the nonce, which is faster than taking
+    /// the tag before the end.
     private func start(
-        nonce: Span<UInt8>, associatedData: Span<UInt8>, encrypting: Int32
+        nonce: Span<UInt8>, associatedData: Span<UInt8>, opening tag: Span<UInt8>
     ) throws(CofferError) {
         guard nonce.count == Self.nonceSize else { throw CofferError.wrongNonceSize(nonce.count) }
-        let context = context
+        precondition(tag.count == Self.tagSize)
+        let context = context.handle
         let started = unsafe nonce.withUnsafeBufferPointer { nonce in
-            unsafe EVP_CipherInit_ex(context.pointer, nil, nil, nil, nonce.baseAddress, encrypting) == 1
+            unsafe tag.withPointer { tag in
+                unsafe OSSLParameters.withTag(tag, count: Self.tagSize) { parameters in
+                    unsafe EVP_CipherInit_ex2(context.pointer, nil, nil, nonce.baseAddress, 0, parameters)
+                        == 1
+                }
+            }
         }
-        let fed = unsafe associatedData.withUnsafeBytes { data in
-            unsafe context.update(input: data, output: nil) != nil
+        guard started, Self.authenticate(associatedData, context) else {
+            throw OpenSSLFailure.unexpected("AEAD start")
         }
-        guard started, fed else { throw OpenSSLFailure.unexpected("AEAD start") }
+    }
+
+    private static func authenticate(_ data: Span<UInt8>, _ context: CipherContext.Handle) -> Bool {
+        guard !data.isEmpty else { return true }
+        return unsafe data.withUnsafeBytes { unsafe context.update(input: $0, output: nil) != nil }
     }
 }
 
@@ -176,8 +200,8 @@ extension AEADCipher {
         guard output.count == plaintext.count, tag.count == Self.tagSize else {
             throw CofferError.wrongOutputSize
         }
-        try start(nonce: nonce, associatedData: associatedData, encrypting: 1)
-        let context = context
+        try start(nonce: nonce, associatedData: associatedData)
+        let context = context.handle
         let done = unsafe tag.withPointer { tag in
             unsafe output.withPointer { output in
                 unsafe plaintext.withUnsafeBytes {
@@ -196,8 +220,8 @@ extension AEADCipher {
     ) throws(CofferError) {
         guard tag.count == Self.tagSize else { throw CofferError.wrongOutputSize }
         let count = buffer.count
-        try start(nonce: nonce, associatedData: associatedData, encrypting: 1)
-        let context = context
+        try start(nonce: nonce, associatedData: associatedData)
+        let context = context.handle
         let done = unsafe tag.withPointer { tag in
             unsafe buffer.withPointer { start in
                 unsafe Self.finishSealing(
@@ -215,14 +239,10 @@ extension AEADCipher {
     ) throws(CofferError) {
         guard output.count == ciphertext.count else { throw CofferError.wrongOutputSize }
         guard tag.count == Self.tagSize else { throw Self.refusal(clearing: &output) }
-        try start(nonce: nonce, associatedData: associatedData, encrypting: 0)
-        let context = context
+        try start(nonce: nonce, associatedData: associatedData, opening: tag)
+        let context = context.handle
         let done = unsafe output.withPointer { output in
-            unsafe tag.withPointer { tag in
-                unsafe ciphertext.withUnsafeBytes {
-                    unsafe Self.finishOpening($0, tag: tag, into: output, context)
-                }
-            }
+            unsafe ciphertext.withUnsafeBytes { unsafe Self.finishOpening($0, into: output, context) }
         }
         guard done else { throw Self.refusal(clearing: &output) }
     }
@@ -234,20 +254,18 @@ extension AEADCipher {
     ) throws(CofferError) {
         guard tag.count == Self.tagSize else { throw Self.refusal(clearing: &buffer) }
         let count = buffer.count
-        try start(nonce: nonce, associatedData: associatedData, encrypting: 0)
-        let context = context
+        try start(nonce: nonce, associatedData: associatedData, opening: tag)
+        let context = context.handle
         let done = unsafe buffer.withPointer { start in
-            unsafe tag.withPointer { tag in
-                unsafe Self.finishOpening(
-                    UnsafeRawBufferPointer(start: start, count: count), tag: tag, into: start, context)
-            }
+            unsafe Self.finishOpening(
+                UnsafeRawBufferPointer(start: start, count: count), into: start, context)
         }
         guard done else { throw Self.refusal(clearing: &buffer) }
     }
 
     /// Replaces the current key with another key for the same algorithm.
     mutating func replaceKey(by key: Span<UInt8>) throws(CofferError) {
-        let context = context
+        let context = context.handle
         let status = unsafe key.withUnsafeBufferPointer { key in
             unsafe EVP_CipherInit_ex(context.pointer, nil, nil, key.baseAddress, nil, 1)
         }

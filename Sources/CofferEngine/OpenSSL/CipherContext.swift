@@ -31,19 +31,53 @@ import CofferBase
     /// Runs `EVP_CipherUpdate` over all of `input` and writes the result to `output`. Returns the number of
     /// bytes written, or `nil` if OpenSSL fails.
     func update(input: UnsafeRawBufferPointer, output: UnsafeMutablePointer<UInt8>?) -> Int? {
-        var read = 0
-        var written = 0
-        while read < input.count {
-            let piece = min(input.count - read, largestPiece)
+        unsafe handle.update(input: input, output: output)
+    }
+
+    /// The context for calls that must not count references, which for a short message take as long as the
+    /// cipher. It is valid as long as the owner.
+    var handle: Handle { unsafe Handle(pointer: pointer, largestPiece: largestPiece) }
+
+    /// A context that somebody else owns.
+    @safe struct Handle {
+        let pointer: OpaquePointer
+        fileprivate let largestPiece: Int
+
+        /// Does what ``CipherContext/update(input:output:)`` does.
+        @inline(__always)
+        func update(input: UnsafeRawBufferPointer, output: UnsafeMutablePointer<UInt8>?) -> Int? {
+            guard input.count > largestPiece else { return unsafe updatePiece(input, output) }
+            return unsafe updatePieces(input, output)
+        }
+
+        @inline(__always)
+        private func updatePiece(
+            _ input: UnsafeRawBufferPointer, _ output: UnsafeMutablePointer<UInt8>?
+        ) -> Int? {
+            guard let start = input.baseAddress, input.count > 0 else { return 0 }
             var count: Int32 = 0
-            let source = unsafe input.baseAddress.map { unsafe $0.assumingMemoryBound(to: UInt8.self) + read }
-            let target = unsafe output.map { unsafe $0 + written }
-            guard unsafe EVP_CipherUpdate(pointer, target, &count, source, Int32(piece)) == 1 else {
+            let source = unsafe start.assumingMemoryBound(to: UInt8.self)
+            guard unsafe EVP_CipherUpdate(pointer, output, &count, source, Int32(input.count)) == 1 else {
                 return nil
             }
-            read += piece
-            written += Int(count)
+            return Int(count)
         }
-        return written
+
+        private func updatePieces(
+            _ input: UnsafeRawBufferPointer, _ output: UnsafeMutablePointer<UInt8>?
+        ) -> Int? {
+            var read = 0
+            var written = 0
+            while read < input.count {
+                let end = min(input.count, read + largestPiece)
+                let piece = unsafe UnsafeRawBufferPointer(rebasing: input[read..<end])
+                guard let count = unsafe updatePiece(piece, output.map { unsafe $0 + written }) else {
+                    return nil
+                }
+                read = end
+                written += count
+            }
+            return written
+        }
     }
 }

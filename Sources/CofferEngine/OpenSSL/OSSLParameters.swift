@@ -19,6 +19,9 @@ enum OSSLParameters {
     /// The value of `OSSL_KDF_PARAM_SALT`.
     static let salt: StaticString = "salt"
 
+    /// The value of `OSSL_CIPHER_PARAM_AEAD_TAG`.
+    static let tag: StaticString = "tag"
+
     /// The value of `OSSL_PKEY_PARAM_GROUP_NAME`.
     static let group: StaticString = "group"
     /// The value of `OSSL_PKEY_PARAM_PRIV_KEY`.
@@ -44,6 +47,27 @@ enum OSSLParameters {
             OSSL_PARAM_construct_utf8_string(characters(Self.cipher), name, 0), OSSL_PARAM_construct_end(),
         ]
         return unsafe body(list)
+    }
+
+    /// The value of `OSSL_PARAM_UNMODIFIED`.
+    private static let unmodified = -1
+
+    /// Calls `body` with a parameter list that contains only the tag of a message, which OpenSSL reads or
+    /// writes. Allocates no memory, because every message needs this list.
+    @inline(__always)
+    static func withTag<R>(
+        _ tag: UnsafePointer<UInt8>, count: Int, _ body: (UnsafeMutablePointer<OSSL_PARAM>) -> R
+    ) -> R {
+        // OpenSSL's own functions for these values would be two calls for each message.
+        var list = unsafe (
+            OSSL_PARAM(
+                key: characters(Self.tag), data_type: UInt32(OSSL_PARAM_OCTET_STRING),
+                data: UnsafeMutableRawPointer(mutating: tag), data_size: count, return_size: unmodified),
+            OSSL_PARAM()
+        )
+        return unsafe withUnsafeMutableBytes(of: &list) { list in
+            unsafe body(list.baseAddress.unsafelyUnwrapped.assumingMemoryBound(to: OSSL_PARAM.self))
+        }
     }
 
     /// Returns the parameter for the number at `value`.

@@ -19,6 +19,13 @@ import COpenSSL
     /// Disables that cleanup for bindings that fetch no algorithm themselves.
     static func keepEverythingAtExit() { _ = keepsEverythingAtExit }
 
+    /// Has OpenSSL start without the texts of its errors, which this package never shows and which take
+    /// longer to load than most commands take to encrypt. A program calls this function before its first
+    /// use of OpenSSL; a library must not, because its program may show these texts.
+    package static func startWithoutErrorTexts() {
+        _ = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS), nil)
+    }
+
     private init(_ fetch: () -> OpaquePointer?) {
         _ = Self.keepsEverythingAtExit
         unsafe pointer = unsafe fetch()

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A time limit for a process that a shell runs while its user waits for a completion.

@@ -93,12 +93,14 @@ package enum StartRoom {
     /// Throws an error if the threads that libdispatch and GLib need cannot be started, or if /proc is not
     /// mounted. In that case, these libraries would either wait forever for a thread or end the process.
     ///
+    /// - Parameter forBus: Whether the caller only makes calls on a message bus. In a program that creates
+    ///   its own threads, these calls need none from libdispatch.
     /// - Throws: `refused` if too few threads can be started; `unsupported` if /proc is not mounted.
-    package static func requireThreads() throws(CofferError) {
+    package static func requireThreads(forBus: Bool = false) throws(CofferError) {
         guard unsafe access("/proc/self/task", F_OK) == 0 else {
             throw CofferError(.unsupported, "This operation requires /proc. Mount /proc, then try again.")
         }
-        guard Threads.canStart(threads) else {
+        guard Threads.canStart(forBus && Threads.areOwn ? busThreads : threads) else {
             throw CofferError(
                 .refused, "This process cannot start enough threads. Raise the process limit (ulimit -u).")
         }
@@ -107,4 +109,8 @@ package enum StartRoom {
     /// The number of threads to require: those in the pool, the thread that watches the pool, and some
     /// threads for separate queues or libraries.
     private static var threads: Int { min(Environment.processors, 8) + 4 }
+
+    /// The number of threads that calls on a message bus need: GLib's two, the one that watches the
+    /// deadline, and one more.
+    private static let busThreads = 4
 }

@@ -26,6 +26,13 @@ package enum Encoding {
         return text.span.copied()
     }
 
+    /// Returns bytes that are not secret in Base64 with the standard alphabet, without padding.
+    package static func base64TextUnpadded(_ bytes: [UInt8]) throws(CofferError) -> [UInt8] {
+        var text = try base64Text(bytes)
+        while text.last == UInt8(ascii: "=") { text.removeLast() }
+        return text
+    }
+
     /// Returns `bytes` in Base64 with the alphabet for URLs and without padding (RFC 4648 section 5), as
     /// ASCII.
     package static func base64URL(_ bytes: Span<UInt8>) throws(CofferError) -> GuardedBytes {
@@ -51,12 +58,21 @@ package enum Encoding {
         return try decodeBase64(text, variant: sodium_base64_VARIANT_ORIGINAL, ignored: "\r\n")
     }
 
+    /// Returns whether no byte is above 0x7F. libsodium takes some of those for characters of Base64. Takes
+    /// constant time for a length.
+    private static func isASCII(_ text: Span<UInt8>) -> Bool {
+        var bits: UInt8 = 0
+        for index in text.indices { bits |= text[index] }
+        return bits < 0x80
+    }
+
     private static var notBase64: CofferError { CofferError(.invalidInput, "The text is not valid Base64.") }
 
     /// Decodes `text`. An `ignored` text, even an empty one, makes libsodium skip NUL, too.
     private static func decodeBase64(
         _ text: Span<UInt8>, variant: Int32, ignored: String?
     ) throws(CofferError) -> GuardedBytes {
+        guard isASCII(text) else { throw notBase64 }
         let size = text.count / 4 * 3 + 3
         let result = try GuardedStorage.make(count: size)
         var written = 0
@@ -83,19 +99,22 @@ package enum Encoding {
     }
 
     /// Decodes `text` from Base64, for bytes that are not secret. Only the standard alphabet with padding is
-    /// allowed.
-    package static func decodeBase64Text(_ text: [UInt8]) throws(CofferError) -> [UInt8] {
-        var result = [UInt8](repeating: 0, count: text.count / 4 * 3)
+    /// allowed, or without padding unless `isPadded`. Bits that encode nothing must be zero.
+    package static func decodeBase64Text(
+        _ text: [UInt8], isPadded: Bool = true
+    ) throws(CofferError) -> [UInt8] {
+        guard isASCII(text.span) else { throw notBase64 }
+        var result = [UInt8](repeating: 0, count: text.count / 4 * 3 + (isPadded ? 0 : 2))
         var written = 0
         let size = result.count
+        let variant = isPadded ? sodium_base64_VARIANT_ORIGINAL : sodium_base64_VARIANT_ORIGINAL_NO_PADDING
         var target = result.mutableSpan
         let status = unsafe target.withPointer { start in
             unsafe text.span.withCharacters {
-                unsafe sodium_base642bin(
-                    start, size, $0, text.count, nil, &written, nil, sodium_base64_VARIANT_ORIGINAL)
+                unsafe sodium_base642bin(start, size, $0, text.count, nil, &written, nil, variant)
             }
         }
-        guard text.count % 4 == 0, status == 0 else { throw notBase64 }
+        guard !isPadded || text.count % 4 == 0, status == 0 else { throw notBase64 }
         result.removeLast(size - written)
         return result
     }

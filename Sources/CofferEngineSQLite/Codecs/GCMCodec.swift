@@ -24,6 +24,8 @@ final class GCMCodec: PageCodec {
     private var ownWrites: UInt32 = 0
     private var cache: [(low: UInt64, high: UInt32, cipher: EpochCipher)] = []
     private var oldest = 0
+    /// The cipher that opened the last page. The next page is mostly from the same writer.
+    private var last: (low: UInt64, high: UInt32, cipher: EpochCipher)?
     /// The associated data: the page number (4), the database's ID (16), the header version (1) and the
     /// plaintext bytes.
     private let associated: Scratch
@@ -97,8 +99,11 @@ final class GCMCodec: PageCodec {
     private func cipher(for prefix: SharedMemoryRegion) -> EpochCipher? {
         let low = UInt64(prefix.littleEndian32(0)) | UInt64(prefix.littleEndian32(4)) << 32
         let high = prefix.littleEndian32(8)
-        for entry in cache where entry.low == low && entry.high == high { return entry.cipher }
-        guard let cipher = derivation.cipher(prefix: prefix) else { return nil }
+        if let last, last.low == low, last.high == high { return last.cipher }
+        let cached = cache.first { $0.low == low && $0.high == high }
+        guard let cipher = cached?.cipher ?? derivation.cipher(prefix: prefix) else { return nil }
+        last = (low, high, cipher)
+        guard cached == nil else { return cipher }
         if cache.count < Self.cacheSize {
             cache.append((low, high, cipher))
         } else {

@@ -5,7 +5,9 @@ final class DatabaseFile: EncryptedFile {
     let entry: KeyEntry
     let opening: FileOpening
     /// The codec for the pages, including those in the journal and the WAL.
-    private(set) var codec: PageCodec
+    private(set) var codec: PageCodec {
+        didSet { isCodecProven = false }
+    }
     /// Whether a checkpoint is copying encrypted pages from the WAL to this file.
     private(set) var isCheckpointing = false
     /// Whether this connection has overwritten a WAL frame in place since it last released the write lock.
@@ -24,6 +26,8 @@ final class DatabaseFile: EncryptedFile {
     var isProven: Bool { proven != nil }
     /// The plaintext bytes with which this connection last opened or wrote such a part.
     private var proven: [UInt8]?
+    /// Whether ``prove()`` was called since the codec was last set.
+    private var isCodecProven = false
     /// The end of the file. The journal also sets it: pages played back after a crash fill no holes.
     var end = FileEnd()
     /// Whether this connection has the WAL open.
@@ -64,6 +68,8 @@ final class DatabaseFile: EncryptedFile {
 
     /// Records that some part of this database was opened under the key, or was written.
     func prove() {
+        guard !isCodecProven else { return }
+        isCodecProven = true
         guard proven != codec.identity else { return }
         proven = codec.identity
         if opening.isOwn { entry.provenIdentity = codec.identity }

@@ -1,7 +1,7 @@
 /// SQLite's checksum of a write-ahead log: two sums over pairs of 32-bit words (SQLite file format, 4.2).
 ///
 /// A step is `first += left + second; second += right + first`, so each step depends on the previous one.
-/// Steps are linear modulo 2^32, so four parts of a page can be summed in parallel and combined afterwards.
+/// Steps are linear modulo 2^32, so eight parts of a page can be summed in parallel and combined afterwards.
 /// To combine them, the sums before a part of `n` pairs are multiplied by the matrix of a step to the power
 /// of `n`.
 package struct WALChecksum: Equatable, Sendable {
@@ -16,7 +16,7 @@ package struct WALChecksum: Equatable, Sendable {
     package mutating func add(_ bytes: Span<UInt8>, isBigEndian: Bool) {
         precondition(bytes.count % 8 == 0)
         let swaps = isBigEndian != (1.bigEndian == 1)
-        let part = bytes.count / 4
+        let part = bytes.count / 8
         guard !swaps, part >= 64, part.nonzeroBitCount == 1 else {
             return unsafe addPairs(bytes.bytes, swaps: swaps)
         }
@@ -37,20 +37,25 @@ package struct WALChecksum: Equatable, Sendable {
         (self.first, self.second) = (first, second)
     }
 
-    /// Continues the sums over four parts of `size` bytes each, a power of two. Each part has its own lane of
-    /// the vectors.
+    /// Continues the sums over eight parts of `size` bytes each, a power of two. Each part has its own lane
+    /// of the vectors.
     private mutating func updateUnrolled(_ words: RawSpan, of size: Int) {
         func load(_ offset: Int) -> SIMD4<UInt32> {
             unsafe words.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: SIMD4<UInt32>.self)
         }
-        var firsts = SIMD4<UInt32>(first, 0, 0, 0)
-        var seconds = SIMD4<UInt32>(second, 0, 0, 0)
+        func four(_ offset: Int) -> SIMD16<UInt32> {
+            SIMD16(
+                lowHalf: SIMD8(lowHalf: load(offset), highHalf: load(size + offset)),
+                highHalf: SIMD8(lowHalf: load(2 * size + offset), highHalf: load(3 * size + offset)))
+        }
+        var firsts = SIMD8<UInt32>(first, 0, 0, 0, 0, 0, 0, 0)
+        var seconds = SIMD8<UInt32>(second, 0, 0, 0, 0, 0, 0, 0)
         var offset = 0
         while offset < size {
-            let low = SIMD8(lowHalf: load(offset), highHalf: load(size + offset))
-            let high = SIMD8(lowHalf: load(2 * size + offset), highHalf: load(3 * size + offset))
-            let lefts = SIMD8(lowHalf: low.evenHalf, highHalf: high.evenHalf)
-            let rights = SIMD8(lowHalf: low.oddHalf, highHalf: high.oddHalf)
+            let low = four(offset)
+            let high = four(4 * size + offset)
+            let lefts = SIMD16(lowHalf: low.evenHalf, highHalf: high.evenHalf)
+            let rights = SIMD16(lowHalf: low.oddHalf, highHalf: high.oddHalf)
             firsts = (firsts &+ lefts.evenHalf) &+ seconds
             seconds = (seconds &+ rights.evenHalf) &+ firsts
             firsts = (firsts &+ lefts.oddHalf) &+ seconds
@@ -63,7 +68,7 @@ package struct WALChecksum: Equatable, Sendable {
             (a, b, c) = (a &* a &+ b &* b, b &* (a &+ c), b &* b &+ c &* c)
         }
         (first, second) = (firsts[0], seconds[0])
-        for lane in 1..<4 {
+        for lane in 1..<8 {
             (first, second) = (
                 a &* first &+ b &* second &+ firsts[lane], b &* first &+ c &* second &+ seconds[lane]
             )

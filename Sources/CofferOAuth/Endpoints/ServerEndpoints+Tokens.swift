@@ -177,6 +177,8 @@ extension ServerEndpoints {
 }
 
 extension ServerEndpoints: TokenEndpoint {
+    package var clockSkew: Int64? { time.skew }
+
     /// Asks for new tokens with a refresh token, once.
     ///
     /// - Parameters:

@@ -97,8 +97,8 @@ package struct ServerEndpoints: Sendable {
 
     // MARK: Exchanges
 
-    /// Posts a form. If the server refuses it for want of a nonce, the form is sent once more, with a new
-    /// assertion and a new proof.
+    /// Posts a form. If the server refuses it for want of a nonce, or a signature in it for its time, the
+    /// form is sent once more for each of these reasons, with a new assertion and a new proof.
     ///
     /// - Parameters:
     ///   - endpoint: The endpoint.
@@ -112,12 +112,31 @@ package struct ServerEndpoints: Sendable {
         _ makeBody: @Sendable () throws(CofferError) -> FormBody
     ) async throws(CofferError) -> HTTPResponse {
         let url = try url(endpoint)
-        guard isProven, let proof else { return try await postOnce(endpoint, url, nil, makeBody) }
-        let first = try await postOnce(endpoint, url, proof, makeBody)
-        guard try proof.learn(from: first, at: url) else { return first }
-        let second = try await postOnce(endpoint, url, proof, makeBody)
-        _ = try proof.learn(from: second, at: url)
-        return second
+        let proof = isProven ? self.proof : nil
+        var (mayAddNonce, mayCorrectTime) = (true, proof != nil || profile.authentication.isAssertion)
+        while true {
+            let skew = time.skew ?? 0
+            let answer = try await postOnce(endpoint, url, proof, makeBody)
+            let demandsNonce = try proof?.learn(from: answer, at: url) ?? false
+            if demandsNonce, mayAddNonce {
+                mayAddNonce = false
+            } else if mayCorrectTime, try isRefused(answer, signedWith: skew) {
+                mayCorrectTime = false
+            } else {
+                return answer
+            }
+        }
+    }
+
+    /// The difference between clocks that servers must be expected to tolerate, in seconds.
+    private static let toleratedSkew: Int64 = 30
+
+    /// Returns whether the server may have refused a signature for its time: this machine's clock was set
+    /// after the server's time was noted. Such a refusal spends no token.
+    private func isRefused(_ answer: HTTPResponse, signedWith skew: Int64) throws(CofferError) -> Bool {
+        guard answer.isRefusal, ((time.skew ?? 0) - skew).magnitude > Self.toleratedSkew else { return false }
+        let error = try answer.json().flatMap { TokenErrorResponse($0) }
+        return error?.isOne(of: ["invalid_client", "invalid_dpop_proof"]) == true
     }
 
     private func postOnce(

@@ -87,7 +87,7 @@ extension GrantStore {
         try await updatePendingRevocations(grant) { all in
             let new = entries.filter { entry in !all.contains { $0.isOf(entry.token) } }
             all += new
-            all.removeFirst(max(all.count - PendingRevocation.maxCount, 0))
+            PendingRevocation.makeRoom(in: &all)
             return !new.isEmpty
         }
     }

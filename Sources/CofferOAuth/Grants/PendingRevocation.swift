@@ -16,7 +16,8 @@ package struct PendingRevocation: Sendable {
 
     /// The time after which a token that could not be revoked is dropped.
     package static let longestWait = Duration.seconds(30 * 86400)
-    /// The greatest number of tokens that wait for one session.
+    /// The greatest number of tokens that wait for one session. Long tokens are fewer, so that the list has a
+    /// stored form.
     package static let maxCount = 64
     /// The version of the stored form. Version 1 has no issuers.
     private static let version: UInt8 = 2
@@ -35,6 +36,20 @@ package struct PendingRevocation: Sendable {
 
     /// Returns whether the entry contains the same bytes as a token.
     func isOf(_ other: Token) -> Bool { token.hasSameBytes(as: other) }
+
+    /// Removes the oldest entries until the others have a stored form, whose length is limited.
+    static func makeRoom(in entries: inout [PendingRevocation]) {
+        var size = 2 + entries.reduce(0) { $0 + $1.encodedCount }
+        var dropped = 0
+        while entries.count - dropped > maxCount || size > Token.maxByteCount {
+            size -= entries[dropped].encodedCount
+            dropped += 1
+        }
+        entries.removeFirst(dropped)
+    }
+
+    /// The number of bytes of the entry in the stored form.
+    private var encodedCount: Int { 17 + (issuer?.utf8.count ?? 0) + token.count }
 
     /// Returns the stored form: one byte for the version and one for the number of tokens, then for each
     /// token its kind, the time in seconds, the lengths of the token and of its issuer in four bytes each,

@@ -22,3 +22,8 @@ public enum ClientAuthentication: Sendable, Hashable {
     /// A client certificate (RFC 8705).
     case mutualTLS
 }
+
+extension ClientAuthentication {
+    /// Whether the client signs an assertion for each request.
+    var isAssertion: Bool { if case .privateKeyJWT = self { true } else { false } }
+}

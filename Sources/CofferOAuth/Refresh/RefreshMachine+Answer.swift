@@ -27,11 +27,10 @@ extension RefreshMachine {
         do throws(CofferError) {
             if suspension == nil { try await store.putAccess(of: new, changed) }
             try await store.update(grant) { [changed] (stored) throws(CofferError) in
-                let (lastUse, skew) = (stored.lastUse, stored.clockSkew)
+                let lastUse = stored.lastUse
                 let ownRevocation = stored.ownRevocation
                 stored = changed
                 stored.lastUse = lastUse
-                stored.clockSkew = skew
                 stored.ownRevocation = ownRevocation.flatMap { hasPassed($0) ? nil : $0 }
             }
         } catch {

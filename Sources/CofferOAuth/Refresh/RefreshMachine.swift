@@ -182,7 +182,7 @@ package struct RefreshMachine: Sendable {
         }
         try await store.keepTokensInUse(grant)
         let ballast = min(max(Self.leastBallast, 2 * now.record.answerSize), Self.mostBallast)
-        let record = try await store.update(grant, ballast: ballast) { (record) throws(CofferError) in
+        var record = try await store.update(grant, ballast: ballast) { (record) throws(CofferError) in
             record.state = .refreshing(intent)
             record.exchanges &+= 1
         }
@@ -195,6 +195,7 @@ package struct RefreshMachine: Sendable {
         }
         let last = intent.counting(exchange.count - 1)
         if case .answer(let response, let sent) = result {
+            record.clockSkew = endpoint.clockSkew ?? record.clockSkew
             return try await keep(response, sent, over: current, record, grant)
         }
         let judged = await judged(result, grant, record)

@@ -15,4 +15,12 @@ package protocol TokenEndpoint: Sendable {
     func refresh(
         _ refreshToken: borrowing SecretBytes, attempt: Int
     ) async throws(CofferError) -> RefreshVerdict
+
+    /// The number of seconds by which the server's clock is ahead of this machine's, as its last answer said;
+    /// `nil` if it is unknown.
+    var clockSkew: Int64? { get }
+}
+
+extension TokenEndpoint {
+    package var clockSkew: Int64? { nil }
 }

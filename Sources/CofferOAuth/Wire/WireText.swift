@@ -1,3 +1,4 @@
+import Coffer
 import CofferBase
 
 /// Rules for text that servers send.
@@ -45,7 +46,8 @@ enum WireText {
 
     /// Returns the scopes in a space-separated list, without duplicates, in the server's order.
     ///
-    /// - Throws: `serverMalformed` if a scope has a character that RFC 6749 section 3.3 does not allow.
+    /// - Throws: `serverMalformed` if a scope has a character that RFC 6749 section 3.3 does not allow, or if
+    ///   there are more scopes than can be stored with a token.
     static func scopes(_ text: String) throws(CofferError) -> [String] {
         var scopes: [String] = []
         for scope in text.parts(between: " ") {
@@ -53,6 +55,9 @@ enum WireText {
                 throw CofferError(.serverMalformed, "The server's list of scopes is invalid.")
             }
             if !scopes.contains(where: { $0.hasSameBytes(as: scope) }) { scopes.append(scope) }
+        }
+        guard scopes.count <= TokenInfo.maxEntryCount else {
+            throw CofferError(.serverMalformed, "The server's list of scopes is too long.")
         }
         return scopes
     }

@@ -106,7 +106,8 @@ struct IdentityCommand: AsyncParsableCommand {
         commandName: "identity", abstract: "Ask the server who the user is.",
         discussion: """
             Prints the fields of the identity document or the OpenID claims that the server returns, such as \
-            subject, username, displayName and email. If it returns none of them, the command ends with 7.
+            subject, username, displayName and email. If it returns none of them, the command ends with 7. \
+            Most OpenID servers answer only if the session has the scope openid.
             """)
 
     @OptionGroup var global: GlobalOptions

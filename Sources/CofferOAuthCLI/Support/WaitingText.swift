@@ -29,7 +29,8 @@ enum WaitingText {
             return what + ", but there is no profile \(tokens.profile) for their server. Add it with the "
                 + "same issuer, then run coffer oauth logout --all."
         }
-        return what + " at the server. Run coffer oauth logout --all when it can be reached."
+        return what + " at the server. Run coffer oauth logout --all when it can be reached. A server that "
+            + "lets this client revoke nothing accepts them until they expire."
     }
 
     /// A row of the table of sessions.

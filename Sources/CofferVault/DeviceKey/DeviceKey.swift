@@ -96,7 +96,8 @@ package final class DeviceKey: Sendable {
             throw CofferError(
                 .keyringUnavailable,
                 "This vault's device key was not found in the Secret Service. The current "
-                    + "desktop keyring may be a different one or may belong to another user.")
+                    + "desktop keyring may be a different one or may belong to another user.",
+                remedy: .useRecoveryKey)
         }
         return try file.open(sealed)
     }

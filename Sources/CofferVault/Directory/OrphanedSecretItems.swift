@@ -25,6 +25,11 @@ package struct OrphanedSecretItems {
         try home.directory.sync()
     }
 
+    /// Removes the mark without removing items, so that no command removes them.
+    package func forget(_ vaultID: VaultID) throws(CofferError) {
+        try home.directory.remove(Self.name(vaultID))
+    }
+
     /// Returns whether the vault may have items.
     package func isNoted(_ vaultID: VaultID) throws(CofferError) -> Bool {
         try home.directory.status(of: Self.name(vaultID)) != nil

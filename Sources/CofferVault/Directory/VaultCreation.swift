@@ -89,8 +89,10 @@ extension VaultDirectory {
             passcode: nil, policy: options.policy, delaysAttempts: options.delaysAttempts,
             erasesAfterTenFailures: options.erasesAfterTenFailures,
             requiresDiskEncryption: options.requiresDiskEncryption,
+            newItemsAreMovable: options.newItemsAreMovable,
             inactivity: try VaultSettings.seconds(of: options.inactivity),
             hostBinding: try MachineFingerprint.current(), keys: [:])
+        keybag.allowsRecoveryKey = options.allowsRecoveryKey
         try keybag.protect(keys, with: passcode, cost: options.cost, device: device)
         try Keybag.record.create(keybag, device: device, in: vault)
         try AttemptRecord.record.create(AttemptRecord(), device: device, in: vault)
@@ -192,16 +194,30 @@ extension Keybag {
         _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?, cost: Argon2id.Cost,
         device: DeviceKey
     ) throws(CofferError) {
+        let derived: DerivedPasscode? =
+            if let passcode {
+                try DerivedPasscode(passcode, PasscodeParameters.new(cost), device: device)
+            } else {
+                nil
+            }
+        try protect(keys, under: derived, device: device)
+    }
+
+    /// Wraps the class keys like ``protect(_:with:cost:device:)``, with a passcode from which the key was
+    /// already derived.
+    package mutating func protect(
+        _ keys: [ProtectionClass: ClassKey], under derived: DerivedPasscode?, device: DeviceKey
+    ) throws(CofferError) {
+        former = former.filter { keys[$0.key] != nil }
         publicKeys = [:]
         for (protection, key) in keys { publicKeys[protection] = try key.publicKey(vaultID: device.vaultID) }
-        guard let passcode else {
-            self.passcode = nil
-            passcodeTag = nil
-            return try wrap(keys, under: Keybag.wrappingKey(device: device), vaultID: device.vaultID)
+        passcode = derived?.parameters
+        passcodeTag = derived?.tag
+        if let derived {
+            try wrap(keys, under: derived.wrappingKey, vaultID: device.vaultID)
+        } else {
+            try wrap(keys, under: Keybag.wrappingKey(device: device), vaultID: device.vaultID)
         }
-        let derived = try DerivedPasscode(passcode, PasscodeParameters.new(cost), device: device)
-        self.passcode = derived.parameters
-        passcodeTag = derived.tag
-        try wrap(keys, under: derived.wrappingKey, vaultID: device.vaultID)
+        try renewRecoverySlots(over: keys, device: device)
     }
 }

@@ -15,7 +15,9 @@ package import SystemPackage
 ///         device       vault id and device key, or the key under which the device key is sealed
 ///         keybag       wrapped class keys
 ///         attempts     count of wrong passcodes
+///         recovery     the device key, wrapped under the recovery key
 ///         external     marks a vault that may be on external media
+///         prompts      marks a vault for which the desktop keyring may ask for its password
 ///         orders       trusted keys, signed commands and the dead-man's switch
 ///         filekeys     wrapped keys that wrap file keys
 ///         fileindex    the sealed file index
@@ -83,6 +85,7 @@ package final class VaultDirectory: Sendable {
                 "\(location.path) must be a directory that belongs to this user and that only this user can "
                     + "write to. Change the owner or the mode of the directory.")
         }
+        let interaction = KeyringPromptMark.decided(interaction, in: directory)
         return VaultDirectory(
             path: location.path, directory: directory, vaultID: nil,
             service: SecretServiceClient(address: location.sessionBus, interaction: interaction))

@@ -32,8 +32,18 @@ public struct VaultOptions: Sendable {
     /// the users' namespaces, too. Earlier releases cannot open a vault with this setting.
     public var requiresDiskEncryption = false
 
+    /// Whether a new item whose class is not given gets the class ``ProtectionClass/whenUnlocked``, so that a
+    /// backup can restore it on another device. If not, it gets
+    /// ``ProtectionClass/whenUnlockedThisDeviceOnly``. Earlier releases cannot open a vault with this
+    /// setting.
+    public var newItemsAreMovable = false
+
+    /// Whether the vault may have a recovery key. Earlier releases cannot open a vault that may not.
+    public var allowsRecoveryKey = true
+
     /// Creates options with the default values: no passcode policy, delays after wrong passcodes, erasure
     /// after ten wrong passcodes, ``KeyringBackend/file``, 10 minutes of inactivity,
-    /// `Argon2id.Cost.standard`, no external media, and no requirement for disk encryption.
+    /// `Argon2id.Cost.standard`, no external media, no requirement for disk encryption, new items that stay
+    /// on this device, and a recovery key allowed but not made.
     public init() {}
 }

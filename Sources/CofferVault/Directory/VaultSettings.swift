@@ -20,24 +20,37 @@ public struct VaultSettings: Sendable, Hashable {
     /// The setting also applies to the users' namespaces in the vault, whatever their own settings.
     public var requiresDiskEncryption: Bool
 
+    /// Whether a new token, file or database whose class is not given gets the class
+    /// ``ProtectionClass/whenUnlocked``, so that a backup can restore it on another device. If not, it gets
+    /// ``ProtectionClass/whenUnlockedThisDeviceOnly``. Existing items keep their class, and a user's
+    /// namespace has its own setting.
+    public var newItemsAreMovable: Bool
+
+    /// Whether the vault may have a recovery key. A change to `false` removes an existing one.
+    public var allowsRecoveryKey: Bool
+
     /// The period of inactivity after which the vault locks; `nil` if inactivity never locks the vault. The
     /// period is rounded down to whole seconds and must be at least one second.
     public var inactivity: Duration?
 
     package init(
         policy: PasscodePolicy, delaysAttempts: Bool, erasesAfterTenFailures: Bool = true,
-        requiresDiskEncryption: Bool = false, inactivity: Duration?
+        requiresDiskEncryption: Bool = false, newItemsAreMovable: Bool = false,
+        allowsRecoveryKey: Bool = true, inactivity: Duration?
     ) {
         self.policy = policy
         self.delaysAttempts = delaysAttempts
         self.erasesAfterTenFailures = erasesAfterTenFailures
         self.requiresDiskEncryption = requiresDiskEncryption
+        self.newItemsAreMovable = newItemsAreMovable
+        self.allowsRecoveryKey = allowsRecoveryKey
         self.inactivity = inactivity
     }
 
     /// Returns whether any of these settings protects the vault less than the same setting in `other`: a
     /// policy that requires less, no delays, no erasure or no disk encryption where `other` has or requires
-    /// them, or a longer period of inactivity. An inactivity of `nil` counts as the longest period.
+    /// them, movable new items where those of `other` stay on this device, a recovery key where `other`
+    /// forbids it, or a longer period of inactivity. An inactivity of `nil` counts as the longest period.
     ///
     /// - Parameter other: The settings to compare with.
     /// - Returns: Whether a change from `other` to these settings is a loosening, even if it also tightens
@@ -45,7 +58,9 @@ public struct VaultSettings: Sendable, Hashable {
     public func isLooser(than other: VaultSettings) -> Bool {
         policy.isLooser(than: other.policy) || !delaysAttempts && other.delaysAttempts
             || !erasesAfterTenFailures && other.erasesAfterTenFailures
-            || !requiresDiskEncryption && other.requiresDiskEncryption || other.locksSooner(than: self)
+            || !requiresDiskEncryption && other.requiresDiskEncryption
+            || newItemsAreMovable && !other.newItemsAreMovable
+            || allowsRecoveryKey && !other.allowsRecoveryKey || other.locksSooner(than: self)
     }
 
     /// Returns whether these settings lock the vault after a shorter period of inactivity than `other` does.
@@ -74,7 +89,9 @@ extension Keybag {
     package var settings: VaultSettings {
         VaultSettings(
             policy: policy, delaysAttempts: delaysAttempts, erasesAfterTenFailures: erasesAfterTenFailures,
-            requiresDiskEncryption: requiresDiskEncryption, inactivity: inactivity.map { .seconds($0) })
+            requiresDiskEncryption: requiresDiskEncryption, newItemsAreMovable: newItemsAreMovable,
+            allowsRecoveryKey: allowsRecoveryKey,
+            inactivity: inactivity.map { .seconds($0) })
     }
 
     /// Replaces the keybag's settings.
@@ -87,5 +104,8 @@ extension Keybag {
         delaysAttempts = settings.delaysAttempts
         erasesAfterTenFailures = settings.erasesAfterTenFailures
         requiresDiskEncryption = settings.requiresDiskEncryption
+        newItemsAreMovable = settings.newItemsAreMovable
+        allowsRecoveryKey = settings.allowsRecoveryKey
+        if !allowsRecoveryKey { removeRecoveryKey() }
     }
 }

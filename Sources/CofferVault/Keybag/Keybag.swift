@@ -10,14 +10,17 @@ import SystemPackage
 /// passcode policy characters (1), attempt delays (1; 0 or 1), whether items of a destroyed class must still
 /// be removed (1; 0 or 1), inactivity in seconds (4; 0: lock only by reboot), machine fingerprint (32), key
 /// derivation (1; 0: none, 1: Argon2id; plus 128 if ten wrong passcodes do not erase the vault, plus 64 if
-/// new files require an encrypted disk), 3 zero bytes, memory in KiB (4), passes (4), salt (16), number of
-/// keys (2) and, for each key, its class (2) and a `WrappedKey` (96).
+/// new files require an encrypted disk, plus 32 if a recovery key exists or is forbidden, plus 16 if new
+/// items are movable, plus 8 during a key rotation), 3 zero bytes, memory in KiB (4), passes (4), salt (16),
+/// number of keys (2) and, for each key, its class (2) and a `WrappedKey` (96).
 ///
 /// A keybag from an earlier release may lack all of the following fields, or the last of them: number of
 /// public keys (2) and, for each key, its class (2) and an X25519 key (32); number of recovery keys (2) and,
 /// for each key, its class (2) and a `WrappedKey` (96); minimum passcode length (1), whether common passcodes
-/// are rejected (1; 0 or 1), number of denylist tags (2) and the tags in ascending order (8 each); and, if a
-/// passcode is set, the passcode's tag (32).
+/// are rejected (1; 0 or 1), number of denylist tags (2) and the tags in ascending order (8 each); if the key
+/// derivation has 32 added, what the keybag says about recovery keys (see `Keybag+Recovery.swift`); and, if a
+/// passcode is set, the passcode's tag (32). During a key rotation, the number of replaced keys (2) and, for
+/// each key, its class (2) and a `WrappedKey` (96) under the class's current key follow.
 package struct Keybag {
     package static let record = AuthenticatedRecord<Keybag>(
         name: "keybag", magic: FileMagic.keybag, keyLabel: KDFLabel.keybagMAC, slotSize: 4096,
@@ -49,6 +52,9 @@ package struct Keybag {
     /// Whether files may be added only while the disk that holds the vault is known to be encrypted; `false`
     /// in a keybag from an earlier release.
     package var requiresDiskEncryption = false
+    /// Whether a new item whose class is not given gets a class that may leave this device; `false` in a
+    /// keybag from an earlier release.
+    package var newItemsAreMovable = false
     /// The number of seconds without use after which the vault locks; `nil` if inactivity never locks the
     /// vault.
     package var inactivity: Int?
@@ -57,9 +63,15 @@ package struct Keybag {
     package var keys: [ProtectionClass: WrappedKey]
     /// The public keys to which new values are sealed while the vault is locked.
     package var publicKeys: [ProtectionClass: [UInt8]] = [:]
-    /// The keys of exportable classes, wrapped under a recovery key. This release preserves any existing
-    /// recovery keys but never creates new ones.
+    /// The class keys, wrapped under the recovery key as ``recoverySlots`` describes; empty without one.
     package var recovery: [ProtectionClass: WrappedKey] = [:]
+    /// The recovery key's part of the keybag; `nil` if there is no recovery key.
+    package internal(set) var recoverySlots: RecoverySlots?
+    /// Whether a recovery key may be set.
+    package var allowsRecoveryKey = true
+    /// The class keys that a key rotation is replacing, each wrapped under its successor; empty if no
+    /// rotation is in progress.
+    package var former: [ProtectionClass: WrappedKey] = [:]
     /// Whether items of a class whose key was destroyed must still be removed.
     package var hasOrphans = false
 
@@ -73,6 +85,20 @@ package struct Keybag {
     /// The number added to the key derivation's value if files require an encrypted disk. Earlier releases,
     /// which would store files on any disk, refuse such a keybag for the same reason.
     private static let needsDiskEncryption: UInt8 = 0x40
+    /// The number added to the key derivation's value if new items are movable. Earlier releases, whose new
+    /// items a backup could not restore on another device, refuse such a keybag for the same reason.
+    private static let storesMovableItems: UInt8 = 0x10
+
+    /// The number added to the key derivation's value during a key rotation. Earlier releases, which do not
+    /// look for the replaced keys, refuse such a keybag for the same reason.
+    private static let replacesKeys: UInt8 = 0x08
+
+    /// The class of a new item for which none is given.
+    package var defaultClass: ProtectionClass { newItemsAreMovable ? .whenUnlocked : .standard }
+
+    /// The number added to the key derivation's value if a recovery key exists or is forbidden. Earlier
+    /// releases, which know neither, refuse such a keybag for the same reason.
+    private static let hasRecovery: UInt8 = 0x20
 
     /// Whether the keybag has every class key, every public key and, with a passcode, the passcode's tag. A
     /// keybag from an earlier release may lack some of them.
@@ -146,6 +172,7 @@ package struct Keybag {
             let key = try wrapped.unwrap(under: kek, context: context.span)
             let classKey = try ClassKey(
                 key, id: wrapped.id, generation: wrapped.generation, vaultID: vaultID)
+            classKey.former = try formerKey(of: classKey, protection, vaultID: vaultID)
             if let publicKey = publicKeys[protection], try classKey.publicKey(vaultID: vaultID) != publicKey {
                 throw CofferError(
                     .corrupt, "A public key in the keybag does not match its class key.",
@@ -167,6 +194,9 @@ extension Keybag: RecordPayload {
         var derivation: UInt8 = passcode == nil ? 0 : 1
         if !erasesAfterTenFailures { derivation |= Self.keepsAfterTenFailures }
         if requiresDiskEncryption { derivation |= Self.needsDiskEncryption }
+        if newItemsAreMovable { derivation |= Self.storesMovableItems }
+        if isRotating { derivation |= Self.replacesKeys }
+        if hasRecoveryPart { derivation |= Self.hasRecovery }
         writer.append([derivation, 0, 0, 0])
         writer.append(UInt32(passcode?.cost.memoryKiB ?? 0))
         writer.append(UInt32(passcode?.cost.passes ?? 0))
@@ -177,7 +207,9 @@ extension Keybag: RecordPayload {
         writer.append([UInt8(policy.minimumLength), policy.rejectsCommon ? 1 : 0])
         writer.append(UInt16(policy.denylist.count))
         for tag in policy.denylist.sorted() { writer.append(tag) }
+        if hasRecoveryPart { encodeRecovery(to: &writer) }
         if let passcodeTag { writer.append(passcodeTag) }
+        if isRotating { Self.append(former.mapValues(\.encoded), to: &writer) }
     }
 
     private static func append(_ keys: [ProtectionClass: [UInt8]], to writer: inout BinaryWriter) {
@@ -219,6 +251,15 @@ extension Keybag: RecordPayload {
         return wrapped
     }
 
+    /// Reads the replaced keys, of which there is at least one and only of classes that have a key.
+    private static func replacedKeys(
+        of keys: [ProtectionClass: WrappedKey], from reader: inout BinaryReader
+    ) throws(CofferError) -> [ProtectionClass: WrappedKey] {
+        let former = try wrappedKeys(from: &reader)
+        guard !former.isEmpty, former.keys.allSatisfy({ keys[$0] != nil }) else { throw reader.corruptError }
+        return former
+    }
+
     package init(from reader: inout BinaryReader) throws(CofferError) {
         let head = try reader.take(4)
         guard head[0] <= 1, head[2] <= 1, head[3] <= 1,
@@ -232,7 +273,9 @@ extension Keybag: RecordPayload {
         let memory = Int(try reader.number(UInt32.self))
         let passes = Int(try reader.number(UInt32.self))
         let salt = try reader.take(Argon2id.saltSize)
-        let flags = Self.keepsAfterTenFailures | Self.needsDiskEncryption
+        let flags =
+            Self.keepsAfterTenFailures | Self.needsDiskEncryption | Self.hasRecovery
+            | Self.storesMovableItems | Self.replacesKeys
         guard derivation & ~flags == head[0] else {
             throw CofferError(
                 .unsupportedVersion,
@@ -248,20 +291,32 @@ extension Keybag: RecordPayload {
             passcode: passcode, policy: .preset(characters), delaysAttempts: head[2] == 1,
             erasesAfterTenFailures: derivation & Self.keepsAfterTenFailures == 0,
             requiresDiskEncryption: derivation & Self.needsDiskEncryption != 0,
+            newItemsAreMovable: derivation & Self.storesMovableItems != 0,
             inactivity: inactivity == 0 ? nil : inactivity, hostBinding: binding,
             keys: try Self.wrappedKeys(from: &reader))
         hasOrphans = head[3] == 1
+        try decodeLaterFields(
+            from: &reader, hasRecovery: derivation & Self.hasRecovery != 0,
+            isRotating: derivation & Self.replacesKeys != 0)
+    }
+
+    /// Reads the fields that a keybag from an earlier release may lack.
+    private mutating func decodeLaterFields(
+        from reader: inout BinaryReader, hasRecovery: Bool, isRotating: Bool
+    ) throws(CofferError) {
+        let isComplete = hasRecovery || isRotating
         // The first release wrote no further fields.
-        guard reader.remaining > 0 else { return }
+        guard isComplete || reader.remaining > 0 else { return }
         publicKeys = try Self.keys(of: SealedBox.keySize, from: &reader)
         recovery = try Self.wrappedKeys(from: &reader)
-        guard reader.remaining > 0 else { return }
-        policy = try .decode(characters, from: &reader)
-        guard passcode != nil, reader.remaining > 0 else {
-            guard reader.remaining == 0 else { throw reader.corruptError }
-            return
+        guard isComplete || reader.remaining > 0 else { return }
+        policy = try .decode(policy.characters, from: &reader)
+        if hasRecovery { try decodeRecovery(from: &reader) }
+        guard recovery.isEmpty == (recoverySlots == nil) else { throw reader.corruptError }
+        if passcode != nil, isRotating || reader.remaining > 0 {
+            passcodeTag = try reader.take(Self.passcodeTagSize)
         }
-        passcodeTag = try reader.take(Self.passcodeTagSize)
+        if isRotating { former = try Self.replacedKeys(of: keys, from: &reader) }
         guard reader.remaining == 0 else { throw reader.corruptError }
     }
 }

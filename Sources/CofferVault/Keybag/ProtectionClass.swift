@@ -47,6 +47,12 @@ public enum ProtectionClass: UInt16, Sendable, CaseIterable {
     /// locked, or can be exported.
     package var isWeakerThanStandard: Bool { !isEvictedOnLock || isExportable }
 
+    /// Returns whether this class protects less than `other`: its items may be exported, or can be read while
+    /// the vault is locked, and those of `other` may or can not.
+    package func isWeaker(than other: ProtectionClass) -> Bool {
+        isExportable && !other.isExportable || !isEvictedOnLock && other.isEvictedOnLock
+    }
+
     /// Returns the classes for which a vault with or without a passcode has keys.
     package static func all(hasPasscode: Bool) -> [ProtectionClass] {
         allCases.filter { hasPasscode || !$0.requiresPasscode }

@@ -196,6 +196,6 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
     private func newer(_ addition: String) -> CofferError {
         CofferError(
             .unsupportedVersion, "The \(displayName) was written by a newer release\(addition).",
-            remedy: remedy.map { _ in .useNewerRelease })
+            remedy: .useNewerRelease)
     }
 }

@@ -6,4 +6,7 @@ public enum PromptPolicy: Sendable {
     case never
     /// The desktop keyring may show a prompt, for at most two minutes.
     case allowed
+    /// The vault's owner decides, with `Vault.setKeyringPrompts(_:passcode:)`; without such a decision, this
+    /// case is ``never``.
+    case asSet
 }

@@ -22,6 +22,20 @@ struct FaultTests {
     }
 
     @Test(
+        "What a killed writer left opens only under its own key and format, and flipped bits do no harm",
+        arguments: ["gcm1", "sqlcipher4"], ["delete", "wal"])
+    func hotFiles(format: String, journal: String) throws {
+        let run = try CommandRun.run(
+            "python3",
+            [
+                PackageRoot.path + "Tests/Faults/database_hot.py", DatabaseAgent.path, "--count", "3",
+                "--format", format, "--journal", journal,
+            ], seconds: 120)
+        #expect(run.code == 0, "\(run.text) \(run.errorText)")
+        #expect(run.text.hasSuffix("12 openings, 0 failed\n"), "\(run.text)")
+    }
+
+    @Test(
         "A full disk loses nothing that was committed", arguments: ["wal", "delete"], ["gcm1", "sqlcipher4"])
     func fullDisk(journal: String, format: String) throws {
         let scratch = try ScratchDirectory.make()

@@ -168,7 +168,7 @@ struct HotFileTests {
         let hot = try HotFixture(format, journal)
         var source = SystemRandomNumberGenerator()
         var refused = 0
-        // Some bits of the first header, then some anywhere. Tests/Faults/database_flips.py does more.
+        // Some bits of the first header, then some anywhere. Tests/Faults/database_hot.py does more.
         let header = (0..<28 * 8).shuffled().prefix(60).map { ($0 / 8, UInt8($0 % 8)) }
         let others = (0..<40).map { _ in
             (Int.random(in: 28..<hot.syncedEnd, using: &source), UInt8.random(in: 0..<8, using: &source))

@@ -162,6 +162,23 @@ struct EarlierVaultTests {
         #expect(try await text(vault, "api.example.org", "ada") == nil)
     }
 
+    @Test("Opening it upgrades nothing: keybag, device record, index, containers and databases stay")
+    func stays() async throws {
+        let earlier = try Earlier.unpacked()
+        let paths = [
+            "state", "vault/device", "vault/keybag", "vault/filekeys", "vault/fileindex",
+            "vault/files/\(Self.files.small).coffer", "vault/files/\(Self.files.big).coffer",
+            "vault/soups/database-notes.db",
+        ].map { FilePath("vault/" + $0) }
+        let before = try paths.map { try earlier.scratch.read($0) }
+        let vault = try await earlier.unlocked()
+        _ = try await vault.tokens.list()
+        _ = try await vault.files.list()
+        _ = try await vault.files.withDecryptedBytes(of: try FileID(Self.files.small)) { $0.count }
+        vault.close()
+        #expect(try paths.map { try earlier.scratch.read($0) } == before)
+    }
+
     @Test("Its export is imported, and a new passcode opens everything")
     func export() async throws {
         let earlier = try Earlier.unpacked()

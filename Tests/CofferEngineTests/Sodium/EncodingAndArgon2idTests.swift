@@ -74,6 +74,22 @@ struct EncodingTests {
         #expect(text(result) == "+//+")
     }
 
+    @Test("A byte above 0x7F is no character of Base64")
+    func highBits() throws {
+        let text = Array("QUJDREVG".utf8)
+        for index in text.indices {
+            for bit in UInt8(0x80)...0xFF {
+                var bytes = text
+                bytes[index] = bit
+                #expect(failure { _ = try Encoding.decodeBase64URL(bytes.span) } == .invalidInput)
+                #expect(failure { _ = try Encoding.decodeBase64Lines(bytes.span) } == .invalidInput)
+                #expect(failure { _ = try Encoding.decodeBase64Text(bytes) } == .invalidInput)
+                #expect(
+                    failure { _ = try Encoding.decodeBase64Text(bytes, isPadded: false) } == .invalidInput)
+            }
+        }
+    }
+
     @Test(
         "The Base64 decoders skip no NUL",
         arguments: ["\0", "\0AQID", "AQ\0ID", "AQID\0", "AQID\0\0", "AQ\0==", "AQ==\0", "AQ=\0="])

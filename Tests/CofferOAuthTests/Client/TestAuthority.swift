@@ -55,6 +55,8 @@ final class TestAuthority: OAuthTransport {
         var isCodeUsed = false
         /// The server's time, beside the clock's.
         var date: String?
+        /// Whether what the client signs must have the server's time.
+        var checksTimes = false
     }
 
     private struct State {
@@ -169,6 +171,10 @@ final class TestAuthority: OAuthTransport {
         _ exchange: Exchange, _ state: inout State, _ now: Int64
     ) throws(CofferError) -> HTTPResponse {
         let settings = state.settings
+        if let error = try timeError(exchange, settings) {
+            return try response(
+                401, ["error": .string(error)], settings.date.map { [(name: "date", value: $0)] } ?? [])
+        }
         var members: [String: JSONValue] = [
             "access_token": "access", "refresh_token": "refresh", "token_type": "Bearer", "expires_in": 600,
         ]
@@ -189,13 +195,33 @@ final class TestAuthority: OAuthTransport {
             else { return try response(400, ["error": "invalid_grant"]) }
             request = known
         } else if !settings.polls.isEmpty {
-            return try response(400, ["error": .string(state.settings.polls.removeFirst())])
+            return try response(
+                400, ["error": .string(state.settings.polls.removeFirst())],
+                settings.date.map { [(name: "date", value: $0)] } ?? [])
         }
         if exchange.field("grant_type") != "refresh_token" {
             members["id_token"] = .string(try idToken(settings, request["nonce"], now))
         }
         replace(&members, settings.members)
         return try response(200, members, settings.date.map { [(name: "date", value: $0)] } ?? [])
+    }
+
+    /// The error for an assertion or a proof that is more than a minute off the server's time.
+    private static func timeError(
+        _ exchange: Exchange, _ settings: Settings
+    ) throws(CofferError) -> String? {
+        guard settings.checksTimes, let now = settings.date.flatMap({ ServerTime.seconds($0) }) else {
+            return nil
+        }
+        let signed = [
+            (exchange.field("client_assertion"), "invalid_client"),
+            (exchange.header("DPoP"), "invalid_dpop_proof"),
+        ]
+        for case (let token?, let error) in signed {
+            let claims = try JSONValue(parsing: try Base64URL.decode(token.parts(between: ".")[1]))
+            guard let issued = claims["iat"]?.integer, abs(issued - now) <= 60 else { return error }
+        }
+        return nil
     }
 
     private static func idToken(

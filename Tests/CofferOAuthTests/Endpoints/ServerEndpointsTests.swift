@@ -136,6 +136,54 @@ struct ServerEndpointsTests {
     }
 
     @Test(
+        "A server that refuses the time of a signature is asked again with its own, and the session keeps it",
+        arguments: [true, false])
+    func clockChanged(_ isProof: Bool) async throws {
+        try await SignInBench.with(
+            isProof ? .none : .privateKeyJWT(audience: .issuer), keyProof: isProof ? .always : .never
+        ) { bench in
+            offering(bench)
+            let grant = try await bench.signIn()
+            #expect(bench.authority.exchanges("/token").count == 1)
+            // The test's clock shows 08:00:00.
+            bench.authority.change { settings in
+                settings.date = "Fri, 15 Jan 2027 09:00:00 GMT"
+                settings.checksTimes = true
+            }
+            try await grant.refresh()
+            #expect(bench.authority.exchanges("/token").count == 3)
+            #expect(try await bench.grants.record(SignInBench.id)?.clockSkew == 3600)
+            try await grant.refresh()
+            #expect(bench.authority.exchanges("/token").count == 4)
+            bench.authority.change { $0.date = "Fri, 15 Jan 2027 07:00:00 GMT" }
+            try await grant.refresh()
+            #expect(try await bench.grants.record(SignInBench.id)?.clockSkew == -3600)
+        }
+    }
+
+    @Test("A refusal for another reason, and one by a server whose time agrees, are not repeated")
+    func refusedWithTime() async throws {
+        try await SignInBench.with(.privateKeyJWT(audience: .issuer)) { bench in
+            let grant = try await bench.signIn()
+            for (error, date) in [
+                ("invalid_client", "Fri, 15 Jan 2027 08:00:20 GMT"),
+                ("invalid_scope", "Fri, 15 Jan 2027 11:00:00 GMT"),
+                ("invalid_client", "Fri, 15 Jan 2027 11:00:00 GMT"),
+            ] {
+                let count = bench.authority.exchanges("/token").count
+                bench.authority.change { settings in
+                    settings.date = date
+                    settings.polls = [error, error]
+                }
+                await #expect(throws: CofferError.self) { try await grant.refresh() }
+                let sent = bench.authority.exchanges("/token").count - count
+                let isAskedAgain = error == "invalid_client" && date.contains("11:")
+                #expect(sent == (isAskedAgain ? 2 : 1), "\(error) \(date)")
+            }
+        }
+    }
+
+    @Test(
         "Dates of HTTP",
         arguments: [
             ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),

@@ -154,4 +154,42 @@ struct GrantStoreTests {
             #expect(try await store.listPendingRevocations().isEmpty)
         }
     }
+
+    @Test("Tokens that anybody stores while the vault is locked belong to no session")
+    func planted() async throws {
+        try await RefreshFixture.with { fixture in
+            fixture.temporary.vault.lock()
+            // It knows the vault's directory and no key.
+            let other = try await fixture.temporary.openAnother()
+            let stranger = GrantID(profile: "work", account: "eve")
+            for grant in [fixture.grant, stranger] {
+                for kind in [TokenKind.refresh, .access, .id] {
+                    _ = try await other.tokens.put("planted", for: grant.tokenID(kind))
+                }
+                for row in [try grant.grantRow, try grant.revokeRow] {
+                    let code = await refusalCode { _ = try await other.tokens.put("planted", for: row) }
+                    #expect(code == .refused)
+                }
+            }
+            try await fixture.temporary.vault.unlock()
+            #expect(try await fixture.refreshToken() == "r0")
+            #expect(try await fixture.accessToken() == "a-r0")
+            #expect(try await fixture.store.refreshToken(stranger) == nil)
+            #expect(try await fixture.store.list() == [fixture.grant])
+            let code = await refusalCode {
+                _ = try await fixture.machine().run(stranger, endpoint: fixture.endpoint, need: .always)
+            }
+            #expect(code == .signInNeeded && fixture.endpoint.received.isEmpty)
+            #expect(try await fixture.run(need: .always).name == "refreshed")
+            #expect(fixture.endpoint.received == ["r0"])
+            // A sign-in of this account takes nothing of them.
+            let record = try GrantRecord(
+                issuer: "https://login.example.org", scopes: [], storage: .all, clock: fixture.clock.source)
+            try await fixture.store.storeNew(
+                tokens(EndpointDouble.answer("r9")), record: record, dpopKey: nil, for: stranger,
+                storage: .all, clock: fixture.clock.source)
+            #expect(text(try await fixture.store.refreshToken(stranger)?.token) == "r9")
+            #expect(try await fixture.store.pendingRevocations(stranger).isEmpty)
+        }
+    }
 }

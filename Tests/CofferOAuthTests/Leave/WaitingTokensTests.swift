@@ -104,6 +104,29 @@ struct WaitingTokensTests {
         #expect(error == .unsupportedVersion)
     }
 
+    @Test("However long the tokens are that wait, a session can be signed out: the oldest ones make room")
+    func longTokens() async throws {
+        try await UseBench.with { bench in
+            let names = (0..<12).flatMap { [("refresh", $0), ("access", $0)] }
+            for (kind, number) in names {
+                let name = "\(kind)-\(number)-"
+                let filler = String(repeating: "x", count: WireText.maxTokenByteCount - name.utf8.count)
+                let entry = PendingRevocation(
+                    kind == "refresh" ? .refresh : .access, try Token(copying: name + filler),
+                    issuer: UseBench.login, added: bench.clock.source.wallClock())
+                try await bench.store.addPendingRevocations([entry], of: UseBench.id)
+            }
+            let receipt = try await Logout(bench.store, clock: bench.clock.source).run(UseBench.id, at: nil)
+            #expect(receipt.refreshToken == .pending && receipt.accessToken == .pending)
+            #expect(try await bench.state() == nil)
+            let waiting = try await bench.store.pendingRevocations(UseBench.id).map {
+                String((text($0.token) ?? "").prefix(10))
+            }
+            #expect(waiting.suffix(3) == ["access-11-", "refresh-1", "access-1"])
+            #expect(waiting.count > 12 && !waiting.contains("refresh-0-"))
+        }
+    }
+
     @Test("Before the endpoints are known, tokens wait")
     func undiscovered() async throws {
         try await UseBench.with({ $0.endpoints = nil }) { bench in

@@ -40,6 +40,18 @@ struct TokenResponseTests {
         #expect(failure { _ = try answer.usableAccessToken() } == .serverMalformed)
     }
 
+    @Test("More scopes than can be stored with a token suspend the access token")
+    func manyScopes() throws {
+        for (count, isUsable) in [(1024, true), (1025, false)] {
+            let scopes = (1...count).map(String.init).joined(separator: " ")
+            let answer = try tokens(
+                "{\"refresh_token\":\"r\",\"access_token\":\"a\",\"token_type\":\"Bearer\","
+                    + "\"scope\":\"\(scopes)\"}")
+            #expect(text(answer.refreshToken) == "r")
+            #expect((answer.defect == nil) == isUsable, "\(count)")
+        }
+    }
+
     @Test("An empty refresh token counts as none")
     func emptyRefreshToken() throws {
         let answer = try tokens(

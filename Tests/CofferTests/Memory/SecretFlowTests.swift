@@ -19,7 +19,8 @@ struct SecretFlowTests {
     private static let flows = [
         "unlock-lock", "wrong-passcode", "passcode-change", "token-put", "token-get", "token-remove",
         "file-add",
-        "file-read", "file-view", "file-export", "wipe", "documented-key", "passcode-hash", "documented-cbc",
+        "file-read", "file-view", "file-export", "wipe", "recovery-key", "documented-key", "passcode-hash",
+        "documented-cbc",
         "pbkdf2", "argon2id", "hkdf", "hmac", "aead", "cbc-hmac", "key-wrap", "sealed-box", "signature",
     ]
 
@@ -27,7 +28,10 @@ struct SecretFlowTests {
     func flow(_ name: String) async throws {
         let home = try TestHome()
         // New for each run, and printable: it comes as a line.
-        let secret = HexText.encode(try SecureRandom.bytes(24))
+        let secret =
+            name == "recovery-key"
+            ? try RecoveryKey.generate().text().exposing { String(decoding: $0.copied(), as: UTF8.self) }
+            : HexText.encode(try SecureRandom.bytes(24))
         let session = try await home.create(
             Self.asPasscode.contains(name) ? secret : "an ordinary passcode")
         session.close()
@@ -60,6 +64,15 @@ struct SecretFlowTests {
                 $0.copied()
             }
             needles.merge(try hash(held)) { first, _ in first }
+        case "recovery-key":
+            // The 20 bytes of the key, five for every two groups.
+            let symbols = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
+            let groups = secret.split(separator: UInt8(ascii: "-")).map { $0.prefix(4) }
+            let values = try groups.joined().map { try #require(symbols.firstIndex(of: $0)) }
+            derived = stride(from: 0, to: values.count, by: 8).flatMap { start in
+                let bits = values[start..<start + 8].reduce(0) { $0 << 5 | $1 }
+                return (0..<5).map { UInt8(truncatingIfNeeded: bits >> (32 - 8 * $0)) }
+            }
         case "passcode-hash":
             derived = []
             needles.merge(try hash(held)) { first, _ in first }

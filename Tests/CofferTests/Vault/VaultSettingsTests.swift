@@ -44,7 +44,7 @@ struct VaultSettingsTests {
     private static let tighter = [
         settings, policy(.lettersAndDigits), policy(.digits, 7), policy(.digits, 6, [1, 2, 3]),
         changed { $0.inactivity = .seconds(599) }, changed { $0.inactivity = .seconds(1) },
-        changed { $0.requiresDiskEncryption = true },
+        changed { $0.requiresDiskEncryption = true }, changed { $0.allowsRecoveryKey = false },
     ]
 
     @Test("Less in any part is looser, whatever is more elsewhere", arguments: looser)
@@ -67,6 +67,8 @@ struct VaultSettingsTests {
         let tighterElsewhere = Self.changed { $0.inactivity = .seconds(1) }
         #expect(Self.settings.isLooser(than: requiring) && tighterElsewhere.isLooser(than: requiring))
         #expect(!requiring.isLooser(than: requiring) && !requiring.isLooser(than: Self.settings))
+        let forbidding = Self.changed { $0.allowsRecoveryKey = false }
+        #expect(Self.settings.isLooser(than: forbidding) && tighterElsewhere.isLooser(than: forbidding))
     }
 
     @Test("A locked vault is tightened without its passcode, and loosened with it only")

@@ -102,7 +102,7 @@ struct KeybagRecordTests {
         try forge(vault) { $0[Self.payload + 40] = derivation }
         #expect(try vault.keybag().erasesAfterTenFailures)
         #expect(try vault.keybag().encoded == erasing)
-        for other in [0x20, 0x82, 0xff, 0x81 - derivation] as [UInt8] {
+        for other in [0x04, 0x82, 0xff, 0x81 - derivation] as [UInt8] {
             try forge(vault) { $0[Self.payload + 40] = other }
             #expect(failure { _ = try vault.keybag() } == .unsupportedVersion, "\(other)")
         }
@@ -137,6 +137,48 @@ struct KeybagRecordTests {
         for slot in [0, 1] { flipped[slot * Self.slotSize + Self.payload + 40] ^= 0x40 }
         try vault.write("keybag", flipped)
         #expect(failure { _ = try vault.keybag() } == .corrupt)
+    }
+
+    @Test(
+        "Movable new items and a key rotation make a keybag a newer release's to earlier ones",
+        arguments: [nil, "correct horse"])
+    func movableAndRotating(_ passcode: String?) throws {
+        let vault = try VaultOnDisk(passcode: passcode)
+        let stored = try Keybag.record.read(device: vault.device, in: vault.directory)
+        let plain = stored.payload.encoded
+        #expect(!stored.payload.newItemsAreMovable && !stored.payload.isRotating)
+        #expect(stored.payload.defaultClass == .whenUnlockedThisDeviceOnly && plain[40] == plain[0])
+        var keybag = stored.payload
+        keybag.newItemsAreMovable = true
+        let movable = try Keybag.record.update(
+            stored, to: keybag, device: vault.device, in: vault.directory)
+        #expect(try vault.keybag().newItemsAreMovable && vault.keybag().defaultClass == .whenUnlocked)
+        var expected = plain
+        expected[40] |= 0x10
+        #expect(try vault.keybag().encoded == expected)
+        keybag.former = [.whenUnlocked: try #require(keybag.keys[.whenUnlocked])]
+        try Keybag.record.update(movable, to: keybag, device: vault.device, in: vault.directory)
+        let rotating = try vault.keybag()
+        #expect(rotating.isRotating && rotating.former == keybag.former && rotating.newItemsAreMovable)
+        #expect(rotating.encoded.count == plain.count + 2 + 98 && rotating.encoded[40] & 0x7e == 0x18)
+        // What the releases before these settings compare with byte 0 differs from it.
+        for known in [0x00, 0x80, 0xc0] as [UInt8] {
+            #expect(expected[40] & ~known != expected[0])
+            #expect(rotating.encoded[40] & ~known != rotating.encoded[0])
+        }
+    }
+
+    @Test("A rotation without replaced keys, or with those of a class without a key, is damage")
+    func impossibleRotations() throws {
+        let vault = try VaultOnDisk(passcode: "correct horse")
+        try forge(vault) { $0[Self.payload + 40] |= 0x08 }
+        #expect(failure { _ = try vault.keybag() } == .corrupt)
+        let other = try VaultOnDisk(passcode: nil)
+        let stored = try Keybag.record.read(device: other.device, in: other.directory)
+        var keybag = stored.payload
+        keybag.former = [.whenPasscodeSetThisDeviceOnly: try #require(keybag.keys[.whenUnlocked])]
+        try Keybag.record.update(stored, to: keybag, device: other.device, in: other.directory)
+        #expect(failure { _ = try other.keybag() } == .corrupt)
     }
 
     @Test("Without the key of its tag, nobody turns the erasure off or on", arguments: [false, true])

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives import hashes, keywrap
 from cryptography.hazmat.primitives import hmac as pyca_hmac
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, AESSIV, ChaCha20Poly1305
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -271,6 +272,11 @@ def ed25519_verify(public, message, signature):
         return True
     except (ValueError, InvalidSignature):
         return False
+
+
+def x25519_public_key(secret):
+    public = X25519PrivateKey.from_private_bytes(secret).public_key()
+    return public.public_bytes(Encoding.Raw, PublicFormat.Raw)
 
 
 def p256_public_key(secret):

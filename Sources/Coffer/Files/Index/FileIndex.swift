@@ -76,6 +76,15 @@ final class FileIndex: Sendable {
         return again
     }
 
+    /// Throws `unsupportedVersion` if a newer release wrote the index. Ignores every kind of damage.
+    func requireKnownVersion(in vault: borrowing Descriptor) throws(CofferError) {
+        do throws(CofferError) {
+            _ = try load(in: vault)
+        } catch {
+            if error.code == .unsupportedVersion { throw error }
+        }
+    }
+
     /// Reads the contents from the index file alone, without consulting the file keyset record.
     private func load(in vault: borrowing Descriptor) throws(CofferError) -> FileIndexContents {
         let file: Descriptor
@@ -275,6 +284,13 @@ final class FileIndex: Sendable {
             }
         }
         try install(bytes, lastTag: tag, in: vault)
+    }
+
+    /// Seals every record again, under the current key of its class.
+    func reseal(
+        in vault: borrowing Descriptor, classKey: (ProtectionClass) throws(CofferError) -> ClassKey
+    ) throws(CofferError) {
+        try compact(in: vault, classKey: classKey)
     }
 
     private func compact(

@@ -159,14 +159,18 @@ struct FileIndexFrame {
         guard kind == .records, sealed.count >= 40 else {
             throw FileIndex.corruptError
         }
-        var cipher = try Self.cipher(classKey, vaultID)
         let data = vaultID.bytes + body[..<(Self.headSize + clearCount)]
-        var plaintext = [UInt8](repeating: 0, count: sealed.count - 40)
-        var output = plaintext.mutableSpan
+        let plaintext: [UInt8]
         do throws(CofferError) {
-            try cipher.open(
-                sealed.span.extracting(24...), nonce: sealed.span.extracting(..<24),
-                associatedData: data.span, into: &output)
+            plaintext = try classKey.withEitherKey { (key) throws(CofferError) in
+                var cipher = try Self.cipher(key, vaultID)
+                var plaintext = [UInt8](repeating: 0, count: sealed.count - 40)
+                var output = plaintext.mutableSpan
+                try cipher.open(
+                    sealed.span.extracting(24...), nonce: sealed.span.extracting(..<24),
+                    associatedData: data.span, into: &output)
+                return plaintext
+            }
         } catch {
             guard error.code == .notAuthentic else { throw error }
             throw FileIndex.corruptError

@@ -45,9 +45,18 @@ package struct FileKeyset: Sendable, RecordPayload {
         return try Self.unwrap(entry, under: wrapping, vaultID: device.vaultID)
     }
 
-    /// Returns the inner key with the given identifier; `nil` if the given class has no such key.
+    /// Returns the inner key with the given identifier; `nil` if the given class has no such key. Looks under
+    /// `classKey` and then under the key that it replaces.
     func inner(
         _ id: [UInt8], _ protection: ProtectionClass, classKey: ClassKey, vaultID: VaultID
+    ) throws(CofferError) -> FileKEK? {
+        if let found = try inner(id, protection, under: classKey, vaultID) { return found }
+        guard let former = classKey.former else { return nil }
+        return try inner(id, protection, under: former, vaultID)
+    }
+
+    private func inner(
+        _ id: [UInt8], _ protection: ProtectionClass, under classKey: ClassKey, _ vaultID: VaultID
     ) throws(CofferError) -> FileKEK? {
         let context = vaultID.bytes
         if id == classKey.id {
@@ -101,13 +110,36 @@ package struct FileKeyset: Sendable, RecordPayload {
         _ protection: ProtectionClass, classKey: ClassKey, vaultID: VaultID
     ) throws(CofferError) {
         let wrapping = try Self.wrappingKey(classKey, vaultID)
-        try add(protection.rawValue, classKey.id, under: wrapping, vaultID: vaultID)
+        // A key that is taken over from the replaced class key must never be the newest one.
+        let former = classKey.former.map { 1 + (newest(protection.rawValue, $0.id)?.key.generation ?? 0) }
+        try add(protection.rawValue, classKey.id, under: wrapping, vaultID: vaultID, above: former ?? 0)
     }
 
-    private mutating func add(
-        _ purpose: UInt16, _ protector: [UInt8], under wrapping: borrowing SymmetricKey, vaultID: VaultID
+    /// Protects the keys in `used` that the replaced class key still protects with `classKey` itself.
+    mutating func takeOver(
+        _ used: Set<[UInt8]>, of protection: ProtectionClass, by classKey: ClassKey, vaultID: VaultID
     ) throws(CofferError) {
-        let generation = newest(purpose, protector)?.key.generation ?? 0
+        guard let former = classKey.former else { return }
+        let wrapping = try Self.wrappingKey(classKey, vaultID)
+        let context = Self.context(protection.rawValue, vaultID)
+        for id in used where entry(id, protection.rawValue, classKey.id) == nil {
+            guard let kek = try inner(id, protection, under: former, vaultID) else { continue }
+            let generation = entry(id, protection.rawValue, former.id)?.key.generation ?? 1
+            let key = try WrappedKey.wrap(
+                kek.key, under: wrapping, id: id, generation: generation, context: context.span)
+            entries.removeAll { $0.purpose == protection.rawValue && $0.key.id == id }
+            entries.append(Entry(purpose: protection.rawValue, protector: classKey.id, key: key))
+        }
+    }
+
+    /// Returns whether any file key is still protected by `classKey`.
+    func depends(on classKey: ClassKey) -> Bool { entries.contains { $0.protector == classKey.id } }
+
+    private mutating func add(
+        _ purpose: UInt16, _ protector: [UInt8], under wrapping: borrowing SymmetricKey, vaultID: VaultID,
+        above floor: UInt32 = 0
+    ) throws(CofferError) {
+        let generation = max(newest(purpose, protector)?.key.generation ?? 0, floor)
         guard entries.count < Self.limit, generation < .max else {
             throw CofferError(.refused, "There are too many file keys. Finish the key rotation first.")
         }

@@ -4,8 +4,9 @@ import CofferEngine
 import CofferVault
 import Synchronization
 
-/// The keys of session-only files, one for each class, either in this process's memory or in the kernel
-/// keyring beside the ephemeral tokens. They are never written to a disk, and every lock destroys them.
+/// The keys of session-only files, one for each class, and what keys of session-only databases are derived
+/// from, either in this process's memory or in the kernel keyring beside the ephemeral tokens. They are never
+/// written to a disk, and every lock destroys them.
 ///
 /// In the kernel keyring there is only a random secret. The key is derived from it and the class key, and the
 /// key's identifier from it and the boot, so a secret that another program put there opens no file, and a
@@ -35,6 +36,9 @@ package final class VolatileFileKeys: Sendable {
     /// Keeps the keys of new files in the kernel keyring from now on.
     func share() { isShared.store(true, ordering: .sequentiallyConsistent) }
 
+    /// Whether the keys of new files are kept in the kernel keyring.
+    var isSharing: Bool { isShared.load(ordering: .sequentiallyConsistent) }
+
     static func absentError(_ id: FileID) -> CofferError {
         CofferError(
             .absent, "The session-only file \(id) belongs to a session that has ended, or to another one.")
@@ -47,7 +51,7 @@ package final class VolatileFileKeys: Sendable {
     func current(
         _ protection: ProtectionClass, _ classKey: ClassKey
     ) throws(CofferError) -> VolatileFileSession {
-        guard !isShared.load(ordering: .sequentiallyConsistent) else {
+        guard !isSharing else {
             let secret = try currentSecret(protection)
             return VolatileFileSession(try kek(secret, protection, classKey))
         }
@@ -97,9 +101,57 @@ package final class VolatileFileKeys: Sendable {
         }
     }
 
+    // MARK: Databases
+
+    /// Returns the identifiers of a vault's sessions in the kernel keyring, by class.
+    ///
+    /// - Throws: An error if the kernel keyring cannot be searched.
+    static func sessionsInKernel(
+        of vaultID: VaultID, boot: String
+    ) throws(CofferError) -> [ProtectionClass: [UInt8]] {
+        guard let ring = try KernelKeyCache.volatileRing(of: vaultID) else { return [:] }
+        var sessions: [ProtectionClass: [UInt8]] = [:]
+        for protection in ProtectionClass.allCases {
+            guard let secret = try secret(protection, in: ring) else { continue }
+            sessions[protection] = try id(of: secret, context(vaultID, protection, boot))
+        }
+        return sessions
+    }
+
+    /// Returns the identifiers of the sessions in the kernel keyring, by class.
+    func sessionsInKernel() throws(CofferError) -> [ProtectionClass: [UInt8]] {
+        try Self.sessionsInKernel(of: vaultID, boot: clock.bootIdentifier())
+    }
+
+    /// Returns the identifier of a class's session in the kernel keyring, and begins a session if there is
+    /// none. Call this method while holding the vault directory's lock.
+    func sessionInKernel(_ protection: ProtectionClass) throws(CofferError) -> [UInt8] {
+        try id(of: currentSecret(protection), protection)
+    }
+
+    /// Returns the key of a database, whose random `number` is part of no other key; `nil` if the class's
+    /// session has ended, or is another one than `session`.
+    func databaseKey(
+        _ number: [UInt8], _ session: [UInt8], _ protection: ProtectionClass, _ classKey: ClassKey
+    ) throws(CofferError) -> SecretBytes? {
+        guard let secret = try secret(protection), try id(of: secret, protection) == session else {
+            return nil
+        }
+        let context = context(protection) + number
+        let key = try HKDF.deriveKey(
+            from: classKey.key, and: secret, info: KDFLabel.volatileDatabase, context: context.span)
+        return try key.withSpan { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
+    }
+
     /// Closes the container of a file that was removed.
     func release(_ id: FileID) {
         for session in sessions.withLock({ Array($0.values) }) { session.release(id) }
+    }
+
+    /// Ends the sessions in the kernel keyring whose keys were derived from a replaced class key.
+    func endSharedSessions(of classes: Set<ProtectionClass>) {
+        guard let ring = try? cache.volatileRing() else { return }
+        for protection in classes { _ = try? ring.remove(Self.entry(protection)) }
     }
 
     private func endSessions(where matches: (ProtectionClass) -> Bool) {
@@ -123,8 +175,13 @@ package final class VolatileFileKeys: Sendable {
 
     private func secret(_ protection: ProtectionClass) throws(CofferError) -> SymmetricKey? {
         guard let ring = try cache.volatileRing() else { return nil }
-        guard let bytes = try ring.read(Self.entry(protection)) else { return nil }
-        guard bytes.count == Self.secretSize else { return nil }
+        return try Self.secret(protection, in: ring)
+    }
+
+    private static func secret(
+        _ protection: ProtectionClass, in ring: KernelSubkeyring
+    ) throws(CofferError) -> SymmetricKey? {
+        guard let bytes = try ring.read(entry(protection)), bytes.count == secretSize else { return nil }
         return try SymmetricKey.copying(bytes.span)
     }
 
@@ -136,13 +193,24 @@ package final class VolatileFileKeys: Sendable {
     }
 
     private func context(_ protection: ProtectionClass) -> [UInt8] {
-        vaultID.bytes + protection.rawValue.bigEndianBytes + Array(clock.bootIdentifier().utf8)
+        Self.context(vaultID, protection, clock.bootIdentifier())
+    }
+
+    private static func context(
+        _ vaultID: VaultID, _ protection: ProtectionClass, _ boot: String
+    ) -> [UInt8] {
+        vaultID.bytes + protection.rawValue.bigEndianBytes + Array(boot.utf8)
     }
 
     private func id(
         of secret: borrowing SymmetricKey, _ protection: ProtectionClass
     ) throws(CofferError) -> [UInt8] {
-        let context = context(protection)
+        try Self.id(of: secret, context(protection))
+    }
+
+    private static func id(
+        of secret: borrowing SymmetricKey, _ context: [UInt8]
+    ) throws(CofferError) -> [UInt8] {
         let key = try HKDF.deriveKey(from: secret, info: KDFLabel.volatileFileID, context: context.span)
         return try key.withSpan { (bytes) throws(CofferError) in bytes.extracting(..<16).copied() }
     }

@@ -63,7 +63,9 @@ struct PendingToken {
         let vaultID = device.vaultID
         let message: SecretBytes
         do throws(CofferError) {
-            message = try SealedBox.open(box.span, secretKey: classKey.enqueueKey(vaultID: vaultID))
+            message = try classKey.withEitherKey { (key) throws(CofferError) in
+                try SealedBox.open(box.span, secretKey: key.enqueueKey(vaultID: vaultID))
+            }
         } catch {
             guard error.code == .notAuthentic else { throw error }
             throw Self.corruptError
@@ -77,6 +79,24 @@ struct PendingToken {
             (try? opened.info.checkLimits()) != nil
         else { throw Self.corruptError }
         return opened
+    }
+
+    /// Returns this value sealed to the public key of `classKey`; `nil` if it is sealed to that key, and not
+    /// to that of the key that `classKey` replaces. The proof stays valid, because it covers the contents.
+    func resealed(to classKey: ClassKey, vaultID: VaultID) throws(CofferError) -> PendingToken? {
+        do throws(CofferError) {
+            _ = try SealedBox.open(box.span, secretKey: classKey.enqueueKey(vaultID: vaultID))
+            return nil
+        } catch {
+            guard error.code == .notAuthentic, let former = classKey.former else { throw error }
+            let message = try SealedBox.open(box.span, secretKey: former.enqueueKey(vaultID: vaultID))
+            let publicKey = try classKey.publicKey(vaultID: vaultID)
+            let box = try message.exposing { (bytes) throws(CofferError) in
+                try SealedBox.seal(bytes, to: publicKey.span)
+            }
+            return PendingToken(
+                number: number, protection: protection, name: name, version: version, box: box)
+        }
     }
 
     func encoded(device: DeviceKey) throws(CofferError) -> [UInt8] {

@@ -63,6 +63,7 @@ extension VaultCore {
     /// Stores the pending tokens whose class keys are available. Code that reads or changes tokens calls this
     /// function first, so an older value never replaces a newer one.
     func drainPendingTokens() throws(CofferError) {
+        try refreshKeys()
         guard try !storableEntries().isEmpty else { return }
         try home.withExclusiveVault { (vault) throws(CofferError) in try drainPendingTokens(in: vault) }
     }
@@ -80,6 +81,8 @@ extension VaultCore {
     /// Stores the pending tokens like ``drainPendingTokens()``. The caller must hold the vault directory's
     /// lock.
     func drainPendingTokens(in vault: borrowing Descriptor) throws(CofferError) {
+        // A value that is sealed to a key's successor must not be taken for a damaged one.
+        try refreshKeys()
         guard try !storableEntries().isEmpty else { return }
         var fold = TokenFold(self)
         for entry in try pendingTokens.entries() where entry.state == .pending {

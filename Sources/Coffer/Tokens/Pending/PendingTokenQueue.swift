@@ -197,6 +197,16 @@ struct PendingTokenQueue {
         }
     }
 
+    /// Replaces the content of an entry's file.
+    func replace(
+        _ entry: Entry, with pending: PendingToken, in vault: borrowing Descriptor
+    ) throws(CofferError) {
+        let directory = try vault.open(Self.directoryName, [.read, .directory])
+        let bytes = try pending.encoded(device: device)
+        try directory.removeTemporaries()
+        try directory.replace(entry.name, with: bytes.span)
+    }
+
     /// Records an entry's state in its file name.
     func mark(_ entry: Entry, _ state: State, in vault: borrowing Descriptor) throws(CofferError) {
         let directory = try vault.open(Self.directoryName, [.read, .directory])

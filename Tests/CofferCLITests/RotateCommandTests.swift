@@ -1,0 +1,92 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("coffer rotate and coffer reclass")
+struct RotateCommandTests {
+    private func filled() throws -> (home: CommandHome, file: String) {
+        let home = try CommandHome()
+        #expect(try home("token", "put", "s", "a", input: Array("value".utf8)).code == 0)
+        return (home, try home.add(home.file("f.txt", Array("content".utf8))))
+    }
+
+    @Test("The keys are replaced; the report and the status say so")
+    func rotated() throws {
+        let (home, file) = try filled()
+        let run = try home("rotate", "--json")
+        #expect(run.code == 0 && run.json["complete"] as? Bool == true, "\(run.errorText)")
+        #expect(run.json["tokens"] as? Int == 1 && run.json["files"] as? Int == 1)
+        #expect((run.json["classes"] as? [String])?.count == 5)
+        #expect(try home("token", "get", "s", "a").text == "value")
+        #expect(try home("file", "cat", file).text == "content")
+        #expect(try home.status()["keyRotationUnfinished"] == nil)
+        let one = try home("rotate", "--class", "whenUnlocked")
+        #expect(one.text == "Keys of 0 tokens and 1 file rewrapped, old keys destroyed\n", "\(one.errorText)")
+        #expect(try home("rotate", "--resume").text == "No rotation was in progress\n")
+        #expect(try home("rotate", "--resume", "--all").code == 64)
+    }
+
+    @Test("passcode change --rotate replaces both, and an old copy of the keybag opens nothing later")
+    func withPasscode() throws {
+        let (home, _) = try filled()
+        let vault = home.path + "/vault/"
+        let old = try ["keybag", "attempts"].map { ($0, try Data(contentsOf: URL(filePath: vault + $0))) }
+        let run = try home.run(["passcode", "change", "--rotate", "--json"], new: "1357")
+        #expect(run.code == 0 && run.json["complete"] as? Bool == true, "\(run.errorText)")
+        #expect(try home.run(["token", "get", "s", "a"], passcode: "1357").text == "value")
+        #expect(try home("token", "get", "s", "a").code != 0)
+        for (name, bytes) in old { try bytes.write(to: URL(filePath: vault + name)) }
+        let stolen = try home("token", "get", "s", "a")
+        #expect(stolen.code != 0 && stolen.text.isEmpty)
+    }
+
+    @Test("A weaker class needs the passcode, and what keeps its class is listed")
+    func reclassified() throws {
+        let (home, file) = try filled()
+        let bound = try home.file("bound", [1])
+        #expect(try home("file", "add", bound, "--context", "tenant").code == 0)
+        let run = try home("reclass", "--all", "--class", "whenUnlocked", "--json")
+        #expect(run.code == 11 && run.json["tokens"] as? Int == 1, "\(run.errorText)")
+        #expect(run.json["files"] as? Int == 1 && run.json["databases"] as? Int == 0)
+        let kept = try #require(run.json["kept"] as? [[String: Any]])
+        #expect(kept.map { $0["reason"] as? String } == ["contextBound"])
+        #expect(try home("reclass", "bound", "--context", "tenant", "--class", "whenUnlocked").code == 0)
+        let list = try home("token", "list", "--json")
+        #expect((list.json["tokens"] as? [[String: Any]])?.first?["class"] as? String == "whenUnlocked")
+        #expect(try home("file", "cat", file).text == "content")
+        let back = try home("reclass", "s/a", file, "--class", "whenUnlockedThisDeviceOnly")
+        #expect(back.text == "1 token, 1 file now in whenUnlockedThisDeviceOnly; 0 had that class already\n")
+        #expect(try home("reclass", "--class", "whenUnlocked").code == 64)
+        #expect(try home("reclass", "s/missing", "--class", "whenUnlocked").code != 0)
+        let locked = try home.run(["reclass", "s/a", "--class", "whenUnlocked"], passcode: "")
+        #expect(locked.code != 0)
+    }
+
+    @Test("init --movable and settings --movable decide the class of new items")
+    func movable() throws {
+        let home = try CommandHome("--movable")
+        #expect(try home("token", "put", "s", "a", input: Array("v".utf8)).code == 0)
+        let file = try home.add(home.file("f", [1]))
+        #expect(try home("settings", "--json").json["movable"] as? Bool == true)
+        let exported = try home("token", "list", "--json").json["tokens"] as? [[String: Any]]
+        #expect(exported?.first?["class"] as? String == "whenUnlocked")
+        let files = try home("file", "list", "--json").json["files"] as? [[String: Any]]
+        #expect(files?.first?["class"] as? String == "whenUnlocked" && files?.first?["id"] as? String == file)
+        #expect(try home.run(["settings", "--movable", "off"], passcode: "").code == 0)
+        #expect(try home.run(["settings", "--movable", "on"], passcode: "").code != 0)
+        #expect(try home("settings", "--movable", "on").code == 0)
+    }
+
+    @Test("On a terminal, init asks whether new items may move", arguments: [("y", true), ("", false)])
+    func question(_ answer: String, _ isMovable: Bool) throws {
+        let folder = try ScratchDirectory.make()
+        let home = folder.path(of: "home")
+        let run = try TerminalRun.coffer(
+            ["1357", "1357", answer], ["init", "--no-recovery", "--home", home] + CommandHome.cheap)
+        #expect(run.code == 0 && run.prompts == 3, "\(run.shown)")
+        #expect(run.shown.contains("Should a backup be able to restore"))
+        let settings = try CommandRun.coffer("settings", "--json", "--home", home)
+        #expect(settings.json["movable"] as? Bool == isMovable)
+        _ = try CommandRun.coffer("wipe", "--yes", "--home", home)
+    }
+}

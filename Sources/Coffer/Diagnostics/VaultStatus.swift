@@ -35,7 +35,7 @@ public struct VaultStatus: Sendable, Equatable {
     /// Whether files may be added only while the vault's disk is known to be encrypted, because of this
     /// vault's settings or those of the vault that contains this namespace.
     public var requiresDiskEncryption = false
-    /// What the vault says about its recovery key; `nil` if there is none.
+    /// The recovery key that the vault has; `nil` if there is none.
     public var recoveryKey: RecoveryKeyStatus?
     /// The number of minutes of inactivity before the vault locks, rounded up; `nil` if inactivity does not
     /// lock it.

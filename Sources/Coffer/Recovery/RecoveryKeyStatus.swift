@@ -1,7 +1,7 @@
 import CofferVault
 public import FoundationEssentials
 
-/// What a vault says about its recovery key. It can be read while the vault is locked.
+/// A description of a vault's recovery key. It can be read while the vault is locked.
 public struct RecoveryKeyStatus: Sendable, Equatable {
     /// The number by which people tell recovery keys apart, as on the sheet: `3F2A-90C1`.
     public let number: String

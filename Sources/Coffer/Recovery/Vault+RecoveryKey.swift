@@ -32,7 +32,7 @@ extension Vault {
     ///   - passcode: The vault's passcode; `nil` if none is set. It counts as an attempt to unlock.
     ///   - keepingDeviceKey: Whether to store a copy of the device key that the recovery key opens. Without
     ///     it, nothing opens the vault when the device key is lost, and with it, the vault can be opened on
-    ///     another device by whoever has the recovery key and a copy of the vault directory.
+    ///     another device by anyone who has the recovery key and a copy of the vault directory.
     /// - Throws: `refused` if ``VaultSettings/allowsRecoveryKey`` is off, or if `key` is the vault's recovery
     ///   key already; otherwise, the errors that ``unlock(with:)`` throws. If the
     ///   disk fails, the message may say that either key can be valid.

@@ -25,7 +25,7 @@ struct RecoveryCreate: AsyncParsableCommand {
             Prints a sheet with the key. On a terminal, the key has to be typed back from the sheet, group \
             by group, and counts only then. The passcode is needed even while the vault is unlocked.
 
-            The key also opens the vault when the device key is lost, so whoever has the sheet and a copy \
+            The key also opens the vault when the device key is lost, so anyone with the sheet and a copy \
             of the vault directory can open it on another device. With --strict-device, it opens the vault \
             only where the device key is; a lost device key then means a lost vault.
 

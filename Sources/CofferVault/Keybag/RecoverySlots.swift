@@ -5,7 +5,7 @@ import CofferCrypto
 ///
 /// A recovery key that is set wraps the class keys itself. When class keys are replaced later, without the
 /// recovery key, the new ones are wrapped under a random key that is sealed to the recovery key's public key.
-/// A key that stayed in the keybag for this purpose would not do: whoever had once opened an old copy of the
+/// A key that stayed in the keybag for this purpose would not do: anyone who once opened an old copy of the
 /// keybag could open the new class keys with it.
 ///
 /// Layout (136 bytes): time of creation in seconds (8), identifier (16), public key (32), sealed wrapping key

@@ -61,7 +61,7 @@ enum AgeFiles {
         try writer.finish(output: output)
     }
 
-    /// What was decrypted, and how that ended.
+    /// The decrypted bytes, and how the decryption ended.
     struct Outcome {
         var plaintext: [UInt8] = []
         var code: CofferError.Code?

@@ -33,7 +33,7 @@ struct AgeKitTests {
         let passphrase: [String]?
     }
 
-    /// What the files for keys of a type that Coffer does not support come to: the stanza is skipped, but the
+    /// The results of files for keys of a type that Coffer does not support: the stanza is skipped, but the
     /// header's grammar holds for every type.
     private static let unsupported: [String: CofferError.Code] = ["hybrid_not_canonical_body": .corrupt]
 

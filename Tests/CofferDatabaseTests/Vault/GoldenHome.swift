@@ -6,7 +6,7 @@ import TestSupport
 
 /// An unpacked copy of one of the homes in `Tests/Golden`, which keep every format that was ever written.
 struct GoldenHome: ~Copyable {
-    /// What `Tests/Golden/make.py` put into a home, as in its `contents.json`.
+    /// The items that `Tests/Golden/make.py` put into a home, as in its `contents.json`.
     struct Contents: Decodable, Sendable {
         struct StoredToken: Decodable, Sendable {
             let service: String

@@ -12,8 +12,8 @@ import Testing
 /// Homes of every format that was ever written are opened and read, and stay as they are.
 @Suite("Golden homes")
 struct GoldenHomeTests {
-    /// What may change although nothing is upgraded: the counter of attempts, and the time without contact in
-    /// the record of orders.
+    /// The files that may change although nothing is upgraded: the counter of attempts, and the record of
+    /// orders with the time without contact.
     private static let counters: Set<String> = ["vault/attempts", "vault/orders"]
 
     @Test("There is a home with a passcode and one without, of every version")

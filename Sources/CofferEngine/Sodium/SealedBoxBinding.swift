@@ -11,13 +11,7 @@ package enum SealedBoxBinding {
 
     /// Returns the public key that belongs to `secretKey`.
     package static func publicKey(secretKey: Span<UInt8>) throws(CofferError) -> [UInt8] {
-        try SodiumLibrary.start()
-        guard secretKey.count == keySize else { throw CofferError.wrongKeySize(secretKey.count) }
-        var publicKey = [UInt8](repeating: 0, count: keySize)
-        unsafe secretKey.withPointer {
-            _ = unsafe crypto_scalarmult_base(&publicKey, $0)
-        }
-        return publicKey
+        try X25519Binding.publicKey(secretKey: secretKey)
     }
 
     /// Seals `message` so that only the holder of the secret key can open it.

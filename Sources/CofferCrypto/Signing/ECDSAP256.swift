@@ -7,11 +7,11 @@ import CofferEngine
 /// which is 4. A signature is the numbers r and s with 32 bytes each.
 public enum ECDSAP256 {
     /// The size in bytes of a private key.
-    public static let privateKeySize = ECDSABinding.privateKeySize
+    public static let privateKeySize = ECDSACurve.p256.privateKeySize
     /// The size in bytes of a public key.
-    public static let publicKeySize = ECDSABinding.publicKeySize
+    public static let publicKeySize = ECDSACurve.p256.publicKeySize
     /// The size in bytes of a signature.
-    public static let signatureSize = ECDSABinding.signatureSize
+    public static let signatureSize = ECDSACurve.p256.signatureSize
 
     /// Returns a new private key.
     ///

@@ -66,8 +66,15 @@ public enum RSASignature {
     public static func sign(
         _ message: Span<UInt8>, privateKey: borrowing SecretBytes, padding: Padding
     ) throws(CofferError) -> [UInt8] {
+        try sign(message, privateKey: privateKey, padding: padding, digest: .sha256)
+    }
+
+    /// Returns the signature of `message` with another hash function than SHA-256.
+    static func sign(
+        _ message: Span<UInt8>, privateKey: borrowing SecretBytes, padding: Padding, digest: SignatureDigest
+    ) throws(CofferError) -> [UInt8] {
         let bytes = privateKey.guarded.span
-        return try RSABinding.sign(message, key: bytes, try numbers(bytes), padding.engine)
+        return try RSABinding.sign(message, key: bytes, try numbers(bytes), padding.engine, digest)
     }
 
     /// Returns whether `signature` is valid for `message` under `publicKey`. A signature that is not as long
@@ -77,11 +84,20 @@ public enum RSASignature {
     public static func isValid(
         signature: Span<UInt8>, for message: Span<UInt8>, publicKey: PublicKey, padding: Padding
     ) throws(CofferError) -> Bool {
+        try isValid(
+            signature: signature, for: message, publicKey: publicKey, padding: padding, digest: .sha256)
+    }
+
+    /// Returns whether `signature` is valid for `message`, with another hash function than SHA-256.
+    static func isValid(
+        signature: Span<UInt8>, for message: Span<UInt8>, publicKey: PublicKey, padding: Padding,
+        digest: SignatureDigest
+    ) throws(CofferError) -> Bool {
         let size = publicKey.modulus.count
         let bytes = publicKey.modulus + publicKey.exponent
         let numbers = RSABinding.Numbers(modulus: 0..<size, publicExponent: size..<bytes.count)
         return try RSABinding.isValid(
-            signature: signature, for: message, key: bytes.span, numbers, padding.engine)
+            signature: signature, for: message, key: bytes.span, numbers, padding.engine, digest)
     }
 
     /// Returns the places of the numbers of a private key.

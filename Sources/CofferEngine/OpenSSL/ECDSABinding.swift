@@ -1,33 +1,22 @@
 package import CofferBase
 import COpenSSL
 
-/// ECDSA over P-256 with SHA-256 (FIPS 186-5), computed by OpenSSL: private keys are numbers of 32 bytes,
-/// public keys uncompressed points of 65 bytes, signatures the numbers r and s with 32 bytes each.
+/// ECDSA over P-256 with SHA-256, or another curve with its hash function (FIPS 186-5), computed by OpenSSL:
+/// private keys are numbers, public keys uncompressed points, signatures the numbers r and s. With P-256,
+/// they have 32, 65 and 64 bytes.
 package enum ECDSABinding {
-    package static let privateKeySize = 32
-    package static let publicKeySize = 65
-    package static let signatureSize = 64
-
-    /// The order of the curve's group.
-    private static let order: [UInt8] = [
-        0xFF, 0xFF, 0xFF, 0xFF, 0x00, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
-        0xBC, 0xE6, 0xFA, 0xAD, 0xA7, 0x17, 0x9E, 0x84, 0xF3, 0xB9, 0xCA, 0xC2, 0xFC, 0x63, 0x25, 0x51,
-    ]
-
-    /// The value of `NID_X9_62_prime256v1`.
-    private static let curve: Int32 = 415
-
     /// Returns a new private key: random bytes, drawn again until they are a valid number.
-    package static func generate() throws(CofferError) -> GuardedBytes {
+    package static func generate(_ curve: ECDSACurve = .p256) throws(CofferError) -> GuardedBytes {
         while true {
-            let key = try GuardedBytes.random(count: privateKeySize)
-            if isKey(key) { return key }
+            let key = try GuardedBytes.random(count: curve.privateKeySize)
+            if isKey(key, curve) { return key }
         }
     }
 
     /// Returns whether the bytes are a number from 1 to the order of the group less 1. The time that this
     /// takes reveals nothing but the size.
-    private static func isScalar(_ bytes: Span<UInt8>) -> Bool {
+    private static func isScalar(_ bytes: Span<UInt8>, _ curve: ECDSACurve) -> Bool {
+        let order = curve.order
         guard bytes.count == order.count else { return false }
         var (anyBit, borrow): (UInt8, Int) = (0, 0)
         for index in order.indices.reversed() {
@@ -37,19 +26,26 @@ package enum ECDSABinding {
         return anyBit != 0 && borrow == 1
     }
 
-    private static func isKey(_ key: borrowing GuardedBytes) -> Bool { isScalar(key.span) }
+    private static func isKey(_ key: borrowing GuardedBytes, _ curve: ECDSACurve) -> Bool {
+        isScalar(key.span, curve)
+    }
 
-    private static func throwIfNoKey(_ privateKey: Span<UInt8>) throws(CofferError) {
-        guard isScalar(privateKey) else {
-            throw CofferError(.invalidInput, "The bytes are not a private key for ECDSA with P-256.")
+    private static func throwIfNoKey(
+        _ privateKey: Span<UInt8>, _ curve: ECDSACurve
+    ) throws(CofferError) {
+        guard isScalar(privateKey, curve) else {
+            throw CofferError(
+                .invalidInput, "The bytes are not a private key for ECDSA with \(curve.name).")
         }
     }
 
     /// Returns the public key that belongs to `privateKey`.
-    package static func publicKey(privateKey: Span<UInt8>) throws(CofferError) -> [UInt8] {
-        try throwIfNoKey(privateKey)
+    package static func publicKey(
+        privateKey: Span<UInt8>, _ curve: ECDSACurve = .p256
+    ) throws(CofferError) -> [UInt8] {
+        try throwIfNoKey(privateKey, curve)
         OpenSSLAlgorithm.keepEverythingAtExit()
-        guard let group = unsafe EC_GROUP_new_by_curve_name_ex(nil, nil, curve) else {
+        guard let group = unsafe EC_GROUP_new_by_curve_name_ex(nil, nil, curve.number) else {
             throw OpenSSLFailure.unexpected("EC_GROUP_new_by_curve_name_ex")
         }
         defer { unsafe EC_GROUP_free(group) }
@@ -66,6 +62,7 @@ package enum ECDSABinding {
         guard read, unsafe EC_POINT_mul(group, point, scalar, nil, nil, nil) == 1 else {
             throw OpenSSLFailure.unexpected("EC_POINT_mul")
         }
+        let publicKeySize = curve.publicKeySize
         var publicKey = [UInt8](repeating: 0, count: publicKeySize)
         let count = unsafe EC_POINT_point2oct(
             group, point, POINT_CONVERSION_UNCOMPRESSED, &publicKey, publicKeySize, nil)
@@ -74,21 +71,24 @@ package enum ECDSABinding {
     }
 
     /// Returns a signature of `message`, which differs each time.
-    package static func sign(_ message: Span<UInt8>, privateKey: Span<UInt8>) throws(CofferError) -> [UInt8] {
-        try throwIfNoKey(privateKey)
+    package static func sign(
+        _ message: Span<UInt8>, privateKey: Span<UInt8>, _ curve: ECDSACurve = .p256
+    ) throws(CofferError) -> [UInt8] {
+        try throwIfNoKey(privateKey, curve)
+        let name = curve.name
         var number = try reversed(privateKey)
         var span = number.mutableSpan
         let key = unsafe span.withPointer { number in
             unsafe SignatureKey.make(
                 "EC", .keyPair,
                 [
-                    OSSLParameters.text(OSSLParameters.group, "P-256"),
-                    OSSLParameters.number(OSSLParameters.privateKey, number, privateKeySize),
+                    OSSLParameters.text(OSSLParameters.group, name),
+                    OSSLParameters.number(OSSLParameters.privateKey, number, curve.privateKeySize),
                 ])
         }
         guard let key else { throw OpenSSLFailure.unexpected("EVP_PKEY_fromdata") }
-        let der = try SignatureContext.sign(message, key, .ecdsa)
-        guard let raw = ECDSASignatureEncoding.raw(der.span) else {
+        let der = try SignatureContext.sign(message, key, .ecdsa, curve.digest)
+        guard let raw = ECDSASignatureEncoding.raw(der.span, numberSize: curve.privateKeySize) else {
             throw OpenSSLFailure.unexpected("EVP_DigestSign")
         }
         return raw
@@ -104,6 +104,8 @@ package enum ECDSABinding {
 
     /// Returns OpenSSL's key with both numbers: TLS compares the public one with that of the certificate.
     static func keyPair(_ privateKey: Span<UInt8>) throws(CofferError) -> SignatureKey {
+        let curve = ECDSACurve.p256
+        let name = curve.name
         let point = try publicKey(privateKey: privateKey)
         var number = try reversed(privateKey)
         var span = number.mutableSpan
@@ -112,8 +114,8 @@ package enum ECDSABinding {
                 unsafe SignatureKey.make(
                     "EC", .keyPair,
                     [
-                        OSSLParameters.text(OSSLParameters.group, "P-256"),
-                        OSSLParameters.number(OSSLParameters.privateKey, number, privateKeySize),
+                        OSSLParameters.text(OSSLParameters.group, name),
+                        OSSLParameters.number(OSSLParameters.privateKey, number, curve.privateKeySize),
                         OSSLParameters.octets(OSSLParameters.publicKey, point),
                     ])
             }
@@ -123,24 +125,30 @@ package enum ECDSABinding {
     }
 
     /// Returns whether the bytes are an uncompressed point of the curve.
-    package static func isPublicKey(_ bytes: Span<UInt8>) -> Bool { key(bytes) != nil }
+    package static func isPublicKey(_ bytes: Span<UInt8>, _ curve: ECDSACurve = .p256) -> Bool {
+        key(bytes, curve) != nil
+    }
 
     /// Returns whether `signature` is valid for `message`. Returns `false` if the signature has the wrong
     /// size or the public key is not an uncompressed point of the curve.
     package static func isValid(
-        signature: Span<UInt8>, for message: Span<UInt8>, publicKey: Span<UInt8>
+        signature: Span<UInt8>, for message: Span<UInt8>, publicKey: Span<UInt8>,
+        _ curve: ECDSACurve = .p256
     ) throws(CofferError) -> Bool {
-        guard let der = ECDSASignatureEncoding.der(signature), let key = key(publicKey) else { return false }
-        return try SignatureContext.isValid(der.span, for: message, key, .ecdsa)
+        guard let der = ECDSASignatureEncoding.der(signature, numberSize: curve.privateKeySize),
+            let key = key(publicKey, curve)
+        else { return false }
+        return try SignatureContext.isValid(der.span, for: message, key, .ecdsa, curve.digest)
     }
 
-    private static func key(_ publicKey: Span<UInt8>) -> SignatureKey? {
-        guard publicKey.count == publicKeySize, publicKey[0] == 4 else { return nil }
+    private static func key(_ publicKey: Span<UInt8>, _ curve: ECDSACurve) -> SignatureKey? {
+        let name = curve.name
+        guard publicKey.count == curve.publicKeySize, publicKey[0] == 4 else { return nil }
         return unsafe publicKey.withUnsafeBytes { point in
             unsafe SignatureKey.make(
                 "EC", .publicKey,
                 [
-                    OSSLParameters.text(OSSLParameters.group, "P-256"),
+                    OSSLParameters.text(OSSLParameters.group, name),
                     OSSLParameters.octets(OSSLParameters.publicKey, point),
                 ])
         }

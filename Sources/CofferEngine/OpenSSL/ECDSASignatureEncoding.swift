@@ -1,10 +1,9 @@
-/// The two encodings of an ECDSA signature over P-256: the numbers r and s with 32 bytes each, as in JOSE and
-/// IEEE P1363, and a DER sequence of two integers, as in X.509 and OpenSSL.
+/// The two encodings of an ECDSA signature: the numbers r and s with a fixed size each, as in JOSE and IEEE
+/// P1363, and a DER sequence of two integers, as in X.509 and OpenSSL. The numbers have 32 bytes with P-256
+/// and 48 bytes with P-384.
 package enum ECDSASignatureEncoding {
-    private static let numberSize = 32
-
-    /// Returns the DER form of a signature with fixed sizes; `nil` if it is not 64 bytes long.
-    package static func der(_ raw: Span<UInt8>) -> [UInt8]? {
+    /// Returns the DER form of a signature with fixed sizes; `nil` if it has another size.
+    package static func der(_ raw: Span<UInt8>, numberSize: Int = 32) -> [UInt8]? {
         guard raw.count == 2 * numberSize else { return nil }
         let numbers =
             integer(raw.extracting(..<numberSize).copied()) + integer(raw.extracting(numberSize...).copied())
@@ -12,14 +11,16 @@ package enum ECDSASignatureEncoding {
     }
 
     /// Returns the form with fixed sizes of a signature in DER; `nil` for anything but the only DER encoding
-    /// of two numbers of at most 256 bits.
-    package static func raw(_ der: Span<UInt8>) -> [UInt8]? {
+    /// of two numbers of at most `numberSize` bytes.
+    package static func raw(_ der: Span<UInt8>, numberSize: Int = 32) -> [UInt8]? {
         let bytes = der.copied()
         guard bytes.count >= 2, bytes[0] == 0x30, bytes[1] < 0x80, Int(bytes[1]) == bytes.count - 2 else {
             return nil
         }
         var at = 2
-        guard let r = number(bytes, &at), let s = number(bytes, &at), at == bytes.count else { return nil }
+        guard let r = number(bytes, &at, numberSize), let s = number(bytes, &at, numberSize),
+            at == bytes.count
+        else { return nil }
         return r + s
     }
 
@@ -30,7 +31,7 @@ package enum ECDSASignatureEncoding {
     }
 
     /// Reads one integer, which must be positive or zero and have no superfluous zero byte in front.
-    private static func number(_ bytes: [UInt8], _ at: inout Int) -> [UInt8]? {
+    private static func number(_ bytes: [UInt8], _ at: inout Int, _ numberSize: Int) -> [UInt8]? {
         guard at + 2 <= bytes.count, bytes[at] == 0x02 else { return nil }
         let count = Int(bytes[at + 1])
         let start = at + 2

@@ -1,13 +1,13 @@
 package import CofferBase
 import COpenSSL
 
-/// RSA signatures with SHA-256 (RFC 8017), computed by OpenSSL.
+/// RSA signatures with SHA-256 or SHA-512 (RFC 8017), computed by OpenSSL.
 package enum RSABinding {
     /// The padding of a signature.
     package enum Padding: Sendable {
         /// RSASSA-PKCS1-v1_5.
         case pkcs1
-        /// RSASSA-PSS with MGF1 over SHA-256 and a salt of 32 bytes.
+        /// RSASSA-PSS with MGF1 over the same hash function, and a salt as long as the digest.
         case pss
 
         fileprivate var scheme: SignatureContext.Scheme {
@@ -42,9 +42,10 @@ package enum RSABinding {
 
     /// Returns the signature of `message` by the key pair with `numbers` in `key`.
     package static func sign(
-        _ message: Span<UInt8>, key: Span<UInt8>, _ numbers: Numbers, _ padding: Padding
+        _ message: Span<UInt8>, key: Span<UInt8>, _ numbers: Numbers, _ padding: Padding,
+        _ digest: SignatureDigest = .sha256
     ) throws(CofferError) -> [UInt8] {
-        try SignatureContext.sign(message, try keyPair(key, numbers), padding.scheme)
+        try SignatureContext.sign(message, try keyPair(key, numbers), padding.scheme, digest)
     }
 
     /// Returns OpenSSL's key with the numbers of a key pair.
@@ -59,10 +60,10 @@ package enum RSABinding {
     /// Returns `false` if the signature is not as long as the modulus.
     package static func isValid(
         signature: Span<UInt8>, for message: Span<UInt8>, key: Span<UInt8>, _ numbers: Numbers,
-        _ padding: Padding
+        _ padding: Padding, _ digest: SignatureDigest = .sha256
     ) throws(CofferError) -> Bool {
         guard signature.count == numbers.modulus.count, let key = try make(key, numbers) else { return false }
-        return try SignatureContext.isValid(signature, for: message, key, padding.scheme)
+        return try SignatureContext.isValid(signature, for: message, key, padding.scheme, digest)
     }
 
     /// Returns OpenSSL's key, made of a reversed copy of the buffer, because OpenSSL expects each number's

@@ -1,7 +1,7 @@
 import COpenSSL
 import CofferBase
 
-/// A signature with SHA-256 by OpenSSL, in one step.
+/// A signature of a message by OpenSSL, in one step.
 @safe final class SignatureContext {
     /// The signature scheme; RSA has two.
     enum Scheme {
@@ -25,15 +25,15 @@ import CofferBase
     private static let saltOfDigest: Int32 = -1
 
     private static func make(
-        _ key: SignatureKey, _ scheme: Scheme, signing: Bool
+        _ key: SignatureKey, _ scheme: Scheme, _ digest: SignatureDigest, signing: Bool
     ) throws(CofferError) -> SignatureContext {
         guard let pointer = unsafe EVP_MD_CTX_new() else { throw OpenSSLFailure.unexpected("EVP_MD_CTX_new") }
         let context = unsafe SignatureContext(pointer)
         var options: OpaquePointer?
         let status =
             unsafe signing
-            ? EVP_DigestSignInit_ex(pointer, &options, "SHA256", nil, nil, key.pointer, nil)
-            : EVP_DigestVerifyInit_ex(pointer, &options, "SHA256", nil, nil, key.pointer, nil)
+            ? EVP_DigestSignInit_ex(pointer, &options, digest.rawValue, nil, nil, key.pointer, nil)
+            : EVP_DigestVerifyInit_ex(pointer, &options, digest.rawValue, nil, nil, key.pointer, nil)
         guard status == 1 else { throw OpenSSLFailure.unexpected("EVP_DigestSignInit_ex") }
         let isSet: Bool
         switch scheme {
@@ -53,9 +53,9 @@ import CofferBase
 
     /// Returns the signature of `message`.
     static func sign(
-        _ message: Span<UInt8>, _ key: SignatureKey, _ scheme: Scheme
+        _ message: Span<UInt8>, _ key: SignatureKey, _ scheme: Scheme, _ digest: SignatureDigest = .sha256
     ) throws(CofferError) -> [UInt8] {
-        let context = try make(key, scheme, signing: true)
+        let context = try make(key, scheme, digest, signing: true)
         var signature = [UInt8](repeating: 0, count: largestSignature)
         var count = signature.count
         let status = unsafe message.withPointer {
@@ -68,9 +68,10 @@ import CofferBase
 
     /// Returns whether `signature` is valid for `message`.
     static func isValid(
-        _ signature: Span<UInt8>, for message: Span<UInt8>, _ key: SignatureKey, _ scheme: Scheme
+        _ signature: Span<UInt8>, for message: Span<UInt8>, _ key: SignatureKey, _ scheme: Scheme,
+        _ digest: SignatureDigest = .sha256
     ) throws(CofferError) -> Bool {
-        let context = try make(key, scheme, signing: false)
+        let context = try make(key, scheme, digest, signing: false)
         let status = unsafe signature.withPointer { signed in
             unsafe message.withPointer { bytes in
                 unsafe EVP_DigestVerify(context.pointer, signed, signature.count, bytes, message.count)

@@ -29,6 +29,9 @@ package enum Environment {
     /// The number of processors that are online, at least 1.
     package static var processors: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
+    /// The id of this process.
+    package static var processID: Int32 { getpid() }
+
     /// The id of the user on whose behalf this process acts.
     package static var userID: UInt32 { geteuid() }
 }

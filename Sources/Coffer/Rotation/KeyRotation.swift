@@ -125,6 +125,9 @@ struct KeyRotation {
         try requireKeys(of: keybag)
         try core.rewrapEphemeralTokens()
         try rewrapTokens(&report, check)
+        report.keyPairs += try core.home.withExclusiveVault { (vault) throws(CofferError) in
+            try RewrappedKeyPairs(core).rewrap(in: vault).changed
+        }
         files.volatileKeys.endSharedSessions(of: Set(report.classes))
         let result = try files.replaceKeys(check: check, progress: progress)
         report.files = result.rewrapped
@@ -176,6 +179,9 @@ struct KeyRotation {
             last.tokens += rest.changed
             last.pendingTokens += pending
             last.unreadableTokens = rest.unreadable
+            let pairs = try RewrappedKeyPairs(core).rewrap(in: vault)
+            last.keyPairs += pairs.changed
+            last.unreadableKeyPairs = pairs.unreadable
             last.databases = try tokens.databases(of: Set(last.classes), in: vault)
             let keys = try FileKeysetRecord(device: core.device).read(in: vault).keys
             if keys.hasIndex {
@@ -184,7 +190,9 @@ struct KeyRotation {
                 }
             }
             let isInUse = core.keys.all.values.contains { $0.former.map { keys.depends(on: $0) } ?? false }
-            guard last.unreadableTokens == 0, last.unreadableFiles.isEmpty, !isInUse else { return }
+            guard last.unreadableTokens == 0, last.unreadableKeyPairs == 0, last.unreadableFiles.isEmpty,
+                !isInUse
+            else { return }
             try core.updateKeybag(stored, in: vault) { (keybag) throws(CofferError) in keybag.former = [:] }
             last.isComplete = true
         }

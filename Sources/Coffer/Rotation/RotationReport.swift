@@ -11,11 +11,15 @@ public struct RotationReport: Sendable, Equatable {
     public internal(set) var pendingTokens = 0
     /// The number of files whose keys were rewrapped.
     public internal(set) var files = 0
+    /// The number of key pairs whose keys were rewrapped. The private keys themselves stay the same.
+    public internal(set) var keyPairs = 0
     /// The databases, as `SCOPE/NAME`, that an older copy of the vault still opens, because only the wrapping
     /// of their keys changed. To replace a database's own key, copy its content to a new database.
     public internal(set) var databases: [String] = []
     /// The number of tokens that could not be read.
     public internal(set) var unreadableTokens = 0
+    /// The number of key pairs that could not be read; 1 if the file of all key pairs cannot be read.
+    public internal(set) var unreadableKeyPairs = 0
     /// The files that could not be read.
     public internal(set) var unreadableFiles: [FileID] = []
     /// Whether the replaced keys were destroyed. They are kept while items that they may open cannot be read.

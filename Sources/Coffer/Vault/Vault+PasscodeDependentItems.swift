@@ -8,7 +8,7 @@ extension Vault {
     /// Counts the items that removing the passcode would destroy. You can call this method while the vault is
     /// locked.
     ///
-    /// - Returns: The number of tokens, files and databases that would be destroyed.
+    /// - Returns: The number of tokens, files, databases and key pairs that would be destroyed.
     /// - Throws: `busy` if another process holds the vault's lock for too long; `wiped` or `corrupt`.
     public func passcodeDependentItems() async throws(CofferError) -> PasscodeDependentItems {
         let core = core
@@ -18,7 +18,8 @@ extension Vault {
                 let databases = try core.databases(of: names, in: vault).count
                 return PasscodeDependentItems(
                     tokens: try names.count - databases + core.passcodeDependentPendingTokens().count,
-                    files: try core.passcodeDependentFiles(in: vault).count, databases: databases)
+                    files: try core.passcodeDependentFiles(in: vault).count, databases: databases,
+                    keyPairs: try KeyPairFile(device: core.device).read(in: vault).passcodeDependent.count)
             }
         }
     }
@@ -98,9 +99,21 @@ extension VaultCore {
         let index = FileIndex(device: device)
         for id in files { try FileStore.destroy(id, of: device, index, directory, in: vault) }
         try removeMissing(index, directory, in: vault)
+        let pairs = try removeOrphanedKeyPairs(in: vault)
         try updateKeybag(in: vault) { (keybag) throws(CofferError) in keybag.hasOrphans = false }
         return PasscodeDependentItems(
             tokens: names.count - databases.count + waiting.count, files: files.count,
-            databases: databases.count)
+            databases: databases.count, keyPairs: pairs)
+    }
+
+    /// Removes the key pairs in the class that requires a passcode. Returns their number.
+    private func removeOrphanedKeyPairs(in vault: borrowing Descriptor) throws(CofferError) -> Int {
+        let file = KeyPairFile(device: device)
+        var contents = try file.read(in: vault)
+        let orphans = contents.passcodeDependent
+        guard !orphans.isEmpty else { return 0 }
+        contents.records.removeAll { $0.pair.protection.requiresPasscode }
+        try file.write(contents, in: vault, overwriting: true)
+        return orphans.count
     }
 }

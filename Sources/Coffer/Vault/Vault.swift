@@ -29,10 +29,14 @@ public final class Vault: Sendable {
     /// The vault's files.
     public let files: FileStore
 
+    /// The vault's key pairs.
+    public let keyPairs: KeyPairStore
+
     init(core: VaultCore) {
         self.core = core
         tokens = TokenStore(core: core)
         files = FileStore(core: core)
+        keyPairs = KeyPairStore(core: core)
     }
 
     /// The vault's identity.

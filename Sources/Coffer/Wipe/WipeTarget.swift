@@ -30,6 +30,7 @@ struct WipeTarget {
             name: RecoveryRecord.name, magic: FileMagic.recovery, idOffset: RecoveryRecord.idOffset,
             starts: [0, Int64(RecoveryRecord.slotSize)]),
         Trace(name: TokenFile.fileName, magic: FileMagic.tokens, idOffset: 16),
+        Trace(name: KeyPairFile.fileName, magic: FileMagic.keyPairs, idOffset: 16),
         Trace(name: FileIndex.fileName, magic: FileMagic.fileIndex, idOffset: 16),
     ]
     /// The maximum number of containers to inspect.

@@ -18,6 +18,8 @@ package enum KDFLabel {
     package static let tokenName = "coffer/token-name/v1"
     package static let tokenWrapping = "coffer/token-wrap/v1"
     package static let tokenReplacement = "coffer/token-replacement/v1"
+    package static let keyPairFile = "coffer/keypair-file/v1"
+    package static let keyPairWrapping = "coffer/keypair-wrap/v1"
     package static let userNamespace = "coffer/user-namespace/v1"
     package static let deniedPasscode = "coffer/denied-passcode/v1"
     package static let heldKey = "coffer/held-key/v1"

@@ -7,6 +7,7 @@ package enum FileMagic {
     package static let recovery = "COFFERR1"
     package static let state = "COFFERS1"
     package static let tokens = "COFFERT1"
+    package static let keyPairs = "COFFERY1"
     package static let fileKeys = "COFFERW1"
     package static let pendingToken = "COFFERQ1"
     package static let fileIndex = "COFFERX1"

@@ -22,6 +22,7 @@ package import SystemPackage
 ///         filekeys     wrapped keys that wrap file keys
 ///         fileindex    the sealed file index
 ///         tokens       the sealed token file
+///         keypairs     the sealed key pairs, if there are any
 ///         inbox/       pending tokens, stored at the next unlock
 ///         files/       sealed file containers
 ///         soups/       encrypted databases, session-only ones in directories of their own

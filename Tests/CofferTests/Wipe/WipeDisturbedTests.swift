@@ -48,6 +48,7 @@ struct WipeDisturbedTests {
         let session = try await home.create(passcode)
         try await session.tokens.put(
             Token(copying: Self.token), for: TokenID(service: "api.example.org", account: "ada"))
+        _ = try await session.keyPairs.generate(.ed25519, alias: "work")
         if KernelKeyring.isAvailable {
             try await session.cacheKeysInKernel()
             #expect(KernelKeyCache.isAnyLeft(vaultID: session.vaultID))
@@ -176,7 +177,9 @@ struct WipeDisturbedTests {
 
     @Test(
         "With any damage to a file of the vault, a wipe removes everything and follows no link",
-        arguments: ["device", "keybag", "attempts", "filekeys", "fileindex", "tokens", "files", "orders"])
+        arguments: [
+            "device", "keybag", "attempts", "filekeys", "fileindex", "tokens", "keypairs", "files", "orders",
+        ])
     func files(_ name: String) async throws {
         for damage in Damage.allCases {
             let (home, vaultID) = try await filled()
@@ -219,6 +222,7 @@ struct WipeDisturbedTests {
             [
                 "state": "", "lock": "", "vault/device": "a pump", "vault/keybag": "a", "vault/attempts": "b",
                 "vault/filekeys": "c", "vault/fileindex": "d", "vault/tokens": "e", "vault/orders": "f",
+                "vault/keypairs": "h",
                 "vault/files/3D9B9D7B-7B0B-4B4D-8A57-6B6F0D6D4A11": "g",
             ],
         ]
@@ -245,7 +249,10 @@ struct WipeDisturbedTests {
 
     @Test(
         "One file with Coffer's magic anywhere is sign enough for a wipe; none is not",
-        arguments: ["state", "device", "keybag", "attempts", "filekeys", "fileindex", "tokens", "files", ""])
+        arguments: [
+            "state", "device", "keybag", "attempts", "filekeys", "fileindex", "tokens", "keypairs", "files",
+            "",
+        ])
     func oneSign(_ kept: String) async throws {
         let (home, vaultID) = try await filled()
         let session = try await home.unlocked("correct horse")

@@ -57,6 +57,7 @@ NO_PASSCODE = ["--no-passcode"]
 STATUS = ["status"]
 TOKEN_LIST = ["token", "list"]
 FILE_LIST = ["file", "list"]
+KEY_LIST = ["key", "list"]
 PASSCODE_CHANGE, PASSCODE_SET, PASSCODE_REMOVE = (["passcode", verb] for verb in ("change", "set", "remove"))
 RECOVERY_CREATE = ["recovery", "create", "--unchecked"]
 RECOVERY_CHECK, RECOVERY_USE, RECOVERY_REMOVE = (
@@ -91,6 +92,26 @@ def token_get(service, account, kind):
 
 def token_remove(service, account):
     return ["token", "remove", service, account]
+
+
+def key_generate(alias):
+    return ["key", "generate", alias, "--class", "whenUnlocked"]
+
+
+def key_rename(alias, new):
+    return ["key", "rename", alias, new]
+
+
+def key_remove(alias):
+    return ["key", "remove", alias]
+
+
+def key_sign(alias):
+    return ["key", "sign", alias]
+
+
+def key_verify(alias, signature):
+    return ["key", "verify", alias, "--signature", signature]
 
 
 def file_add(path):
@@ -141,6 +162,11 @@ def tokens_in(document):
 def files_in(document):
     """(id, name, length) of every file in the output of FILE_LIST."""
     return [(entry["id"], entry["name"], entry["length"]) for entry in document["files"]]
+
+
+def keys_in(document):
+    """(alias, fingerprint) of every key pair in the output of KEY_LIST."""
+    return [(entry["alias"], entry["fingerprint"]) for entry in document["keyPairs"]]
 
 
 def id_of_added(document):
@@ -362,6 +388,7 @@ class State:
     opened_by: frozenset
     tokens: frozenset
     files: tuple
+    keys: frozenset
 
     def difference(self, other):
         words = []
@@ -400,6 +427,9 @@ class Template:
         command.succeed(self.place, INIT + ([] if passcode else NO_PASSCODE), **secret)
         for (service, account, kind), value in self.tokens.items():
             command.succeed(self.place, token_put(service, account, kind), given=value, **secret)
+        for alias in ("kept", "other"):
+            command.succeed(self.place, key_generate(alias), **secret)
+        self.keys = {fingerprint for _, fingerprint in keys_in(command.succeed(self.place, KEY_LIST).document())}
         self.files = {}
         for name, content in self.contents.items():
             path = os.path.join(inputs, name)
@@ -454,7 +484,18 @@ def observe(command, place, template, candidates):
     for identifier, name, length in files_in(command.succeed(place, FILE_LIST, **secret).document()):
         got = command.succeed(place, file_cat(identifier), json_output=False, **secret)
         files.append((identifier if identifier in known else "new", name, length, digest(got.out)))
-    return State(frozenset(opened_by), frozenset(tokens), tuple(sorted(files)))
+    return State(frozenset(opened_by), frozenset(tokens), tuple(sorted(files)),
+                 observe_keys(command, place, template, secret))
+
+
+def observe_keys(command, place, template, secret):
+    """Every key pair, after it has signed and its public key has verified."""
+    keys = set()
+    for alias, fingerprint in keys_in(command.succeed(place, KEY_LIST).document()):
+        signature = command.succeed(place, key_sign(alias), given=b"message", **secret).document()["signature"]
+        command.succeed(place, key_verify(alias, signature), given=b"message")
+        keys.add((alias, fingerprint if fingerprint in template.keys else "new"))
+    return frozenset(keys)
 
 
 VARIABLE = re.compile(
@@ -1156,6 +1197,9 @@ def all_operations():
         Operation("token-replace", "old", lambda t: token_put(*token(t, "replace.example")),
                   given=b"another value"),
         Operation("token-remove", "old", lambda t: token_remove(*token(t, "remove.example")[:2])),
+        Operation("key-generate", "old", lambda t: key_generate("new")),
+        Operation("key-rename", "old", lambda t: key_rename("other", "another")),
+        Operation("key-remove", "old", lambda t: key_remove("other")),
         Operation("passcode-change", "old", lambda t: PASSCODE_CHANGE, new="new", candidates=["new", "old"],
                   store="keys"),
         Operation("passcode-set", None, lambda t: PASSCODE_SET, new="new", candidates=["new"], store="keys"),

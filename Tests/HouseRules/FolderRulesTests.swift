@@ -8,15 +8,19 @@ struct FolderRulesTests {
         "Core": ["Lock", "Tokens"],
         "Diagnostics": ["Core", "Files", "Lock", "Recovery", "Tokens", "Vault"],
         "Files": ["Core"],
+        "KeyPairs": ["Core"],
         "Recovery": ["Core", "Vault"],
         "Refresh": ["Core", "Revocation", "Tokens"],
         "RemoteCommands": ["Core", "Wipe"],
         "Revocation": ["Core", "RemoteCommands", "Tokens", "Wipe"],
-        "Rotation": ["Core", "Files", "Tokens", "Vault"],
+        "Rotation": ["Core", "Files", "KeyPairs", "Tokens", "Vault"],
+        "SSH": ["Core", "KeyPairs", "Vault"],
         "Tokens": ["Core"],
-        "Vault": ["Core", "Files", "Lock", "RemoteCommands", "Revocation", "Tokens", "Wipe"],
+        "Vault": [
+            "Core", "Files", "KeyPairs", "Lock", "RemoteCommands", "Revocation", "Tokens", "Wipe",
+        ],
         // RemoteCommands: the record on the disk, whose orders to erase tokens are done when they are gone.
-        "Wipe": ["Core", "Files", "RemoteCommands", "Tokens"],
+        "Wipe": ["Core", "Files", "KeyPairs", "RemoteCommands", "Tokens"],
     ]
     private static let cofferVault: [String: Set<String>] = [
         "Attempts": ["Coding", "DeviceKey", "Keybag", "Records", "SecretService"],

@@ -21,6 +21,7 @@ struct CofferCommand: AsyncParsableCommand {
         KeyringCommand.self, WipeCommand.self,
         RemoteWipeCommand.self,
         ExportCommand.self, ImportCommand.self, DatabaseCommand.self, SoupCommand.self, KeyCommand.self,
+        SSHAgentCommand.self, SSHCommand.self,
         CryptCommand.self, VectorsCommand.self, DoctorCommand.self,
         DemoCommand.self, GitCredential.self,
         DockerCredential.self, AWSCredentialProcess.self, VersionCommand.self,

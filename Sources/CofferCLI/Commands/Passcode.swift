@@ -82,11 +82,12 @@ struct PasscodeCommand: ParsableCommand {
             let vault = try await PasscodeCommand.withPasscode(global)
             let current = try await VaultOpener.currentPasscode(global, of: vault)
             let dependent = try await vault.passcodeDependentItems()
-            if dependent.tokens + dependent.files + dependent.databases > 0 {
+            if dependent.count > 0 {
                 Output.message(
                     "coffer: Removing the passcode destroys \(Plural.of(dependent.tokens, "token")), "
-                        + "\(Plural.of(dependent.files, "file")) and "
-                        + "\(Plural.of(dependent.databases, "database")) "
+                        + "\(Plural.of(dependent.files, "file")), "
+                        + "\(Plural.of(dependent.databases, "database")) and "
+                        + "\(Plural.of(dependent.keyPairs, "key pair")) "
                         + "in the class whenPasscodeSetThisDeviceOnly.")
             }
             var destroyed: PasscodeDependentItems?
@@ -99,6 +100,7 @@ struct PasscodeCommand: ParsableCommand {
                     ("passcode", .flag(false)), ("destroyedTokens", .number(destroyed?.tokens ?? 0)),
                     ("destroyedFiles", .number(destroyed?.files ?? 0)),
                     ("destroyedDatabases", .number(destroyed?.databases ?? 0)),
+                    ("destroyedKeyPairs", .number(destroyed?.keyPairs ?? 0)),
                 ]))
         }
     }

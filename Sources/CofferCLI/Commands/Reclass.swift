@@ -8,7 +8,7 @@ import CofferDatabase
 struct ReclassCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reclass",
-        abstract: "Give tokens, files and databases another protection class.",
+        abstract: "Give tokens, files, databases and key pairs another protection class.",
         discussion: """
             Values, contents, names, dates and versions stay the same. An item is a token as \
             SERVICE/ACCOUNT or SERVICE/ACCOUNT#KIND, where %2F, %23 and %25 stand for /, # and %, or a file \
@@ -30,7 +30,7 @@ struct ReclassCommand: AsyncParsableCommand {
     @Argument(help: "Tokens as SERVICE/ACCOUNT, or files.", completion: FileArgument.completion)
     var items: [String] = []
 
-    @Flag(help: "All tokens, files and databases.")
+    @Flag(help: "All tokens, files, databases and key pairs.")
     var all = false
 
     @Flag(help: "All tokens.")
@@ -42,6 +42,9 @@ struct ReclassCommand: AsyncParsableCommand {
     @Flag(help: "All databases and soup stores.")
     var databases = false
 
+    @Flag(help: "All key pairs.")
+    var keyPairs = false
+
     @Option(name: .customLong("class"), help: "The new class.")
     var protection: ProtectionClassArgument
 
@@ -49,8 +52,8 @@ struct ReclassCommand: AsyncParsableCommand {
     var context: String?
 
     func validate() throws {
-        guard items.isEmpty == (all || tokens || files || databases) else {
-            throw ValidationError("Specify items, or --all, --tokens, --files or --databases.")
+        guard items.isEmpty == (all || tokens || files || databases || keyPairs) else {
+            throw ValidationError("Specify items, or --all, --tokens, --files, --databases or --key-pairs.")
         }
     }
 
@@ -101,6 +104,12 @@ struct ReclassCommand: AsyncParsableCommand {
             }
             if all || databases {
                 report.add(try await vault.reclassifyDatabases(to: new, passcode: passcode), "database") {
+                    $0
+                }
+            }
+            let pairs = all || keyPairs ? try await vault.keyPairs.list() : []
+            if keyPairs || !pairs.isEmpty {
+                report.add(try await vault.keyPairs.reclassify(to: new, passcode: passcode), "key pair") {
                     $0
                 }
             }

@@ -68,11 +68,12 @@ struct RecoveryUse: AsyncParsableCommand {
             guard output.isFile else { return }
             return try Output.json(.object([("number", .text(number)), ("sheet", .text(output.name))]))
         }
-        if let destroyed, destroyed.tokens + destroyed.files + destroyed.databases > 0 {
+        if let destroyed, destroyed.count > 0 {
             Output.message(
                 "coffer: Destroyed \(Plural.of(destroyed.tokens, "token")), "
-                    + "\(Plural.of(destroyed.files, "file")) and "
-                    + "\(Plural.of(destroyed.databases, "database")), which only the old passcode opened.")
+                    + "\(Plural.of(destroyed.files, "file")), "
+                    + "\(Plural.of(destroyed.databases, "database")) and "
+                    + "\(Plural.of(destroyed.keyPairs, "key pair")), which only the old passcode opened.")
         }
         Output.message("coffer: The vault has the new passcode. \(RecoveryCreate.confirmation(number))")
     }

@@ -9,10 +9,10 @@ struct RotateCommand: AsyncParsableCommand {
         commandName: "rotate",
         abstract: "Replace the vault's keys, so that an older copy of them opens nothing written later.",
         discussion: """
-            Creates new keys, wraps the keys of all tokens, files and databases under them, and destroys the \
-            old keys. Contents are not encrypted again: an older copy of the whole vault still shows what it \
-            contains. The keys of databases themselves stay the same, so the command names the databases \
-            that such a copy also opens later.
+            Creates new keys, wraps the keys of all tokens, files, databases and key pairs under them, and \
+            destroys the old keys. Contents are not encrypted again: an older copy of the whole vault still \
+            shows what it contains. The keys of databases themselves stay the same, so the command names the \
+            databases that such a copy also opens later. Private keys of key pairs stay the same, too.
 
             The passcode comes from --passcode-fd or the terminal, even while the vault is unlocked. It \
             stays the same: to replace it, too, use coffer passcode change --rotate. So does the recovery \
@@ -88,13 +88,15 @@ struct RotateCommand: AsyncParsableCommand {
                     ("complete", .flag(report.isComplete)),
                     ("classes", .list(report.classes.map { .text($0.name) })),
                     ("tokens", .number(report.tokens)), ("pendingTokens", .number(report.pendingTokens)),
-                    ("files", .number(report.files)),
+                    ("files", .number(report.files)), ("keyPairs", .number(report.keyPairs)),
                     ("databasesAnOldCopyOpens", .list(report.databases.map { .text($0) })),
                     ("unreadableTokens", .number(report.unreadableTokens)),
+                    ("unreadableKeyPairs", .number(report.unreadableKeyPairs)),
                     ("unreadableFiles", .list(report.unreadableFiles.map { .text($0.description) })),
                 ]))
         } else {
-            let counts = "\(Plural.of(report.tokens, "token")) and \(Plural.of(report.files, "file"))"
+            let pairs = report.keyPairs > 0 ? ", \(Plural.of(report.keyPairs, "key pair"))" : ""
+            let counts = "\(Plural.of(report.tokens, "token"))\(pairs) and \(Plural.of(report.files, "file"))"
             try Output.line(
                 "Keys of \(counts) rewrapped" + (report.isComplete ? ", old keys destroyed" : ""))
         }
@@ -110,7 +112,8 @@ struct RotateCommand: AsyncParsableCommand {
         guard !report.isComplete else { return }
         let ids = report.unreadableFiles.map(\.description).joined(separator: ", ")
         Output.message(
-            "coffer: \(Plural.of(report.unreadableTokens, "token")) could not be read"
+            "coffer: \(Plural.of(report.unreadableTokens, "token")) and "
+                + "\(Plural.of(report.unreadableKeyPairs, "key pair")) could not be read"
                 + (ids.isEmpty ? "" : ", nor these files: \(ids)")
                 + ". The old keys are kept. Restore or remove these items, then run coffer rotate --resume.")
         throw ExitCode(CofferError.Code.corrupt.exitCode)

@@ -27,10 +27,15 @@ struct ReclassReport {
         for one in result.kept { kept.append(Kept(kind: kind, name: name(one.item), reason: one.reason)) }
     }
 
+    /// Returns the name of the member of the JSON document that counts items of a kind.
+    private static func field(_ kind: String) -> String {
+        kind.hasSameBytes(as: "key pair") ? "keyPairs" : kind + "s"
+    }
+
     /// Prints the report; exits with the code for a refusal if any item kept its class.
     func show(asJSON: Bool, _ protection: ProtectionClass) throws {
         if asJSON {
-            var fields: [(String, JSONDocument)] = changed.map { ($0.kind + "s", .number($0.count)) }
+            var fields: [(String, JSONDocument)] = changed.map { (Self.field($0.kind), .number($0.count)) }
             fields.append(("unchanged", .number(unchanged)))
             fields.append(("kept", .list(kept.map(\.document))))
             try Output.json(.object(fields))

@@ -1,0 +1,80 @@
+import ArgumentParser
+import Coffer
+import CofferBase
+import CofferCommandLine
+import CofferCrypto
+import CofferEngine
+import FoundationEssentials
+
+/// The algorithms of new key pairs, as the words that specify them on the command line.
+enum KeyPairAlgorithmArgument: String, CaseIterable, ExpressibleByArgument {
+    case ed25519, p256, p384
+
+    var algorithm: SigningAlgorithm {
+        switch self {
+        case .ed25519: .ed25519
+        case .p256: .p256
+        case .p384: .p384
+        }
+    }
+}
+
+/// The uses of a key pair, as the words that specify them on the command line.
+enum KeyPairUseArgument: String, CaseIterable, ExpressibleByArgument {
+    case ssh, sign
+
+    var use: KeyPairUses {
+        switch self {
+        case .ssh: .ssh
+        case .sign: .sign
+        }
+    }
+}
+
+/// The alias of a key pair as an argument.
+struct KeyPairAlias: ParsableArguments {
+    @Argument(help: "The key pair's alias.")
+    var alias: String
+
+    /// The alias, after checking that it is text.
+    func text() throws(CofferError) -> String { try Self.checked(alias) }
+
+    static func checked(_ alias: String) throws(CofferError) -> String {
+        guard ProgramArguments.isText(alias) else {
+            throw CofferError(.invalidInput, "The alias of a key pair must be UTF-8.")
+        }
+        return alias
+    }
+
+    static var absent: CofferError {
+        CofferError(
+            .absent, "There is no key pair with this alias. To list all key pairs, run coffer key list.")
+    }
+}
+
+/// The options of a key pair that is stored.
+struct KeyPairProtection: ParsableArguments {
+    @Option(
+        name: .customLong("class"),
+        help: "When the private key can be used; default whenUnlockedThisDeviceOnly.")
+    var protection: ProtectionClassArgument?
+
+    @Flag(help: "Ask for confirmation before each use.")
+    var confirm = false
+}
+
+extension KeyPair {
+    /// The words for the uses.
+    var useNames: [String] { KeyPairUseArgument.allCases.filter { uses.contains($0.use) }.map(\.rawValue) }
+
+    /// The members of the JSON document that describes the key pair.
+    func document() throws(CofferError) -> JSONDocument {
+        .object([
+            ("alias", .text(alias)), ("id", .text(id.uuidString)), ("algorithm", .text(algorithm.name)),
+            ("bits", .number(publicKey.size)), ("class", .text(protection.name)),
+            ("uses", .list(useNames.map { .text($0) })), ("confirm", .flag(confirmsEachUse)),
+            ("generation", .number(Int(generation))), ("created", .text(created.iso8601)),
+            ("fingerprint", .text(try SSHPublicKey.fingerprint(publicKey))),
+        ])
+    }
+}

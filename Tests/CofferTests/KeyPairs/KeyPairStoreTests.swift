@@ -47,7 +47,8 @@ struct KeyPairStoreTests {
 
     @Test("RSA keys are not generated; aliases are 1 to 64 bytes, unique, and compared as bytes")
     func refuses() async throws {
-        let vault = try await TestHome().create()
+        let home = try TestHome()
+        let vault = try await home.create()
         let pairs = vault.keyPairs
         #expect(await code { _ = try await pairs.generate(.rsa, alias: "a") } == .unsupported)
         for alias in ["", String(repeating: "a", count: 65), "a\nb", "\u{7F}"] {
@@ -64,6 +65,7 @@ struct KeyPairStoreTests {
         #expect(await code { try await pairs.rename("none", to: "b") } == .absent)
         #expect(await code { try await pairs.rename("\u{E9}", to: "e\u{301}") } == .alreadyExists)
         #expect(try await pairs.remove("none") == nil)
+        #expect(try !home.read("keypairs").isEmpty)
     }
 
     @Test("A locked vault lists key pairs and signs nothing")
@@ -88,7 +90,8 @@ struct KeyPairStoreTests {
 
     @Test("The uses and the confirmation decide whether a signature is made")
     func uses() async throws {
-        let vault = try await TestHome().create()
+        let home = try TestHome()
+        let vault = try await home.create()
         let pairs = vault.keyPairs
         let ssh = try await pairs.generate(.ed25519, alias: "ssh", uses: .ssh)
         #expect(await code { _ = try await pairs.sign(message, with: "ssh") } == .refused)
@@ -104,6 +107,7 @@ struct KeyPairStoreTests {
                 message, withKey: kept.publicKey, for: .ssh, scheme: .ed25519, confirm: { _ in true })
         }
         #expect(refused == .refused)
+        #expect(try !home.read("keypairs").isEmpty)
     }
 
     @Test("A new alias and a new class keep the key, and the old file does not")

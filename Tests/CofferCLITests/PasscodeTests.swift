@@ -49,7 +49,7 @@ struct PasscodeTests {
         let run = try home("passcode", "remove", "--json")
         #expect(run.code == 0 && run.json["passcode"] as? Bool == false)
         #expect(run.json["destroyedTokens"] as? Int == 1 && run.json["destroyedFiles"] as? Int == 1)
-        #expect(run.errorText.contains("1 token, 1 file and 0 databases"))
+        #expect(run.errorText.contains("1 token, 1 file, 0 databases and 0 key pairs"))
         #expect(try home.run(["token", "get", "s", "a"], passcode: "").code == 3)
         #expect(try home.run(["token", "get", "s", "b"], passcode: "").output == [2])
         let refused = try home.run(put, passcode: "", input: [1])

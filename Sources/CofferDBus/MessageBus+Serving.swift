@@ -1,6 +1,6 @@
 package import CofferBase
 
-/// What a service receives from its bus.
+/// A notice that a service receives from its bus.
 package enum BusNotice: Sendable {
     /// A program calls a method.
     case call(ServedCall)

@@ -1,6 +1,6 @@
 package import CofferDBus
 
-/// Where the service sends its signals.
+/// The recipient of the service's signals.
 package protocol ServiceBus: Sendable {
     /// Sends a signal, to one connection if `destination` is given.
     func emit(

@@ -127,7 +127,7 @@ extension ServiceHost {
         } catch {
             throw ServiceError(error)
         }
-        // Whoever is told of a stored item while the vault is locked can find it after a restart, too.
+        // A program that is told of a stored item while the vault is locked finds it after a restart, too.
         let isPending = !isUnlocked
         if isPending { item.attributes = nil }
         insert(item)

@@ -3,7 +3,7 @@ import CofferBase
 import CofferEngine
 import CofferVault
 
-/// What the vault's state means for the objects: locks, unlocks, other programs' changes and the index.
+/// The effects of the vault's state on the objects: locks, unlocks, other programs' changes and the index.
 extension ServiceHost {
     /// Notices whether the vault was locked, unlocked or wiped since the last call.
     func noteVault() async {
@@ -57,7 +57,7 @@ extension ServiceHost {
         await completeUnlocked()
     }
 
-    /// Forgets what a locked vault does not show, after writing what is needed to search without it.
+    /// Forgets what a locked vault does not show, and writes the index, by which a search then finds items.
     func noteLock() async {
         guard isUnlocked else { return }
         isUnlocked = false

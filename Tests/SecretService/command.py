@@ -33,14 +33,16 @@ def private_bus(service):
 def killed(service):
     """The bus goes with a command that is killed."""
     words = [service.coffer, "serve", "--home", service.home, "--", "sh", "-c",
-             "echo $DBUS_SESSION_BUS_ADDRESS; exec sleep 100"]
+             "echo $DBUS_SESSION_BUS_ADDRESS; exec cat"]
     child = subprocess.Popen(
         words, env=service.environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-        stdin=subprocess.DEVNULL, preexec_fn=die_with_parent)
+        stdin=subprocess.PIPE, preexec_fn=die_with_parent)
     path = child.stdout.readline().decode().strip().removeprefix("unix:path=").split(",")[0]
     assert os.path.exists(path)
     child.kill()
     child.wait()
+    # The command itself goes on: it ends with its input.
+    child.stdin.close()
     end = time.monotonic() + 30
     while os.path.exists(os.path.dirname(path)):
         assert time.monotonic() < end, "the bus is still there"

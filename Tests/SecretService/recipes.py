@@ -76,15 +76,21 @@ class Host(Bus):
 
 def server(coffer):
     with Host(coffer, passcode=True) as host:
+        if not has_keyring(host):
+            print("There is no kernel keyring: the recipe for servers is not run.")
+            return
         host.sh(recipe("serve-server"))
-        found = host.sh("secret-tool lookup service deploy user ada")
-        # Without a kernel keyring, the secret waits for an unlock of another kind.
-        assert found == "the password\n" or not has_keyring(host), found
+        assert host.sh("secret-tool lookup service deploy user ada") == "the password\n"
 
 
 def has_keyring(host):
-    return "kernel keyring" not in subprocess.run(
-        ["coffer", "unlock"], env=host.environment, capture_output=True, timeout=60).stderr.decode()
+    """Tries with a vault of its own whether `coffer unlock` can cache keys."""
+    other = host.directory + "/other"
+    done = subprocess.run(
+        ["sh", "-e", "-c", f'coffer init --home "{other}"; coffer unlock --home "{other}"'],
+        env=host.environment, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+    assert done.returncode in (0, 8), (done.returncode, done.stderr)
+    return done.returncode == 0
 
 
 def container(coffer):

@@ -36,6 +36,9 @@
         @Test("Kills lose nothing that was acknowledged", .enabled(if: isReady))
         func kills() throws { try run("kills.py", "40") }
 
+        @Test("A full disk loses nothing", .enabled(if: isReady))
+        func disk() throws { try run("disk.py") }
+
         @Test("Hostile programs neither end nor hang the service", .enabled(if: isReady))
         func hostile() throws { try run("hostile.py") }
 

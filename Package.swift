@@ -134,6 +134,14 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),
+        // The Secret Service on the vault's tokens, for `coffer serve`.
+        .target(
+            name: "CofferService",
+            dependencies: [
+                "Coffer", "CofferBase", "CofferCrypto", "CofferDBus", "CofferEngine", "CofferVault",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
         // The runner of test vectors, for the command and the tests.
         .target(
             name: "CofferVectors",
@@ -163,7 +171,7 @@ let package = Package(
             name: "CofferCLI",
             dependencies: [
                 "Coffer", "CofferBase", "CofferCommandLine", "CofferCrypto", "CofferDBus", "CofferDatabase",
-                "CofferEngine", "CofferVectors",
+                "CofferEngine", "CofferService", "CofferVectors",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -281,6 +289,14 @@ let package = Package(
             dependencies: [
                 "Coffer", "CofferBase", "CofferCrypto", "CofferDBus", "CofferEngine", "CofferTesting",
                 "TestAgent", "TestSupport",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
+        .testTarget(
+            name: "CofferServiceTests",
+            dependencies: [
+                "Coffer", "CofferBase", "CofferCrypto", "CofferDBus", "CofferEngine", "CofferService",
+                "CofferTesting", "TestSupport",
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),

@@ -14,6 +14,7 @@ typedef gint gboolean;
 typedef unsigned int guint;
 typedef unsigned int guint32;
 typedef unsigned long gsize;
+typedef unsigned long guint64;
 typedef void *gpointer;
 typedef const void *gconstpointer;
 typedef guint32 GQuark;
@@ -21,6 +22,7 @@ typedef guint32 GQuark;
 typedef struct _GAsyncResult GAsyncResult;
 typedef struct _GDBusAuthObserver GDBusAuthObserver;
 typedef struct _GDBusConnection GDBusConnection;
+typedef struct _GDBusMessage GDBusMessage;
 typedef struct _GMainContext GMainContext;
 typedef struct _GObject GObject;
 typedef struct _GVariant GVariant;
@@ -50,6 +52,9 @@ typedef enum {
 } GDBusConnectionFlags;
 typedef enum { G_DBUS_CALL_FLAGS_NONE = 0, G_DBUS_CALL_FLAGS_NO_AUTO_START = 1 } GDBusCallFlags;
 typedef enum { G_DBUS_SIGNAL_FLAGS_NONE = 0 } GDBusSignalFlags;
+typedef enum { G_DBUS_MESSAGE_TYPE_METHOD_CALL = 1, G_DBUS_MESSAGE_TYPE_SIGNAL = 4 } GDBusMessageType;
+typedef enum { G_DBUS_MESSAGE_FLAGS_NO_REPLY_EXPECTED = 1 } GDBusMessageFlags;
+typedef enum { G_DBUS_SEND_MESSAGE_FLAGS_NONE = 0 } GDBusSendMessageFlags;
 typedef enum { G_IO_ERROR_CLOSED = 18, G_IO_ERROR_CANCELLED = 19, G_IO_ERROR_TIMED_OUT = 24 } GIOErrorEnum;
 
 typedef gboolean (*GSourceFunc)(gpointer user_data);
@@ -58,6 +63,8 @@ typedef void (*GAsyncReadyCallback)(GObject *source_object, GAsyncResult *res, g
 typedef void (*GDBusSignalCallback)(
     GDBusConnection *connection, const gchar *sender_name, const gchar *object_path,
     const gchar *interface_name, const gchar *signal_name, GVariant *parameters, gpointer user_data);
+typedef GDBusMessage *(*GDBusMessageFilterFunction)(
+    GDBusConnection *connection, GDBusMessage *message, gboolean incoming, gpointer user_data);
 #endif
 
 // The version of the loaded library
@@ -67,6 +74,7 @@ extern const guint glib_micro_version;
 
 // Memory and errors
 void g_free(gpointer mem);
+gpointer (g_object_ref)(gpointer object);
 void g_object_unref(gpointer object);
 void g_error_free(GError *error);
 gboolean g_error_matches(const GError *error, GQuark domain, gint code);
@@ -112,7 +120,36 @@ void g_dbus_connection_signal_unsubscribe(GDBusConnection *connection, guint sub
 gint g_unix_fd_list_get_length(GUnixFDList *list);
 gint g_unix_fd_list_get(GUnixFDList *list, gint index_, GError **error);
 
+// Messages
+guint g_dbus_connection_add_filter(
+    GDBusConnection *connection, GDBusMessageFilterFunction filter_function, gpointer user_data,
+    GDestroyNotify user_data_free_func);
+void g_dbus_connection_remove_filter(GDBusConnection *connection, guint filter_id);
+gboolean g_dbus_connection_send_message(
+    GDBusConnection *connection, GDBusMessage *message, GDBusSendMessageFlags flags,
+    volatile guint32 *out_serial, GError **error);
+gboolean g_dbus_connection_flush_sync(
+    GDBusConnection *connection, GCancellable *cancellable, GError **error);
+GDBusMessage *g_dbus_message_new_signal(
+    const gchar *path, const gchar *interface_, const gchar *signal);
+GDBusMessage *g_dbus_message_new_method_reply(GDBusMessage *method_call_message);
+GDBusMessage *g_dbus_message_new_method_error_literal(
+    GDBusMessage *method_call_message, const gchar *error_name, const gchar *error_message);
+GDBusMessageType g_dbus_message_get_message_type(GDBusMessage *message);
+GDBusMessageFlags g_dbus_message_get_flags(GDBusMessage *message);
+const gchar *g_dbus_message_get_sender(GDBusMessage *message);
+const gchar *g_dbus_message_get_path(GDBusMessage *message);
+const gchar *g_dbus_message_get_interface(GDBusMessage *message);
+const gchar *g_dbus_message_get_member(GDBusMessage *message);
+GVariant *g_dbus_message_get_body(GDBusMessage *message);
+void g_dbus_message_set_body(GDBusMessage *message, GVariant *body);
+void g_dbus_message_set_destination(GDBusMessage *message, const gchar *value);
+
 // Values
+GVariant *g_variant_new_uint64(guint64 value);
+GVariant *g_variant_new_array(const GVariantType *child_type, GVariant *const *children, gsize n_children);
+guint64 g_variant_get_uint64(GVariant *value);
+gsize g_variant_get_size(GVariant *value);
 GVariant *g_variant_new_boolean(gboolean value);
 GVariant *g_variant_new_uint32(guint32 value);
 GVariant *g_variant_new_string(const gchar *string);

@@ -15,7 +15,7 @@ import SystemPackage
     /// `@unchecked Sendable` holds because any thread may use a GDBusConnection, and the object is released
     /// with the last owner.
     @safe package final class MessageBus: @unchecked Sendable {
-        private let connection: OpaquePointer
+        let connection: OpaquePointer
 
         private init(_ connection: OpaquePointer) { unsafe self.connection = connection }
 

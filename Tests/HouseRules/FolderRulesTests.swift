@@ -35,7 +35,7 @@ struct FolderRulesTests {
         "AEAD": ["KDF", "Keys"], "Age": ["AEAD", "KDF", "Keys"], "Insecure": ["AEAD", "KDF", "Keys"],
         "KDF": ["Keys"],
         "JOSE": ["KDF", "Keys", "Signing"], "Keyset": ["AEAD", "Keys"], "Signing": ["Keys"],
-        "Wrapping": ["KDF", "Keys"],
+        "Wrapping": ["AEAD", "KDF", "Keys"],
     ]
     private static let cofferDatabase: [String: Set<String>] = [
         "Retention": ["Soups"], "Vault": ["Encrypted", "Soups"],

@@ -24,16 +24,16 @@ final class DesktopLockMonitor: Sendable {
         do throws(CofferError) {
             let started = try BusListener.start(
                 address: address, rules: LockSignal.sessionRules, deadline: deadline,
-                onSignal: { [weak self] in self?.handle($0) },
+                onSignal: { [weak self] in self?.handle($0, sources) },
                 onEnd: { [weak self] in self?.act(.lock(.busLost)) })
             listener.withLock { $0 = started }
-            return statuses(started)
+            return statuses(started, sources)
         } catch {
             return Self.none(error.message)
         }
     }
 
-    private func statuses(_ listener: BusListener) -> [LockTriggerStatus] {
+    private func statuses(_ listener: BusListener, _ sources: LockTriggers) -> [LockTriggerStatus] {
         let saver = LockSignal.screenSavers.first { listener.isOwned($0, deadline: deadline) }
         let hasSecrets = listener.isOwned(LockSignal.secrets, deadline: deadline)
         return [
@@ -43,11 +43,13 @@ final class DesktopLockMonitor: Sendable {
                     ?? "No screen saver is on the session bus now. A screen saver that starts later will be "
                     + "detected."),
             LockTriggerStatus(
-                .collection, true,
-                hasSecrets
-                    ? "The Secret Service reports when the user's collection is locked."
-                    : "No Secret Service is on the session bus now. A service that starts later will be "
-                        + "detected."),
+                .collection, sources.followsCollection,
+                !sources.followsCollection
+                    ? "This program is the Secret Service itself."
+                    : hasSecrets
+                        ? "The Secret Service reports when the user's collection is locked."
+                        : "No Secret Service is on the session bus now. A service that starts later will be "
+                            + "detected."),
         ]
     }
 
@@ -55,12 +57,12 @@ final class DesktopLockMonitor: Sendable {
         [LockTriggerStatus(.screenSaver, false, message), LockTriggerStatus(.collection, false, message)]
     }
 
-    private func handle(_ signal: BusSignal) {
+    private func handle(_ signal: BusSignal, _ sources: LockTriggers) {
         switch LockSignal(signal, session: nil) {
         case .collectionLocked(let path):
-            if isDefault(path) { act(.lock(.collectionLock)) }
+            if sources.followsCollection, isDefault(path) { act(.lock(.collectionLock)) }
         case .collectionChanged(let path):
-            if isLocked(path), isDefault(path) { act(.lock(.collectionLock)) }
+            if sources.followsCollection, isLocked(path), isDefault(path) { act(.lock(.collectionLock)) }
         case let meaning?: act(meaning)
         case nil: break
         }

@@ -11,6 +11,9 @@ public struct LockTriggers: Sendable {
     /// that of this process or, if the process has none, the session that logind reports as the user's
     /// display.
     public var desktopSession: String?
+    /// Whether the vault locks with the default collection of the Secret Service. A program that is the
+    /// Secret Service itself must not: its own signals would lock the vault again after an unlock.
+    package var followsCollection = true
     /// The maximum time to wait for each reply from a bus.
     public var deadline = Duration.seconds(2)
 

@@ -48,6 +48,8 @@ package enum KDFLabel {
     package static let fileIndexMAC = "coffer/file-index-mac/v1"
     package static let fileIndexSealing = "coffer/file-index/v1"
     package static let fileLayer = "coffer/file/v1"
+    package static let servedAttribute = "coffer/served-attribute/v1"
+    package static let servedIndex = "coffer/served-index/v1"
     package static let cbcEncryption = "coffer/cbc-hmac/enc/v1"
     package static let cbcAuthentication = "coffer/cbc-hmac/mac/v1"
 }

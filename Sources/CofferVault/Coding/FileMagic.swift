@@ -15,5 +15,6 @@ package enum FileMagic {
     package static let orderBook = "COFFERP1"
     package static let container = "COFFERF1"
     package static let export = "COFFERE1"
+    package static let servedIndex = "COFFERV1"
     package static let innerHeader = "COFFERI1"
 }

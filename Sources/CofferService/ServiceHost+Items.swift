@@ -1,0 +1,198 @@
+import Coffer
+import CofferBase
+import CofferDBus
+import CofferEngine
+
+/// Items and their secrets.
+extension ServiceHost {
+    /// The most items of the collection in memory: each secret takes guarded pages.
+    private static let maxVolatileItems = 256
+
+    func callItem(_ key: ItemKey, _ call: ServedCall) async throws(ServiceError) -> [BusContent] {
+        switch call.member {
+        case "GetSecret":
+            let path = call.arguments[0].path ?? ""
+            let transport = try sessions.transport(session(path), owner: call.sender)
+            guard !isLocked(key.collection) else { throw .isLocked }
+            guard let token = try await token(of: key) else { throw .noSuchObject }
+            let type = items[key]?.contentType ?? "text/plain"
+            return [try SecretWire.write(token, type: type, session: path, transport)]
+        case "SetSecret":
+            let (token, type) = try received(call.arguments[0], from: call.sender)
+            guard var item = items[key] else { throw .noSuchObject }
+            item.contentType = type
+            try await store(&item, token)
+            signalChange(of: key)
+            return []
+        case "Delete":
+            if isLocked(key.collection), await !unlockSilently() {
+                return [.path(try addPrompt(.deleteItem(key), for: call.sender))]
+            }
+            try await deleteItem(key)
+            return [.path(ServiceName.none)]
+        default: throw .unknownMethod
+        }
+    }
+
+    func createItem(in collection: String, _ call: ServedCall) async throws(ServiceError) -> [BusContent] {
+        let properties = Properties(call.arguments[0])
+        let prefix = ServiceName.item
+        let attributes: ItemAttributes =
+            if let given = properties.value(prefix + ".Attributes") { try ItemAttributes(given) } else {
+                ItemAttributes()
+            }
+        let label = properties.text(prefix + ".Label") ?? ""
+        try checkLabel(label)
+        let (token, type) = try received(call.arguments[1], from: call.sender)
+        let pairs = try hashes(of: attributes)
+        let isReplacing = call.arguments[2].flag ?? false
+        let present = isReplacing ? try itemToReplace(in: collection, attributes, pairs) : nil
+        let key = if let present { present.key } else { try newKey(in: collection) }
+        var item =
+            present
+            ?? ServedItem(key: key, pairs: pairs, created: Self.now, modified: Self.now)
+        item.label = label
+        item.attributes = attributes
+        item.pairs = pairs
+        item.contentType = type
+        try await store(&item, token)
+        if present == nil {
+            signalCollection(collection, "ItemCreated", key)
+            signalItems(of: collection)
+        } else {
+            signalChange(of: key)
+        }
+        return [.path(ServiceName.item(key)), .path(ServiceName.none)]
+    }
+
+    /// Returns the item with exactly these attributes, the oldest if there are several.
+    private func itemToReplace(
+        in collection: String, _ attributes: ItemAttributes, _ pairs: Set<PairHash>
+    ) throws(ServiceError) -> ServedItem? {
+        try search(attributes, in: collection).compactMap { items[$0] }.first { item in
+            item.attributes.map { $0.isSame(as: attributes) } ?? (item.pairs == pairs)
+        }
+    }
+
+    private func newKey(in collection: String) throws(ServiceError) -> ItemKey {
+        guard
+            collections[collection]?.isVolatile != true
+                || (members[collection] ?? []).count < Self.maxVolatileItems
+        else { throw .limit("The session collection has too many items.") }
+        do throws(CofferError) {
+            return ItemKey(collection: collection, item: "i" + HexText.encode(try SecureRandom.bytes(12)))
+        } catch {
+            throw ServiceError(error)
+        }
+    }
+
+    /// Returns a received secret and its content type.
+    private func received(
+        _ content: BusContent, from owner: String
+    ) throws(ServiceError) -> (token: Token, type: String) {
+        let parts = try SecretWire.Parts(content)
+        let transport = try sessions.transport(session(parts.session), owner: owner)
+        guard parts.type.utf8.count <= 256 else { throw .invalid("The content type is too long.") }
+        return (try parts.token(transport), parts.type.isEmpty ? "text/plain" : parts.type)
+    }
+
+    // MARK: The vault
+
+    /// Returns an item's secret; `nil` if another program removed it.
+    func token(of key: ItemKey) async throws(ServiceError) -> Token? {
+        if let secret = items[key]?.secret { return secret }
+        do throws(CofferError) {
+            let stored = try await vault.tokens.get(ItemCoding.id(key))
+            if stored == nil { forgetItem(key) }
+            return stored?.token
+        } catch {
+            throw ServiceError(error)
+        }
+    }
+
+    /// Stores an item with its secret, and then puts it among the items. While the vault is locked, the
+    /// secret waits in the vault's inbox until the unlock.
+    func store(_ item: inout ServedItem, _ token: Token) async throws(ServiceError) {
+        item.modified = Self.now
+        if collections[item.key.collection]?.isVolatile == true {
+            item.secret = token
+            insert(item)
+            return
+        }
+        do throws(CofferError) {
+            let id = try ItemCoding.id(item.key)
+            let result = try await vault.tokens.put(token, for: id, attributes: ItemCoding.encode(item))
+            if result.version != nil { try await verify(token, id) }
+            if result.version == 1 { knownCount += 1 }
+        } catch {
+            throw ServiceError(error)
+        }
+        // A program that is told of a stored item while the vault is locked finds it after a restart, too.
+        let isPending = !isUnlocked
+        if isPending { item.attributes = nil }
+        insert(item)
+        markStale()
+        if isPending { await writeIndex() }
+    }
+
+    /// Reads a stored secret back. The storage replaces a value only as a whole, so a failure leaves the old
+    /// value or the new one.
+    private func verify(_ token: Token, _ id: TokenID) async throws(CofferError) {
+        guard let stored = try await vault.tokens.get(id),
+            try token.guardedCopy().isEqual(to: stored.token.guardedCopy())
+        else {
+            throw CofferError(
+                .conflict, "Another program changed the item at the same time. Store the secret again.")
+        }
+    }
+
+    func deleteItem(_ key: ItemKey) async throws(ServiceError) {
+        if collections[key.collection]?.isVolatile != true {
+            do throws(CofferError) {
+                let removed = try await vault.tokens.removeCounting(ItemCoding.id(key))
+                if removed?.wasStored == true { knownCount -= 1 }
+            } catch {
+                throw ServiceError(error)
+            }
+        }
+        forgetItem(key)
+    }
+
+    /// Changes an item's label or attributes and keeps its secret.
+    func change(_ key: ItemKey, _ body: (inout ServedItem) -> Void) async throws(ServiceError) {
+        guard !isLocked(key.collection) else { throw .isLocked }
+        guard let token = try await token(of: key), var item = items[key] else { throw .noSuchObject }
+        body(&item)
+        item.pairs = try hashes(of: item.attributes ?? ItemAttributes())
+        try await store(&item, token)
+    }
+
+    // MARK: The table
+
+    func insert(_ item: ServedItem) {
+        if let old = items[item.key] {
+            unindex(old)
+        } else {
+            members[item.key.collection, default: []].append(item.key.item)
+        }
+        items[item.key] = item
+        for pair in item.pairs { index[pair, default: []].insert(item.key) }
+    }
+
+    /// Removes an item from the table and tells so.
+    func forgetItem(_ key: ItemKey) {
+        guard let item = items.removeValue(forKey: key) else { return }
+        unindex(item)
+        members[key.collection]?.removeAll { $0.hasSameBytes(as: key.item) }
+        markStale()
+        signalCollection(key.collection, "ItemDeleted", key)
+        signalItems(of: key.collection)
+    }
+
+    private func unindex(_ item: ServedItem) {
+        for pair in item.pairs {
+            index[pair]?.remove(item.key)
+            if index[pair]?.isEmpty == true { index[pair] = nil }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+#!/usr/bin/python3
+"""Programs that send `coffer serve` what they should not: it answers everybody else, and does not grow.
+
+Usage: hostile.py COFFER
+"""
+import os
+import random
+import socket
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import dbus  # noqa: E402
+from gi.repository import Gio, GLib  # noqa: E402
+
+import laws  # noqa: E402
+from client import DEFAULT, DH, NAME, ROOT, SECRET, Client, Refused  # noqa: E402
+from laws import own, refused  # noqa: E402
+from services import Coffer  # noqa: E402
+
+
+def memory(service):
+    """The service's resident memory in MiB."""
+    with open(f"/proc/{service.service.pid}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:")) / 1024
+
+
+def works(service):
+    """Checks that a new program is served."""
+    assert service.service.poll() is None, f"the service ended with {service.service.returncode}"
+    client = Client(service.address)
+    item = client.create(own(), b"works")
+    assert client.get(item) == b"works"
+    client.delete(item)
+    client.close()
+
+
+def connect(service):
+    flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
+    return Gio.DBusConnection.new_for_address_sync(service.address, flags, None, None)
+
+
+def many_sessions(service):
+    client = Client(service.address)
+    opened = 0
+    for number in range(10_000):
+        try:
+            client.plain() if number % 10 else client.open(DH, b"\x08")
+            opened += 1
+        except Refused as error:
+            assert error.name == "LimitsExceeded", error
+    assert 0 < opened <= 1024, opened
+    works(service)
+    client.close()
+    others = [Client(service.address) for _ in range(3)]
+    for other in others:
+        other.encrypted()
+        other.close()
+    works(service)
+
+
+def many_connections(service):
+    connections = []
+    try:
+        for _ in range(1000):
+            connections.append(connect(service))
+            connections[-1].call_sync(
+                NAME, ROOT, SECRET + "Service", "ReadAlias", GLib.Variant("(s)", ("default",)), None,
+                Gio.DBusCallFlags.NONE, 30000, None)
+    except GLib.Error as error:
+        # The bus has a limit of its own.
+        assert "LimitsExceeded" in error.message, error.message
+    assert len(connections) >= 200, len(connections)
+    for connection in connections:
+        connection.close_sync(None)
+    works(service)
+
+
+def huge_messages(service):
+    connection = connect(service)
+    before = memory(service)
+    huge = GLib.Variant.new_tuple(
+        GLib.Variant("a{sv}", {}),
+        GLib.Variant.new_tuple(
+            GLib.Variant.new_object_path(ROOT + "/session/s1"),
+            GLib.Variant.new_from_bytes(GLib.VariantType("ay"), GLib.Bytes.new(b""), True),
+            GLib.Variant.new_from_bytes(GLib.VariantType("ay"), GLib.Bytes.new(bytes(64 << 20)), True),
+            GLib.Variant("s", "text/plain")),
+        GLib.Variant("b", False))
+    for _ in range(3):
+        try:
+            connection.call_sync(
+                NAME, DEFAULT, SECRET + "Collection", "CreateItem", huge, None, Gio.DBusCallFlags.NONE,
+                60000, None)
+            raise AssertionError("64 MiB were accepted")
+        except GLib.Error as error:
+            assert "LimitsExceeded" in error.message or connection.is_closed(), error.message
+        if connection.is_closed():
+            connection = connect(service)
+    works(service)
+    assert memory(service) < before + 200, f"{memory(service)} MiB"
+
+
+def never_reads(service):
+    """Sends calls and reads no answer, until nothing more can be sent."""
+    path = service.address.split("=", 1)[1]
+    peer = socket.socket(socket.AF_UNIX)
+    peer.connect(path)
+    peer.sendall(b"\0AUTH EXTERNAL " + str(os.getuid()).encode().hex().encode() + b"\r\n")
+    assert peer.recv(1000).startswith(b"OK")
+    peer.sendall(b"BEGIN\r\n")
+    hello = message(1, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "Hello")
+    peer.sendall(hello)
+    peer.settimeout(5)
+    call = message(2, NAME, ROOT + "/collection", "org.freedesktop.DBus.Introspectable", "Introspect")
+    try:
+        for _ in range(20_000):
+            peer.sendall(call)
+    except OSError:
+        pass
+    works(service)
+    peer.close()
+    works(service)
+
+
+def message(serial, destination, path, interface, member):
+    header = b"l\x01\x00\x01" + (0).to_bytes(4, "little") + serial.to_bytes(4, "little")
+    fields = b""
+    for code, kind, text in [(1, b"o", path), (2, b"s", interface), (3, b"s", member), (6, b"s", destination)]:
+        fields += bytes(-len(fields) % 8)
+        fields += bytes([code]) + b"\x01" + kind + b"\0" + len(text).to_bytes(4, "little") + text.encode() + b"\0"
+    whole = header + len(fields).to_bytes(4, "little") + fields
+    return whole + bytes(-len(whole) % 8)
+
+
+def random_calls(service):
+    """Random typed calls at every object."""
+    random.seed(7)
+    client = Client(service.address)
+    item = client.create(own(), b"target")
+    collection = client.alias("default")
+    session = client.plain()
+    paths = [
+        ROOT, collection, DEFAULT, item, session, ROOT + "/collection", "/", "/x", ROOT + "/prompt/p1",
+        ROOT + "/collection/session", DEFAULT + "/" + item.rsplit("/", 1)[1],
+    ]
+    interfaces = {
+        "Service": ["OpenSession", "CreateCollection", "SearchItems", "Unlock", "GetSecrets", "ReadAlias",
+                    "SetAlias"],
+        "Collection": ["SearchItems", "CreateItem"], "Item": ["GetSecret", "SetSecret"],
+        "Session": ["Close"], "Prompt": ["Prompt", "Dismiss"], "": ["Nothing"],
+        "org.freedesktop.DBus.Properties": ["Get", "GetAll", "Set"],
+        "org.freedesktop.DBus.Introspectable": ["Introspect"],
+    }
+    answers = 0
+    connection = connect(service)
+    for _ in range(3000):
+        interface = random.choice(list(interfaces))
+        member = random.choice(interfaces[interface])
+        name = interface if "." in interface else SECRET + (interface or "Service")
+        arguments = GLib.Variant.new_tuple(*[value(paths) for _ in range(random.randint(0, 4))])
+        try:
+            connection.call_sync(
+                NAME, random.choice(paths), name, member, arguments, None, Gio.DBusCallFlags.NONE, 30000, None)
+            answers += 1
+        except GLib.Error as error:
+            assert "NoReply" not in error.message and "imeout" not in error.message, error.message
+        if connection.is_closed():
+            connection = connect(service)
+    works(service)
+    assert client.get(item) is not None or answers > 0
+
+
+def value(paths, depth=0):
+    kind = random.randint(0, 11 if depth < 3 else 6)
+    if kind == 0:
+        return GLib.Variant("s", random.choice(["", "plain", DH, "Label", SECRET + "Item", "x" * 5000, "é"]))
+    if kind == 1:
+        return GLib.Variant("o", random.choice(paths))
+    if kind == 2:
+        return GLib.Variant("b", random.random() < 0.5)
+    if kind == 3:
+        return GLib.Variant("ay", os.urandom(random.choice([0, 1, 16, 128, 129])))
+    if kind == 4:
+        return GLib.Variant("ao", random.choices(paths, k=random.randint(0, 5)))
+    if kind == 5:
+        return GLib.Variant("a{ss}", {random.choice("abc"): "x" for _ in range(random.randint(0, 3))})
+    if kind == 6:
+        return random.choice([
+            GLib.Variant("u", 2**32 - 1), GLib.Variant("t", 2**64 - 1), GLib.Variant("x", -1),
+            GLib.Variant("d", 0.5), GLib.Variant("y", 255), GLib.Variant("g", "a{sv}")])
+    if kind in (7, 8):
+        return GLib.Variant.new_variant(value(paths, depth + 1))
+    if kind == 9:
+        return GLib.Variant("(oayays)", (random.choice(paths), os.urandom(16), os.urandom(16), "text"))
+    if kind == 10:
+        return GLib.Variant("a{sv}", {
+            SECRET + "Item.Label": value(paths, 3), SECRET + "Item.Attributes": value(paths, depth + 1)})
+    return GLib.Variant.new_tuple(value(paths, depth + 1), value(paths, depth + 1))
+
+
+def many_items_in_memory(service):
+    """The collection in memory is bounded: its secrets take guarded pages."""
+    client = Client(service.address)
+    session = client.plain()
+    collection = ROOT + "/collection/session"
+
+    def fill():
+        for number in range(2000):
+            client.create({"n": str(number)}, b"x", collection=collection, session=session)
+    refused("LimitsExceeded NoMemory", fill)
+    works(service)
+
+
+def bus_ends(service):
+    """Without its bus, the service ends and says so."""
+    service.daemon.kill()
+    assert service.service.wait(timeout=30) == 8
+
+
+if __name__ == "__main__":
+    with Coffer(sys.argv[1]) as service:
+        for test in [
+            many_sessions, many_connections, huge_messages, never_reads, random_calls, many_items_in_memory,
+            bus_ends,
+        ]:
+            try:
+                test(service)
+            except BaseException:
+                print(f"In {test.__name__}:", file=sys.stderr)
+                raise

@@ -22,6 +22,7 @@ let package = Package(
     products: [
         .library(name: "Coffer", targets: ["Coffer"]),
         .library(name: "CofferDatabase", targets: ["CofferDatabase"]),
+        .library(name: "CofferBackup", targets: ["CofferBackup"]),
         .library(name: "CofferOAuth", targets: ["CofferOAuth"]),
         .library(name: "CofferCrypto", targets: ["CofferCrypto"]),
         .library(name: "CofferTesting", targets: ["CofferTesting"]),
@@ -126,6 +127,14 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),
+        // Backups of whole vaults, above everything that a vault contains.
+        .target(
+            name: "CofferBackup",
+            dependencies: [
+                "Coffer", "CofferBase", "CofferCrypto", "CofferDatabase", "CofferEngine",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
         // The only library with network code.
         .target(
             name: "CofferOAuth",
@@ -170,8 +179,8 @@ let package = Package(
         .executableTarget(
             name: "CofferCLI",
             dependencies: [
-                "Coffer", "CofferBase", "CofferCommandLine", "CofferCrypto", "CofferDBus", "CofferDatabase",
-                "CofferEngine", "CofferService", "CofferVectors",
+                "Coffer", "CofferBackup", "CofferBase", "CofferCommandLine", "CofferCrypto", "CofferDBus",
+                "CofferDatabase", "CofferEngine", "CofferService", "CofferVectors",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -305,6 +314,15 @@ let package = Package(
             dependencies: [
                 "CofferDatabase", "Coffer", "CofferBase", "CofferCrypto", "CofferEngine",
                 "CofferEngineSQLite", "CofferTesting", "DatabaseAgent", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared),
+        .testTarget(
+            name: "CofferBackupTests",
+            dependencies: [
+                "CofferBackup", "Coffer", "CofferBase", "CofferCrypto", "CofferDatabase", "CofferEngine",
+                "CofferTesting", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],

@@ -25,7 +25,7 @@ package enum CommandMeanings {
         "delete": ["token remove", "file remove"], "del": ["token remove", "file remove"],
         "erase": ["wipe"], "destroy": ["wipe"],
         "password": ["passcode"], "rekey": ["rotate"], "class": ["reclass"],
-        "config": ["settings"], "info": ["status"],
+        "config": ["settings"], "info": ["status"], "restore": ["backup restore"],
     ]
 
     private static let inGroups: [(words: [String], commands: [String])] = [

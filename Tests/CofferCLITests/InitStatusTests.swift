@@ -12,6 +12,7 @@ struct InitStatusTests {
             Set(status.keys) == [
                 "state", "keyring", "vaultID", "passcode", "attemptsLeft", "inactivityMinutes", "tokens",
                 "files", "directory", "secondsLeft", "eraseAfter", "requireDiskEncryption", "recoveryKey",
+                "lastBackup",
             ])
         #expect(status["state"] as? String == "locked" && status["keyring"] as? String == "file")
         #expect(UUID(uuidString: status["vaultID"] as? String ?? "") != nil)
@@ -20,7 +21,7 @@ struct InitStatusTests {
         #expect(status["tokens"] as? Int == 0 && status["files"] as? Int == 0)
         let none = try CommandRun.coffer("status", "--json", "--home", home.path + "-absent")
         #expect(none.code == 0 && none.json["state"] as? String == "uninitialised")
-        #expect(none.json.count == 13)
+        #expect(none.json.count == 14)
     }
 
     @Test("Without a passcode a home is open; until reboot it has no minutes")

@@ -136,6 +136,15 @@ ROTATE_RESUME = ["rotate", "--resume"]
 PASSCODE_ROTATE = ["passcode", "change", "--rotate"]
 
 
+# An identity for backups of these homes alone, and its recipient.
+BACKUP_IDENTITY = b"AGE-SECRET-KEY-1NDUC83A653VL928P98F25CSSM0U9P63JXPYTP0Y60S4TJLYSRPRSF2SWA2\n"
+BACKUP_RECIPIENT = "age1x3pc4wukzx9xl3dumlgajml8sd4yqqu7fwd3w0sqw8a3ljkqlycsgrn3ks"
+BACKUP_FILE, BACKUP_IDENTITY_FILE = "<root>/tmp/vault.age", "<root>/user/backup.key"
+BACKUP_CREATE = ["backup", "create", BACKUP_FILE, "--to", BACKUP_RECIPIENT]
+BACKUP_VERIFY = ["backup", "verify", BACKUP_FILE, "--identity", BACKUP_IDENTITY_FILE]
+BACKUP_RESTORE = ["backup", "restore", BACKUP_FILE, "--identity", BACKUP_IDENTITY_FILE]
+
+
 def file_rename(identifier, name):
     return ["file", "rename", identifier, name]
 
@@ -763,6 +772,63 @@ class Reclass(Operation):
         return {item["class"] for item in tokens + files}
 
 
+def below(place, arguments):
+    return [word.replace("<root>", place.root) for word in arguments]
+
+
+class BackupCreate(Operation):
+    """The home stays as it is, and there is either no backup or a complete one."""
+
+    def __init__(self):
+        super().__init__("backup-create", "old", lambda template: BACKUP_CREATE, everywhere=True)
+
+    def judge_home(self, place, done):
+        super().judge_home(place, done)
+        with open(below(place, [BACKUP_IDENTITY_FILE])[0], "wb") as stream:
+            stream.write(BACKUP_IDENTITY)
+        if os.path.exists(below(place, [BACKUP_FILE])[0]):
+            self.command.succeed(place, below(place, BACKUP_VERIFY))
+        elif says_done(done):
+            raise Problem("lost", "reported done, but there is no backup")
+
+
+class BackupRestore(Operation):
+    """Items come back one by one, nothing is lost meanwhile, and running it again completes it."""
+
+    def __init__(self):
+        super().__init__("backup-restore", "old", lambda template: BACKUP_RESTORE, everywhere=True)
+
+    def start(self, bench):
+        super().start(bench)
+        place, secret = self.original, {"passcode": PASSCODES["old"]}
+        if os.path.exists(below(place, [BACKUP_FILE])[0]):
+            return self
+        # A copy of the template, whose items may move, and from which some are gone after the backup.
+        root = place.root + "-restore"
+        shutil.copytree(place.root, root, symlinks=True)
+        self.original = place = Place(root)
+        self.command.succeed(place, RECLASS, **secret)
+        with open(below(place, [BACKUP_IDENTITY_FILE])[0], "wb") as stream:
+            stream.write(BACKUP_IDENTITY)
+        self.command.succeed(place, below(place, BACKUP_CREATE), **secret)
+        self.command.succeed(place, token_remove("remove.example", "bytes"), **secret)
+        self.command.succeed(place, file_remove(self.template.files["many chunks.bin"]), **secret)
+        return self
+
+    def judge_home(self, place, done):
+        state = observe(self.command, place, self.template, self.candidates)
+        items = [set(one.tokens) | set(one.files) for one in (self.before, state, self.after)]
+        if not items[0] <= items[1] <= items[2]:
+            raise Problem("mixed", "not as before or after: %s" % state.difference(self.after))
+        secret = {"passcode": PASSCODES["old"]}
+        if says_done(done) and state != self.after:
+            raise Problem("lost", "reported done, but %s" % state.difference(self.after))
+        self.command.succeed(place, below(place, BACKUP_RESTORE), **secret)
+        state = observe(self.command, place, self.template, self.candidates)
+        if state != self.after:
+            raise Problem("mixed", "after a second run: %s" % state.difference(self.after))
+
+
 class Rotate(Operation):
     """Keys are replaced: the old ones open everything until all is rewrapped, and then nothing."""
 
@@ -1204,6 +1270,8 @@ def all_operations():
                   store="keys"),
         Operation("passcode-set", None, lambda t: PASSCODE_SET, new="new", candidates=["new"], store="keys"),
         Operation("passcode-remove", "old", lambda t: PASSCODE_REMOVE, store="keys"),
+        BackupCreate(),
+        BackupRestore(),
         Reclass(),
         Rotate("rotate", ROTATE),
         Rotate("passcode-rotate", PASSCODE_ROTATE, new="new", candidates=["new", "old"]),

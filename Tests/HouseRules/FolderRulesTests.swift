@@ -40,6 +40,7 @@ struct FolderRulesTests {
     private static let cofferDatabase: [String: Set<String>] = [
         "Retention": ["Soups"], "Vault": ["Encrypted", "Soups"],
     ]
+    private static let cofferBackup: [String: Set<String>] = ["Format": ["Archive"]]
     private static let cofferOAuth: [String: Set<String>] = [
         "Client": [
             "Endpoints", "Grants", "Leave", "Profiles", "REST", "Refresh", "SignIn", "Transport", "URL",
@@ -56,6 +57,7 @@ struct FolderRulesTests {
     private static let allowed = [
         "Coffer": coffer, "CofferVault": cofferVault, "CofferCrypto": cofferCrypto,
         "CofferDatabase": cofferDatabase, "CofferOAuth": cofferOAuth,
+        "CofferBackup": cofferBackup,
         "CofferCLI": ["Commands": ["Support"]], "CofferOAuthCLI": ["Commands": ["Support"]],
     ]
 

@@ -2,6 +2,7 @@ public import CofferBase
 import CofferCrypto
 import CofferEngine
 import CofferVault
+public import FoundationEssentials
 import Synchronization
 import SystemPackage
 
@@ -37,6 +38,9 @@ public struct VaultStatus: Sendable, Equatable {
     public var requiresDiskEncryption = false
     /// The recovery key that the vault has; `nil` if there is none.
     public var recoveryKey: RecoveryKeyStatus?
+    /// The time of the last backup that this vault recorded; `nil` if there was none, or if its record is
+    /// unreadable.
+    public var lastBackup: Date?
     /// The number of minutes of inactivity before the vault locks, rounded up; `nil` if inactivity does not
     /// lock it.
     public var inactivityMinutes: Int?
@@ -118,6 +122,7 @@ extension Vault {
             if keybag.passcode != nil { status.timeLeft = cached.timeLeft(now: core.clock.bootTime()) }
             status.isRotatingKeys = keybag.isRotating
             status.recoveryKey = keybag.recoverySlots.map(RecoveryKeyStatus.init)
+            status.lastBackup = (try? core.lastBackup()).map { Date(nanosecondsSince1970: $0.time) }
             status.inactivityMinutes = keybag.inactivity.map { ($0 + 59) / 60 }
             return status
         }

@@ -17,6 +17,21 @@ extension FileStore {
         of old: ContainerReader, by source: borrowing Descriptor, _ context: [UInt8],
         check: @escaping @Sendable () throws(CofferError) -> Void
     ) throws(CofferError) {
+        try replaceContent(of: old, context, check: check) {
+            (writer, file, name) throws(CofferError) in
+            try writer.seal(source, name: name, into: file, check: check, progress: nil)
+        }
+    }
+
+    /// Replaces the content that `old` read with the content that `seal` writes into a new container, under
+    /// the name that it receives.
+    ///
+    /// - Throws: `conflict` if the file's content was replaced in the meantime, or if the file no longer
+    ///   exists; the error that `seal` throws.
+    func replaceContent(
+        of old: ContainerReader, _ context: [UInt8], check: () throws(CofferError) -> Void,
+        _ seal: (ContainerWriter, borrowing Descriptor, _ name: [UInt8]) throws(CofferError) -> InnerHeader
+    ) throws(CofferError) {
         let (id, protection) = (old.header.id, old.protection)
         // The new container would have an ordinary file's key.
         guard old.header.keeper == nil else {
@@ -39,7 +54,7 @@ extension FileStore {
         writer.mediaType = old.header.mediaType
         do throws(CofferError) {
             let name = try currentName(of: old)
-            var header = try writer.seal(source, name: name, into: begun.file, check: check, progress: nil)
+            var header = try seal(writer, begun.file, name)
             try begun.file.sync()
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try check()

@@ -86,27 +86,38 @@ public final class TokenStore: Sendable {
         scopes: [String]?, attributes: [String: String]?, isEphemeral: Bool, precondition: Precondition
     ) async throws(CofferError) -> PutResult {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
-            let name = try name(of: id)
-            let new = NewTokenInfo(
-                id: id, stored: Date(nanosecondsSince1970: core.clock.wallClock().nanoseconds),
-                protection: protection,
-                defaultClass: protection == nil ? try core.defaultClass() : .standard, expires: expires,
-                scopes: scopes, attributes: attributes)
-            try new.info(nil, replacing: nil).checkLimits()
-            return try core.home.withExclusiveVault { (vault) throws(CofferError) in
-                try core.drainPendingTokens(in: vault)
-                do throws(CofferError) {
-                    let isFirst = try core.entries(.pending, of: name, in: vault).isEmpty
-                    guard try isFirst ? true : overtakesPending(name) else { throw CofferError.locked }
-                    let version = try store(token, new, name: name, precondition, isEphemeral: isEphemeral)
-                    return .stored(version: version)
-                } catch {
-                    guard error.code == .locked, precondition == .any, !isEphemeral else { throw error }
-                    let info = new.info(nil, replacing: try knownWhileLocked(name, new))
-                    try info.checkLimits()
-                    try core.enqueue(token, info, name: name, in: vault)
-                    return .queued
-                }
+            try putNow(
+                token, for: id, class: protection, expires: expires, scopes: scopes, attributes: attributes,
+                isEphemeral: isEphemeral, precondition: precondition)
+        }
+    }
+
+    /// Stores a token under any name. Blocks.
+    func putNow(
+        _ token: Token, for id: TokenID, class protection: ProtectionClass?, expires: Date? = nil,
+        scopes: [String]? = [], attributes: [String: String]? = [:], isEphemeral: Bool = false,
+        precondition: Precondition
+    ) throws(CofferError) -> PutResult {
+        let name = try name(of: id)
+        let new = NewTokenInfo(
+            id: id, stored: Date(nanosecondsSince1970: core.clock.wallClock().nanoseconds),
+            protection: protection,
+            defaultClass: protection == nil ? try core.defaultClass() : .standard, expires: expires,
+            scopes: scopes, attributes: attributes)
+        try new.info(nil, replacing: nil).checkLimits()
+        return try core.home.withExclusiveVault { (vault) throws(CofferError) in
+            try core.drainPendingTokens(in: vault)
+            do throws(CofferError) {
+                let isFirst = try core.entries(.pending, of: name, in: vault).isEmpty
+                guard try isFirst ? true : overtakesPending(name) else { throw CofferError.locked }
+                let version = try store(token, new, name: name, precondition, isEphemeral: isEphemeral)
+                return .stored(version: version)
+            } catch {
+                guard error.code == .locked, precondition == .any, !isEphemeral else { throw error }
+                let info = new.info(nil, replacing: try knownWhileLocked(name, new))
+                try info.checkLimits()
+                try core.enqueue(token, info, name: name, in: vault)
+                return .queued
             }
         }
     }
@@ -348,7 +359,7 @@ public final class TokenStore: Sendable {
         }
     }
 
-    private func openOnce(
+    func openOnce(
         _ found: StoredEnvelope, name: [UInt8], withValue: Bool
     ) throws(CofferError) -> (info: TokenInfo, token: Token?) {
         let envelope = try TokenEnvelope.decode(found.bytes)

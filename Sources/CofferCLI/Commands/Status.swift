@@ -19,7 +19,8 @@ struct StatusCommand: AsyncParsableCommand {
             passcodes in a row that erases the vault, of which attemptsLeft are left; with --json, both are \
             null if wrong ones never erase. requireDiskEncryption: files can be added only while the disk \
             that holds the vault is known to be encrypted. keyRotationUnfinished: run coffer rotate \
-            --resume. recoveryKey: the number of the recovery key, as on its sheet; null if there is none.
+            --resume. recoveryKey: the number of the recovery key, as on its sheet; null if there is none. \
+            lastBackup: the time of the last coffer backup create; null if there was none.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -37,6 +38,7 @@ struct StatusCommand: AsyncParsableCommand {
             ("eraseAfter", InitCommand.EraseAfter.document(erases: status.erasesAfterTenFailures)),
             ("requireDiskEncryption", .flag(status.requiresDiskEncryption)),
             ("recoveryKey", status.recoveryKey.map { .text($0.number) } ?? .none),
+            ("lastBackup", status.lastBackup.map { .text($0.iso8601) } ?? .none),
             ("inactivityMinutes", status.inactivityMinutes.map { .number($0) } ?? .none),
             ("secondsLeft", status.timeLeft.map { .number($0.wholeSeconds) } ?? .none),
             ("tokens", .number(status.tokens)),
@@ -67,6 +69,7 @@ struct StatusCommand: AsyncParsableCommand {
             default: try Output.line("\(name): \(value.encoded())")
             }
         }
+        if status.vaultID != nil, status.lastBackup == nil { try Output.line("lastBackup: none") }
         if status.vaultID != nil, status.recoveryKey == nil { try Output.line("recoveryKey: none") }
         if status.hasPasscode, !status.erasesAfterTenFailures {
             try Output.line("eraseAfter: \(InitCommand.EraseAfter.never.rawValue)")

@@ -29,7 +29,7 @@ final class VaultDatabaseFiles: Sendable {
 
     /// The token attribute that stores the first page's plaintext bytes with the key, as soon as a first page
     /// exists. Without it, a file truncated to zero bytes would be mistaken for a new database.
-    private static let identityAttribute = "identity"
+    static let identityAttribute = "identity"
 
     let session: Vault
     /// The session-only databases, whose keys the vault does not store.
@@ -224,6 +224,12 @@ final class VaultDatabaseFiles: Sendable {
         return try await BlockingExecutor.run { _ throws(CofferError) in try volatile.remove(file) }
     }
 
+    /// Returns the salt that the attributes of a database's key contain; `nil` if no first page is recorded.
+    static func salt(in attributes: [String: String]) -> [UInt8]? {
+        let identity = attributes[identityAttribute].flatMap { HexText.decode($0) }
+        return DatabaseKeyHandle.salt(ofIdentity: identity ?? [])
+    }
+
     private var directory: FilePath { session.vaultDirectory.pushing(DatabaseKeyNaming.directory) }
 
     private static func opened(_ path: FilePath) throws(CofferError) -> Descriptor? {
@@ -251,8 +257,7 @@ final class VaultDatabaseFiles: Sendable {
             self.token = token
             protection = info.protection
             version = info.version
-            let identity = info.attributes[identityAttribute].flatMap { HexText.decode($0) }
-            salt = DatabaseKeyHandle.salt(ofIdentity: identity ?? [])
+            salt = VaultDatabaseFiles.salt(in: info.attributes)
         }
     }
 

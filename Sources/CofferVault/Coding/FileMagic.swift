@@ -5,6 +5,7 @@ package enum FileMagic {
     package static let keybag = "COFFERK1"
     package static let attempts = "COFFERA1"
     package static let recovery = "COFFERR1"
+    package static let lastBackup = "COFFERB1"
     package static let state = "COFFERS1"
     package static let tokens = "COFFERT1"
     package static let keyPairs = "COFFERY1"

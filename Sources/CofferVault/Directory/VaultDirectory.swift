@@ -16,6 +16,7 @@ package import SystemPackage
 ///         keybag       wrapped class keys
 ///         attempts     count of wrong passcodes
 ///         recovery     the device key, wrapped under the recovery key
+///         backup         the time of the last backup
 ///         external     marks a vault that may be on external media
 ///         prompts      marks a vault for which the desktop keyring may ask for its password
 ///         orders       trusted keys, signed commands and the dead-man's switch

@@ -1,0 +1,105 @@
+public import Coffer
+public import CofferBase
+import CofferDatabase
+import CofferEngine
+public import SystemPackage
+
+extension Vault {
+    /// Writes everything in the vault to one encrypted file, from which any vault can be restored.
+    ///
+    /// The file is an age file (version 1) with a tar archive inside, so the programs `age` and `tar` bring
+    /// back what may leave this device, without Coffer. Items in ThisDeviceOnly classes are in it as the
+    /// vault has them sealed: only this vault, with its device key, restores them.
+    ///
+    /// Other programs may go on using the vault. Tokens are all as they were at one moment. Each file and
+    /// each database is whole; one that was changed after that moment can be in its later state, which the
+    /// result lists. Plaintext is only in memory. Copies of databases are made in the vault's directory,
+    /// encrypted under keys that exist only in memory, and need space there.
+    ///
+    /// The backup appears complete or not at all. Session-only items, tokens that are pending, and the
+    /// library's own tokens, such as those of sessions at OAuth servers, are not in it.
+    ///
+    /// - Parameters:
+    ///   - path: The backup's path, outside of the vault's directory.
+    ///   - key: For whom the backup is encrypted.
+    ///   - count: The number of backups to keep, 1 to 1000: an earlier backup at `path` gets the name
+    ///     `NAME.1`, that one `NAME.2` and so on. With `nil`, an existing file is not replaced.
+    ///   - workFactor: The cost of trying one passphrase: 2^`workFactor` KiB of memory.
+    /// - Returns: What the backup contains.
+    /// - Throws: `locked` unless every class of a movable item is unlocked; `alreadyExists`; `refused` if the
+    ///   passphrase has fewer than 12 bytes, if the path is in the vault's directory, or if there are more
+    ///   than a million entries; `invalidInput` if there is no recipient; `corrupt` if the file index is
+    ///   damaged; `noSpace`, `readOnly`, `busy`, `cancelled`, `wiped`. After an error, there is no new file.
+    @discardableResult
+    public func createBackup(
+        at path: FilePath, for key: BackupKey, keeping count: Int? = nil, workFactor: Int = 18
+    ) async throws(CofferError) -> BackupContents {
+        guard (1...KeptBackups.maxCount).contains(count ?? 1) else {
+            throw CofferError(
+                .invalidInput, "The number of backups to keep must be 1 to \(KeptBackups.maxCount).")
+        }
+        return try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            var creation = BackupCreation(
+                self, key: try key.archiveKey(workFactor), cancellation: cancellation)
+            while true {
+                do throws(CofferError) {
+                    let (contents, time) = try createFile(at: path, replacing: count != nil) {
+                        (file) throws(CofferError) in
+                        let contents = try creation.write(to: file)
+                        try file.sync()
+                        if let count { try KeptBackups.shift(at: path, keeping: count) }
+                        return contents
+                    }
+                    // The backup is complete even if its time cannot be noted, as on a read-only disk.
+                    try? noteBackup(at: time, movable: contents.counts.movable)
+                    return contents
+                } catch {
+                    // Once more without the file that turned out to be damaged.
+                    guard creation.takeFoundDamage() else { throw error }
+                }
+            }
+        }
+    }
+
+    /// Restores a backup into this vault, which keeps everything that it has.
+    ///
+    /// The whole backup is read and checked before anything is stored. An interrupted restore can be
+    /// repeated: what is there already is found equal.
+    ///
+    /// - Parameters:
+    ///   - path: The backup.
+    ///   - key: What opens the backup.
+    ///   - rule: The rule for items that the vault has with other contents. A replaced file or database keeps
+    ///     the class that it has in the vault. With ``ConflictRule/both``, a token's account gets the suffix
+    ///     “ (restored)”, a file a new identifier, and a database's name the suffix “-restored”.
+    ///     Sealed files and databases never replace what the vault has.
+    ///   - isTrial: Whether to change nothing, and only to report.
+    /// - Returns: What became of each item.
+    /// - Throws: `corrupt` if the backup is damaged or incomplete; `wrongPasscode`, `absent` or
+    ///   `notAuthentic` if `key` does not open it; `unsupportedVersion`; `locked` unless every class
+    ///   concerned is unlocked, or while tokens are pending; `noSpace`, `readOnly`, `busy`, `cancelled`,
+    ///   `wiped`.
+    @discardableResult
+    public func restoreBackup(
+        from path: FilePath, with key: BackupOpeningKey, onConflict rule: ConflictRule = .keep,
+        isTrial: Bool = false
+    ) async throws(CofferError) -> RestoreReport {
+        try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            let file = try VaultBackup.open(path)
+            let databases = DatabaseBackups(self)
+            let (contents, hashes) = try BackupContents.inspect(file, key, cancellation) {
+                (name) throws(CofferError) in
+                switch name {
+                case .fileContent(let id), .deviceFile(let id): try files.isKnown(id)
+                case .databaseContent(let name): try databases.contains(name.scope, name.name)
+                default: false
+                }
+            }
+            var restoration = BackupRestoration(
+                self, rule, isTrial: isTrial,
+                isOwn: contents.vaultID.hasSameBytes(as: vaultID.description), hashes: hashes, cancellation)
+            try restoration.run(ArchiveReader.open(file, with: key.archiveKey))
+            return restoration.report
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Coffer
+public import CofferBase
+import CofferEngine
+public import SystemPackage
+
+/// Backups of whole vaults, apart from any vault.
+public enum VaultBackup {
+    /// Reads and checks a whole backup, without a vault and without storing anything.
+    ///
+    /// Uses a bounded amount of memory per entry, whatever the entries' sizes are.
+    ///
+    /// - Parameters:
+    ///   - path: The backup.
+    ///   - key: What opens the backup.
+    /// - Returns: What the backup contains, if it is complete and every byte of it is authentic.
+    /// - Throws: `corrupt` if the backup is damaged, incomplete or no backup of Coffer; `absent` if it is
+    ///   encrypted for none of the identities, or with a passphrase instead of for identities or the other
+    ///   way around; `wrongPasscode` if the passphrase is wrong; `notAuthentic` if its header was changed;
+    ///   `unsupportedVersion` if a newer release wrote it; `refused` if it demands too much memory;
+    ///   `invalidInput` if the path is not a regular file; `cancelled`.
+    public static func contents(
+        at path: FilePath, with key: BackupOpeningKey
+    ) async throws(CofferError) -> BackupContents {
+        try await BlockingExecutor.run { cancellation throws(CofferError) in
+            try BackupContents.inspect(open(path), key, cancellation).contents
+        }
+    }
+
+    /// Returns whether a file is a backup that a passphrase opens, rather than an identity.
+    ///
+    /// - Throws: `corrupt` if the file is no age file; `invalidInput` if it is no regular file.
+    package static func needsPassphrase(at path: FilePath) throws(CofferError) -> Bool {
+        let file = try open(path)
+        var start = [UInt8](repeating: 0, count: 64)
+        var span = start.mutableSpan
+        _ = try file.read(at: 0, into: &span)
+        guard start.starts(with: "age-encryption.org/v1\n".utf8) else {
+            throw CofferError(
+                .corrupt, "\(path) is not a backup, or its first bytes are damaged.",
+                remedy: .useAnotherCopy)
+        }
+        return start.starts(with: "age-encryption.org/v1\n-> scrypt ".utf8)
+    }
+
+    static func open(_ path: FilePath) throws(CofferError) -> Descriptor {
+        let file = try Descriptor.open(path, [.read, .nonBlocking])
+        guard try file.status().kind == .regular else {
+            throw CofferError(.invalidInput, "\(path) must be a regular file.")
+        }
+        return file
+    }
+}
+
+extension BackupKey {
+    func archiveKey(_ workFactor: Int) throws(CofferError) -> ArchiveWriter.Key {
+        switch self {
+        case .recipients(let recipients): return .recipients(recipients)
+        case .passphrase(let passphrase):
+            guard passphrase.count >= BackupPassphrase.minimumLength else {
+                throw CofferError(
+                    .refused,
+                    "A backup's passphrase must be at least \(BackupPassphrase.minimumLength) bytes long.")
+            }
+            return .passphrase(passphrase.shared, workFactor: workFactor)
+        }
+    }
+}

@@ -280,23 +280,6 @@ final class VaultCore: Sendable {
         return destroyed
     }
 
-    /// Changes the keybag, under the vault directory's lock.
-    func updateKeybag(
-        in vault: borrowing Descriptor, _ change: (inout Keybag) throws(CofferError) -> Void
-    ) throws(CofferError) {
-        try updateKeybag(Keybag.record.read(device: device, in: vault), in: vault, change)
-    }
-
-    /// Changes the keybag that was read since the caller acquired the vault directory's lock.
-    func updateKeybag(
-        _ stored: AuthenticatedRecord<Keybag>.Contents, in vault: borrowing Descriptor,
-        _ change: (inout Keybag) throws(CofferError) -> Void
-    ) throws(CofferError) {
-        var keybag = stored.payload
-        try change(&keybag)
-        try Keybag.record.update(stored, to: keybag, device: device, in: vault)
-    }
-
     /// Returns the key under which to store a new item, after ``refreshKeys()``. For the class that requires
     /// a passcode, throws `refused` unless the key is the keybag's current one, because another process may
     /// have removed the passcode.

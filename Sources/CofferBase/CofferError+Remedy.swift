@@ -7,7 +7,7 @@ extension CofferError {
             case createVault, returnOrCreateVault, activateVault, unlockVault
             case restoreVault, restoreOrWipeVault, useNewerRelease
             case restoreKeyring, restoreKeyringOrWipeVault
-            case createRecoveryKey, useRecoveryKey
+            case createRecoveryKey, useRecoveryKey, setAnchor, resetAnchors
             case eraseUserVault, removeDirectory, restoreOrRemoveOrders, wipeAgain
             case restoreOrWipeTokens, restoreOrReplaceToken, replaceDamagedTokens, purgeCorruptTokens
             case storeTokenAgain
@@ -41,6 +41,10 @@ extension CofferError {
         public static let activateVault = Remedy(kind: .activateVault)
         /// Unlock the vault.
         public static let unlockVault = Remedy(kind: .unlockVault)
+        /// Keep the vault's number in another place.
+        public static let setAnchor = Remedy(kind: .setAnchor)
+        /// Set the vault's anchors again, or remove the one that is lost, with the passcode.
+        public static let resetAnchors = Remedy(kind: .resetAnchors)
         /// Restore the vault directory from a backup.
         public static let restoreVault = Remedy(kind: .restoreVault)
         /// Restore the vault directory from a backup, or wipe the vault.

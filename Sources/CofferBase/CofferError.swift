@@ -77,7 +77,7 @@ extension CofferError {
             case inputOutput, outOfMemory, unsupported, internalFailure
             case noSessionBus, noSecretService, noDefaultCollection, keyringLocked, noPrompter
             case promptDismissed, interrupted, ambiguous
-            case rolledBack, missing
+            case rolledBack, anchorLost, missing
             case orderMalformed, orderTooLong, orderUnsupportedVersion, orderUnknownKey, orderBadSignature
             case orderForeign, orderCounterOutOfRange, orderReplayed, orderNotYetValid, orderExpired
             case tokenRevoked
@@ -127,6 +127,9 @@ extension CofferError {
         public static let interrupted = Code(kind: .interrupted)
         /// Files are older than the state recorded elsewhere: an older copy was restored.
         public static let rolledBack = Code(kind: .rolledBack)
+        /// What would show an older copy of the vault, such as a file in another place, is missing or cannot
+        /// be read or written, so it is unknown whether an older copy was restored.
+        public static let anchorLost = Code(kind: .anchorLost)
         /// Several items match where only one is expected. The items are either entries in the keyring, which
         /// ``CofferError/entries`` lists, or entries in a soup.
         public static let ambiguous = Code(kind: .ambiguous)

@@ -9,7 +9,9 @@ extension CofferError.Code {
         case .locked, .keyringLocked, .noPrompter, .promptDismissed: 4
         case .wrongPasscode: 5
         case .wiped: 6
-        case .corrupt, .notAuthentic, .foreign, .unsupportedVersion, .rolledBack, .missing: 7
+        case .corrupt, .notAuthentic, .foreign, .unsupportedVersion, .rolledBack, .anchorLost,
+            .missing:
+            7
         case .orderMalformed, .orderTooLong, .orderUnsupportedVersion, .orderUnknownKey, .orderBadSignature,
             .orderForeign:
             7

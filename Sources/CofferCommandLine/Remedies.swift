@@ -29,6 +29,11 @@ extension CofferError.Remedy {
         """,
         .createRecoveryKey: "Make one with coffer recovery create.",
         .useRecoveryKey: "If you have the vault's recovery key, run coffer recovery use.",
+        .setAnchor: "Set one with coffer anchor set.",
+        .resetAnchors: """
+        If you put this copy here yourself, or the anchor is gone for good, run coffer anchor reset, or \
+        coffer anchor remove, with the passcode.
+        """,
         .eraseUserVault: "Erase that vault with coffer wipe --yes --home DIRECTORY, then try again.",
         .removeDirectory: """
         If the directory was a vault, remove it yourself, and remove the vault's keys from the kernel \

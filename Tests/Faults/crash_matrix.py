@@ -864,6 +864,7 @@ class Rotate(Operation):
             if opened.code == OK or opened.out:
                 raise Problem("lost", "the old keybag opens %s" % " ".join(arguments[:2]))
 
+
 class Recovery(Operation):
     """The recovery key is made, used or removed: afterwards exactly one key counts, or none, and it opens all slots.
 
@@ -873,6 +874,7 @@ class Recovery(Operation):
     def __init__(self, name, arguments, has_key, passcode="old", new=None):
         super().__init__(name, "old", lambda template: arguments, new=new, candidates=["old", "new"], store="keys")
         self.has_key, self.given_passcode = has_key, passcode
+        self.of_run = threading.local()
 
     def start(self, bench):
         super().start(bench)
@@ -916,8 +918,14 @@ class Recovery(Operation):
         self.counting_before = self.counting(place, Done(1, b"", b""))
         super().learn_before(place)
 
+    def judge_exit(self, fault, done, hit):
+        super().judge_exit(fault, done, hit)
+        self.of_run.failed_once = fault.action in ("EIO", "ENOSPC")
+
     def judge_home(self, place, done):
         counting = self.counting(place, done)
+        if self.of_run.failed_once and done.code != OK and counting == self.counting_after != self.counting_before:
+            raise Problem("other", "reported as failed, and it was done: %s" % done)
         if counting not in (self.counting_before, self.counting_after):
             raise Problem("mixed", "the recovery key that counts is: %s" % counting)
         if done.code == OK and counting != self.counting_after:

@@ -64,6 +64,7 @@ SERVERS = {
 EXITS = {
     "absent": 3, "locked": 4, "keyringLocked": 4, "noPrompter": 4, "promptDismissed": 4, "wrongPasscode": 5, "wiped": 6,
     "corrupt": 7, "notAuthentic": 7, "foreign": 7, "unsupportedVersion": 7, "rolledBack": 7, "missing": 7,
+    "anchorLost": 7,
     "orderMalformed": 7, "orderTooLong": 7, "orderUnsupportedVersion": 7, "orderUnknownKey": 7, "orderBadSignature": 7,
     "orderForeign": 7,
     "keyringUnavailable": 8, "noSessionBus": 8, "noSecretService": 8, "noDefaultCollection": 8, "interrupted": 8,

@@ -10,6 +10,7 @@ extension VaultCore {
     ) throws(CofferError) -> VaultSettings {
         var outcome: SettingsOutcome = try home.withExclusiveVault { (vault) throws(CofferError) in
             let stored = try Keybag.record.read(device: device, in: vault, repairing: true)
+            try requireNewest(in: vault)
             return try apply(change, to: stored, in: vault, isVerified: stored.payload.passcode == nil)
         }
         if case .needsPasscode(let reason) = outcome {

@@ -93,6 +93,7 @@ final class VaultCore: Sendable {
             ephemeralTokens?.clear(classes)
         }
         VaultRegistry.add(self)
+        home.beforeUnlocking { [weak self] in self?.raiseAnchorsAfterWork() }
     }
 
     /// Evicts the keys that a lock evicts, from memory and from the kernel keyring.
@@ -206,6 +207,7 @@ final class VaultCore: Sendable {
         try home.withReadOnlyVault { (vault) throws(CofferError) -> [ProtectionClass: ClassKey]? in
             let keybag = try Keybag.record.read(device: device, in: vault).payload
             guard keybag.passcode == nil, keybag.isComplete else { return nil }
+            try checkAnchors(in: vault)
             let kek = try Keybag.wrappingKey(device: device)
             return try asCorrupt { () throws(CofferError) in
                 try keybag.unwrap(under: kek, vaultID: device.vaultID)
@@ -280,23 +282,6 @@ final class VaultCore: Sendable {
         return destroyed
     }
 
-    /// Changes the keybag, under the vault directory's lock.
-    func updateKeybag(
-        in vault: borrowing Descriptor, _ change: (inout Keybag) throws(CofferError) -> Void
-    ) throws(CofferError) {
-        try updateKeybag(Keybag.record.read(device: device, in: vault), in: vault, change)
-    }
-
-    /// Changes the keybag that was read since the caller acquired the vault directory's lock.
-    func updateKeybag(
-        _ stored: AuthenticatedRecord<Keybag>.Contents, in vault: borrowing Descriptor,
-        _ change: (inout Keybag) throws(CofferError) -> Void
-    ) throws(CofferError) {
-        var keybag = stored.payload
-        try change(&keybag)
-        try Keybag.record.update(stored, to: keybag, device: device, in: vault)
-    }
-
     /// Returns the key under which to store a new item, after ``refreshKeys()``. For the class that requires
     /// a passcode, throws `refused` unless the key is the keybag's current one, because another process may
     /// have removed the passcode.
@@ -323,8 +308,11 @@ final class VaultCore: Sendable {
 
     /// Unwraps the class keys with `passcode`, under the vault directory's lock and the rules of
     /// ``AttemptRecord``, and passes them to `body`.
+    ///
+    /// With `askingAnchors`, throws `rolledBack` or `anchorLost` first, as ``checkAnchors(in:)`` does, and
+    /// lets the anchors know of the attempt before the passcode is compared.
     func evaluating(
-        _ passcode: Passcode?,
+        _ passcode: Passcode?, askingAnchors: Bool = true,
         _ body: (
             _ keys: [ProtectionClass: ClassKey], _ keybag: AuthenticatedRecord<Keybag>.Contents,
             _ vault: borrowing Descriptor
@@ -336,6 +324,7 @@ final class VaultCore: Sendable {
             let stored = try Keybag.record.read(
                 device: device, in: vault, repairing: true, reusing: early?.keybag)
             let keybag = stored.payload
+            if askingAnchors { try checkAnchors(in: vault) }
             guard let parameters = keybag.passcode else {
                 let kek = try Keybag.wrappingKey(device: device)
                 let keys = try asCorrupt { () throws(CofferError) in
@@ -350,7 +339,12 @@ final class VaultCore: Sendable {
             let isCurrent = early?.derived?.parameters == parameters
             let again = isCurrent ? nil : try DerivedPasscode(passcode, parameters, device: device)
             guard let derived = again ?? early?.derived else { throw CofferError.locked }
-            let counter = limiter(keybag, try rollbackGuard(in: vault))
+            var counter = limiter(keybag, try rollbackGuard(in: vault))
+            if askingAnchors {
+                counter.anchor = { (vault) throws(CofferError) in
+                    try self.raiseAnchors(in: vault, isStrict: true)
+                }
+            }
             guard try !counter.mustErase(after: derived, keybag: keybag, in: vault) else {
                 return .limitReached
             }

@@ -34,7 +34,7 @@ extension Vault {
                     if keybag.passcode != nil { _ = try core.readAttempts() }
                     return [Self.attempts(keybag, backend)]
                 }
-                + core.recoveryKeyChecks(keybag) + core.backupChecks()
+                + core.recoveryKeyChecks(keybag) + core.backupChecks() + core.anchorChecks()
                 + Self.checked("tokens") { () throws(CofferError) in
                     _ = try core.storage.count()
                     return []

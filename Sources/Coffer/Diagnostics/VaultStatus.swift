@@ -231,7 +231,11 @@ extension Vault {
         let core = core
         return try await BlockingExecutor.run { [self] _ throws(CofferError) in
             let locks = core.keys.locks
-            let keybag = try core.readKeybag()
+            let vault = try core.home.openVault()
+            let keybag = try core.home.mappingMissingFiles { () throws(CofferError) in
+                try core.checkAnchors(in: vault)
+                return try VaultCore.readKeybag(device: core.device, in: vault)
+            }
             let taken = try core.cachedKeys.read(keybag)
             core.checkedKeybag.withLock { $0 = nil }
             if core.keys.insert(taken.keys, taken.terms, lacking: taken.lacking, since: locks) {

@@ -50,15 +50,16 @@ struct DeviceKeyRestoration {
 
     private func copyTokens(in vault: borrowing Descriptor) throws(CofferError) {
         let service = core.home.service
-        var envelopes: [[UInt8]: [UInt8]] = [:]
+        let file = TokenFile(device: core.device)
+        var contents = file.first(in: vault)
         do throws(CofferError) {
-            envelopes = try SecretServiceStorage(tokensOf: core.device.vaultID, client: service).envelopes()
+            contents.envelopes = try SecretServiceStorage(tokensOf: core.device.vaultID, client: service)
+                .envelopes()
         } catch {
             // Without its mark, the vault leaves the items in the service alone, should it come back.
             try OrphanedSecretItems(home: core.home).forget(core.device.vaultID)
         }
-        try TokenFile(device: core.device).write(
-            TokenFile.Contents(generation: 0, envelopes: envelopes), in: vault)
+        try file.write(contents, in: vault)
     }
 
     private func write(

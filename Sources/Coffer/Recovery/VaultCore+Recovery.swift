@@ -94,6 +94,7 @@ extension VaultCore {
     func removeRecoveryKey() throws(CofferError) -> Bool {
         try home.withExclusiveVault { (vault) throws(CofferError) in
             let stored = try Keybag.record.read(device: device, in: vault, repairing: true)
+            try requireNewest(in: vault)
             let isPresent = stored.payload.recoverySlots != nil
             if isPresent {
                 try updateKeybag(stored, in: vault) { (keybag) throws(CofferError) in

@@ -55,7 +55,9 @@ struct StorageMigrator {
         let keyring = try SecretServiceStorage(tokensOf: device.vaultID, client: home.service)
         let envelopes = try keyring.envelopes()
         let tokens = TokenFile(device: device)
-        try tokens.write(TokenFile.Contents(generation: 0, envelopes: envelopes), in: vault)
+        var contents = tokens.first(in: vault)
+        contents.envelopes = envelopes
+        try tokens.write(contents, in: vault)
         guard try tokens.read(in: vault).contents.envelopes == envelopes else { throw Self.differs }
         let copy = try key.exposing { (bytes) throws(CofferError) in try SecretBytes.copying(bytes) }
         try DeviceKeyFile(.file, vaultID: device.vaultID, key: copy).overwrite(in: vault)

@@ -81,6 +81,7 @@ extension VaultEraser {
         for vaultID in ids {
             for core in VaultRegistry.of(vaultID) { core.destroyKeys() }
             KernelKeyCache.remove(vaultID: vaultID, all: true)
+            try? AnchorKey.remove(vaultID)
         }
     }
 

@@ -16,8 +16,8 @@ struct CofferCommand: AsyncParsableCommand {
     /// All top-level commands, everyday ones first.
     private static let subcommands: [any ParsableCommand.Type] = [
         InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, WatchCommand.self,
-        PasscodeCommand.self, RecoveryCommand.self, TokenCommand.self, OAuthCommand.self, RunCommand.self,
-        ServeCommand.self,
+        PasscodeCommand.self, RecoveryCommand.self, AnchorCommand.self, TokenCommand.self, OAuthCommand.self,
+        RunCommand.self, ServeCommand.self,
         FileCommand.self, SettingsCommand.self, ReclassCommand.self, RotateCommand.self, UsersCommand.self,
         KeyringCommand.self, WipeCommand.self,
         RemoteWipeCommand.self,

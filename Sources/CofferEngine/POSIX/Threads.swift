@@ -1,3 +1,5 @@
+package import CofferBase
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -36,6 +38,54 @@ package enum Threads {
         guard let thread = start(Job(body)) else { return false }
         pthread_detach(thread)
         return true
+    }
+
+    /// Calls `body` on a new thread and waits for it for at most `deadline`, because a system call for a
+    /// mount that does not answer cannot be interrupted. After the deadline, the thread goes on by itself.
+    ///
+    /// - Parameters:
+    ///   - deadline: The maximum time to wait.
+    ///   - place: What the call waits for, for the error's message.
+    ///   - body: The work. It must not change anything that the caller relies on after the deadline.
+    /// - Returns: What `body` returns.
+    /// - Throws: `timedOut` after the deadline; `outOfMemory` if no thread is available; otherwise, the error
+    ///   that `body` throws.
+    package static func call<Value: Sendable>(
+        within deadline: Duration, waitingFor place: String,
+        _ body: @escaping @Sendable () throws(CofferError) -> Value
+    ) throws(CofferError) -> Value {
+        let outcome = Outcome<Value>()
+        let hasBegun = begin {
+            do throws(CofferError) {
+                outcome.set(.success(try body()))
+            } catch {
+                outcome.set(.failure(error))
+            }
+        }
+        guard hasBegun else {
+            throw CofferError(.outOfMemory, "No thread is available to access \(place).")
+        }
+        guard let result = outcome.wait(deadline) else {
+            throw CofferError(.timedOut, "\(place) did not answer within \(deadline.components.seconds) s.")
+        }
+        return try result.get()
+    }
+
+    /// The result of a call on another thread.
+    private final class Outcome<Value: Sendable>: Sendable {
+        private let result = Mutex<Result<Value, CofferError>?>(nil)
+        private let isDone = DispatchSemaphore(value: 0)
+
+        func set(_ value: Result<Value, CofferError>) {
+            result.withLock { $0 = value }
+            isDone.signal()
+        }
+
+        func wait(_ deadline: Duration) -> Result<Value, CofferError>? {
+            let milliseconds = Int(deadline / .milliseconds(1))
+            guard isDone.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else { return nil }
+            return result.withLock { $0 }
+        }
     }
 
     /// Reports whether `count` threads can run at the same time.

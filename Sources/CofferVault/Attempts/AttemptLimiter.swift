@@ -19,6 +19,9 @@ package struct AttemptLimiter {
     /// The guard that stores the counter's generation outside the vault directory; `nil` if the generation is
     /// stored only in the vault directory.
     package var rollbackGuard: RollbackGuard?
+    /// Records elsewhere that an attempt was counted, before its passcode is compared; `nil` if the counter
+    /// is only in the vault directory. If it throws, the attempt does not count.
+    package var anchor: ((borrowing Descriptor) throws(CofferError) -> Void)?
 
     package init(
         device: DeviceKey, clock: VaultClock, delays: Bool, erases: Bool,
@@ -61,6 +64,7 @@ package struct AttemptLimiter {
         try rollbackGuard?.record(counted.generation)
         let isRight: Bool
         do throws(CofferError) {
+            try anchor?(vault)
             isRight = try keybag.isRight(passcode, vaultID: device.vaultID)
         } catch {
             // The passcode was not compared, so the attempt does not count.

@@ -4,6 +4,8 @@ package enum FileMagic {
     package static let device = "COFFERD1"
     package static let keybag = "COFFERK1"
     package static let attempts = "COFFERA1"
+    package static let anchors = "COFFERL1"
+    package static let anchorFile = "COFFERH1"
     package static let recovery = "COFFERR1"
     package static let lastBackup = "COFFERB1"
     package static let state = "COFFERS1"

@@ -14,6 +14,8 @@ package struct TokenFile {
     package static let fileName: FilePath = "tokens"
     private static let erasedName: FilePath = "tokens-erased"
     private static let headerSize = 32
+    /// The offset of the nonce, which is different after every change.
+    package static let markOffset = headerSize
     private static let nameSize = 32
     /// The maximum size of a token file: 4 GiB.
     private static let sizeLimit = 1 << 32
@@ -93,7 +95,7 @@ package struct TokenFile {
         // file contains the items to keep.
         let former = try? read(in: vault)
         let begun = former == nil ? try? read(in: vault, Self.erasedName) : nil
-        let all = (former ?? begun)?.contents ?? Contents(generation: 0, envelopes: [:])
+        let all = (former ?? begun)?.contents ?? first(in: vault)
         let kept = all.envelopes.filter { names.contains($0.key) }
         let sealed = try seal(Contents(generation: all.generation + 1, envelopes: kept))
         if begun?.contents.envelopes.count != kept.count {
@@ -139,6 +141,13 @@ package struct TokenFile {
         try file.sync()
         try file.truncate(to: Int64(sealed.count))
         try file.sync()
+    }
+
+    /// Returns the contents of a token file without items, to which a first ``write(_:in:)`` adds. The
+    /// generation is not lower than the one that the vault's anchors know.
+    package func first(in vault: borrowing Descriptor) -> Contents {
+        let known = try? AnchorRecord.record.read(device: device, in: vault).payload.generations.tokens
+        return Contents(generation: known ?? 0, envelopes: [:])
     }
 
     private var corruptError: CofferError {

@@ -15,6 +15,7 @@ package import SystemPackage
 ///         device       vault id and device key, or the key under which the device key is sealed
 ///         keybag       wrapped class keys
 ///         attempts     count of wrong passcodes
+///         anchors      the vault's number, which is also kept in other places
 ///         recovery     the device key, wrapped under the recovery key
 ///         backup         the time of the last backup
 ///         external     marks a vault that may be on external media
@@ -47,6 +48,7 @@ package final class VaultDirectory: Sendable {
     package let service: SecretServiceClient
     /// The opened vault, with the state record's status at the time of opening.
     private let opened = Mutex<(record: FileStatus, vault: VaultHandle)?>(nil)
+    private let beforeUnlocking = Mutex<(@Sendable () -> Void)?>(nil)
 
     private init(
         path: FilePath, directory: consuming Descriptor, vaultID: VaultID?, service: SecretServiceClient
@@ -194,12 +196,21 @@ package final class VaultDirectory: Sendable {
         return vault
     }
 
+    /// Has `work` called at the end of all work under the exclusive lock, also after an error, while the lock
+    /// is still held.
+    package func beforeUnlocking(_ work: @escaping @Sendable () -> Void) {
+        beforeUnlocking.withLock { $0 = work }
+    }
+
     /// Runs `body` while no other process or thread changes this vault.
     package func withExclusiveLock<Result: ~Copyable>(
         _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         let lock = try exclusiveLock()
-        defer { extendLifetime(lock) }
+        defer {
+            beforeUnlocking.withLock { $0 }?()
+            extendLifetime(lock)
+        }
         return try body()
     }
 

@@ -94,9 +94,11 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
             }
         }
         guard let best else { throw failure }
-        // The slots differ if an update was interrupted.
+        // The slots differ if an update was interrupted, which may have been before the current slot was
+        // flushed. Until it is, the other slot may be the only one that a power cut leaves.
         if repairing, slots[0] != slots[1] {
             let whole = slots[best.slot]
+            try file.repair(whole.span, slot: best.slot)
             try file.repair(whole.span, slot: 1 - best.slot)
         }
         let payload: Payload
@@ -106,6 +108,25 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
             payload = try decode(best.bytes)
         }
         return Contents(payload: payload, generation: best.generation, slot: best.slot, bytes: best.bytes)
+    }
+
+    /// Returns the generation of the record; 0 if the file does not exist. Does not decode the payload.
+    package func generation(
+        device: DeviceKey, in directory: borrowing Descriptor
+    ) throws(CofferError) -> UInt64 {
+        guard try directory.status(of: name) != nil else { return 0 }
+        let file = try DualSlotFile.open(name, in: directory, slotSize: slotSize, writable: false)
+        let key = try device.key(keyLabel)
+        var generations: [UInt64] = []
+        for index in 0...1 {
+            let slot = try file.slot(index)
+            guard let decoded = try? decodeSlot(slot, vaultID: device.vaultID, key: key) else { continue }
+            generations.append(decoded.generation)
+        }
+        guard let newest = generations.max() else {
+            throw CofferError(.corrupt, "The \(displayName) is damaged.", remedy: remedy)
+        }
+        return newest
     }
 
     /// Reads the payload of the first slot without authenticating it; `nil` if it cannot be read. Use it only
@@ -150,6 +171,22 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
         let file = try DualSlotFile.open(name, in: directory, slotSize: slotSize, writable: true)
         try file.update(slot.span, current: old.slot)
         return Contents(payload: payload, generation: generation, slot: 0, bytes: bytes)
+    }
+
+    /// Makes certain which contents count after an update of `old` failed: writes the current slot again, and
+    /// then the other one. Call this function only while you hold the vault directory's lock.
+    ///
+    /// - Returns: The new contents if the update was made after all; `nil` if `old` is still current.
+    /// - Throws: The system's error if neither is certain, because the disk keeps failing.
+    package func settle(
+        afterUpdating old: Contents, device: DeviceKey, in directory: borrowing Descriptor
+    ) throws(CofferError) -> Contents? {
+        let kept = try read(device: device, in: directory, reusing: old)
+        let file = try DualSlotFile.open(name, in: directory, slotSize: slotSize, writable: true)
+        let whole = try file.slot(kept.slot)
+        try file.repair(whole.span, slot: kept.slot)
+        try file.repair(whole.span, slot: 1 - kept.slot)
+        return kept.generation == old.generation ? nil : kept
     }
 
     private func encodeSlot(

@@ -57,4 +57,35 @@ struct AuthenticatedRecordTests {
         let code = failure { _ = try record.read(device: device, in: vault.directory) }
         #expect(code == .corrupt)
     }
+
+    @Test("After a failed update, the record is settled as the one that its slots show", arguments: 0...4)
+    func settled(_ written: Int) throws {
+        let vault = try VaultOnDisk()
+        let (record, device) = (Self.record, vault.device)
+        try record.create(Number(2), device: device, in: vault.directory)
+        let first = try record.read(device: device, in: vault.directory)
+        let old = try vault.read("number")
+        try record.update(first, to: Number(4), device: device, in: vault.directory)
+        let new = try vault.read("number")
+        // The slots change one after the other; a torn one is of no use.
+        let torn = Array(new.prefix(100)) + old[100..<512]
+        let half = Array(new[..<512]) + old[512...]
+        let states: [[UInt8]] = [old, torn + old[512...], Array(old[..<512]) + torn, half, new]
+        try vault.write("number", states[written])
+        let settled = try record.settle(afterUpdating: first, device: device, in: vault.directory)
+        #expect(settled?.payload.value == (written < 3 ? nil : 4))
+        #expect(try vault.read("number") == (written < 3 ? old : new))
+        #expect(try record.generation(device: device, in: vault.directory) == (written < 3 ? 1 : 2))
+    }
+
+    @Test("The generation of a record that is not there is zero, and that of a damaged one is an error")
+    func generation() throws {
+        let vault = try VaultOnDisk()
+        let (record, device) = (Self.record, vault.device)
+        #expect(try record.generation(device: device, in: vault.directory) == 0)
+        try record.create(Number(2), device: device, in: vault.directory)
+        try vault.write("number", [UInt8](repeating: 7, count: 1024))
+        let code = failure { _ = try record.generation(device: device, in: vault.directory) }
+        #expect(code == .corrupt)
+    }
 }

@@ -1,0 +1,38 @@
+import CofferBase
+import CofferEngine
+import CofferVault
+
+/// Changes of the keybag.
+extension VaultCore {
+    /// Changes the keybag, under the vault directory's lock.
+    func updateKeybag(
+        in vault: borrowing Descriptor, _ change: (inout Keybag) throws(CofferError) -> Void
+    ) throws(CofferError) {
+        try updateKeybag(Keybag.record.read(device: device, in: vault), in: vault, change)
+    }
+
+    /// Changes the keybag that was read since the caller acquired the vault directory's lock. If this throws,
+    /// the keybag is unchanged, unless the error's message says that this is not certain.
+    func updateKeybag(
+        _ stored: AuthenticatedRecord<Keybag>.Contents, in vault: borrowing Descriptor,
+        _ change: (inout Keybag) throws(CofferError) -> Void
+    ) throws(CofferError) {
+        var keybag = stored.payload
+        try change(&keybag)
+        do throws(CofferError) {
+            try Keybag.record.update(stored, to: keybag, device: device, in: vault)
+        } catch {
+            // The disk may have failed only once, after the new keybag was written.
+            let settled: AuthenticatedRecord<Keybag>.Contents?
+            do throws(CofferError) {
+                settled = try Keybag.record.settle(afterUpdating: stored, device: device, in: vault)
+            } catch let again {
+                throw CofferError(
+                    again.code,
+                    "\(error.message) It is not certain whether the change was made: the disk keeps failing.",
+                    remedy: again.remedy, systemError: again.systemError)
+            }
+            guard settled != nil else { throw error }
+        }
+    }
+}

@@ -58,9 +58,11 @@ extension FuzzTarget {
         if isForClient {
             let claims = token.claims
             let audience = claims["aud"]?.array ?? claims["aud"].map { [$0] } ?? []
+            let isOwn =
+                !audience.isEmpty && audience.allSatisfy { $0.string?.hasSameBytes(as: client) == true }
             try FuzzFinding.require(
-                claims["iss"]?.string?.hasSameBytes(as: issuer) == true && audience.count == 1
-                    && audience[0].string?.hasSameBytes(as: client) == true && claims["sub"]?.string != nil
+                claims["iss"]?.string?.hasSameBytes(as: issuer) == true && isOwn
+                    && claims["sub"]?.string != nil
                     && (claims["exp"]?.double ?? 0) > Double(now - 61)
                     && (claims["iat"]?.double ?? .infinity) < Double(now + 62),
                 "an id token is accepted that is for others, from another time or without a subject")

@@ -16,6 +16,11 @@ struct OAuthCommandTests {
             try await bench.signIn()
             let home = bench.home
             #expect(try home("oauth", "token", "work").text == "first")
+            // Forms that only the parser reads mean the same.
+            #expect(try home("oauth", "token", "work", "--format=raw").text == "first")
+            let unknown = try home("oauth", "token", "work", "--format", "unknown")
+            #expect(try unknown.code == 64 && home("oauth", "token", "work", "--format=unknown").code == 64)
+            #expect(try home("oauth", "token", "nobody").code == home("oauth", "token", "--", "nobody").code)
             let header = try home("oauth", "token", "work", "--format", "header")
             #expect(header.text == "Authorization: Bearer first\n")
             let json = try home("oauth", "token", "work", "--json").json

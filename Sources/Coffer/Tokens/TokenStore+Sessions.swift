@@ -11,8 +11,8 @@ extension TokenStore {
 
     /// Returns a session's access token if nothing has to be sent or decided before it is used; `nil` if
     /// there is none, or if the library that renews it must be asked: the token is due, the session's state
-    /// is not plain, it was signed in with another issuer or client than the profile's, its profile ends it
-    /// at a time, or an administrator restricts this machine.
+    /// is not plain, it was signed in with another issuer, client or token endpoint than the profile's, its
+    /// profile ends it at a time, or an administrator restricts this machine.
     ///
     /// - Parameters:
     ///   - profile: The name of the session's profile.
@@ -46,10 +46,19 @@ extension TokenStore {
         guard let issuer = state["issuer"]?.string, let own = settings["issuer"]?.string,
             issuer.hasSameBytes(as: own)
         else { return false }
-        // Sessions of earlier releases do not name their client.
-        guard let client = state["clientID"] else { return true }
-        guard let name = client.string, let own = settings["clientID"]?.string else { return false }
-        return name.hasSameBytes(as: own)
+        // Sessions of earlier releases name neither their client nor its endpoint.
+        if let client = state["clientID"] {
+            guard let name = client.string, let own = settings["clientID"]?.string, name.hasSameBytes(as: own)
+            else { return false }
+        }
+        guard let endpoint = state["tokenEndpoint"] else { return true }
+        // With a client certificate, a server can have another endpoint for the same.
+        let endpoints = settings["endpoints"]
+        let pinned = ["urls", "mutualTLSAliases"].map { endpoints?[$0]?["token_endpoint"]?.string }
+        return pinned.contains { url in
+            guard let url, let name = endpoint.string else { return false }
+            return name.hasSameBytes(as: url)
+        }
     }
 
     /// Returns the accounts that have a session of a profile, also one that has ended.

@@ -51,6 +51,7 @@ extension CofferCommand {
     static func start(_ arguments: some Sequence<String>) async -> Never {
         let words = Array(arguments)
         if let simple = SimpleCommands.read(words) { await ProgramStart.run(self, words, simple) }
+        if OAuthLiveToken.isSimple(words) { await runOAuth(Array(words.dropFirst())) }
         let hoisted = GlobalOptions.hoistGlobalOptions(words, root: CofferCommand.self)
         if let first = hoisted.first, first.hasSameBytes(as: OAuthProgram.subcommand) {
             await runOAuth(Array(hoisted.dropFirst()))

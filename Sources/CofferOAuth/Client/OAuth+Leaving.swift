@@ -66,8 +66,10 @@ extension OAuth {
             do throws(CofferError) {
                 let entries = try await context.grants.pendingRevocations(id)
                 guard !entries.isEmpty else { continue }
-                let issuer = try? await context.profiles.profile(id.profile).issuer.text
-                let isKnown = entries.allSatisfy { entry in issuer.map { entry.isFrom($0) } ?? false }
+                let profile = try? await context.profiles.profile(id.profile)
+                let isKnown = entries.allSatisfy { entry in
+                    profile.map { Self.mayReceive(entry, $0) } ?? false
+                }
                 all.append(WaitingTokens(id, count: entries.count, hasServer: isKnown))
             } catch {
                 // A list that cannot be read does not hide the others.
@@ -76,6 +78,14 @@ extension OAuth {
             }
         }
         return all
+    }
+
+    /// Returns whether a profile's server may receive a token, as far as it is known before its discovery.
+    private static func mayReceive(_ entry: PendingRevocation, _ profile: OAuthProfile) -> Bool {
+        let pinned = profile.endpoints ?? PinnedEndpoints()
+        let urls: [String?] = [pinned.urls[.token], pinned.mutualTLSAliases[.token]].compactMap { $0?.text }
+        let known = urls.isEmpty ? [entry.tokenEndpoint] : urls
+        return known.contains { entry.isFrom(profile.issuer.text, tokenEndpoint: $0) }
     }
 
     /// Returns a source of revocations that asks the servers whether the sessions are still active (RFC

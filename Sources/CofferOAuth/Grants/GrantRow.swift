@@ -34,6 +34,12 @@ struct GrantRow: Sendable {
         return current
     }
 
+    /// Returns a session as it is stored here, which others may have changed; `nil` if it is not.
+    func noted(_ part: Part) -> Part? {
+        [current, next].compactMap { $0 }
+            .first { $0.record.generation.hasSameBytes(as: part.record.generation) }
+    }
+
     /// Returns the stored form, followed by so many bytes that hold space.
     func encoded(ballast: Int) throws(CofferError) -> Token {
         let parts = [(UInt8(0), current), (UInt8(1), next)]

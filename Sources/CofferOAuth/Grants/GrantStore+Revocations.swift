@@ -62,13 +62,13 @@ extension GrantStore {
         return try PendingRevocation.decoded(list, issuerOfOlder: issuer)
     }
 
-    /// Returns the issuer of the sign-in to which a stored token belongs; `nil` if it cannot be told.
-    func issuer(of token: StoredToken, _ grant: GrantID) async throws(CofferError) -> String? {
+    /// Returns the record of the sign-in to which a stored token belongs; `nil` if it cannot be told.
+    func origin(of token: StoredToken, _ grant: GrantID) async throws(CofferError) -> GrantRecord? {
         guard let generation = token.info.attributes[GrantAccess.generation] else { return nil }
         do throws(CofferError) {
             let stored = try await self.row(grant)?.row
             return [stored?.current, stored?.next].compactMap { $0?.record }
-                .first { $0.generation.hasSameBytes(as: generation) }?.issuer
+                .first { $0.generation.hasSameBytes(as: generation) }
         } catch {
             guard error.code == .corrupt || error.code == .unsupportedVersion else { throw error }
             return nil
@@ -179,9 +179,9 @@ extension GrantStore {
             guard let stored = try await tokens.get(grant.tokenID(kind)), !stored.info.isStoredWhileLocked,
                 !stored.info.isEphemeral
             else { continue }
-            let issuer = try await issuer(of: stored, grant)
+            let origin = try await origin(of: stored, grant)
             entries.append(
-                PendingRevocation(kind, stored.token, issuer: issuer, added: clock.wallClock()))
+                PendingRevocation(kind, stored.token, of: origin, added: clock.wallClock()))
         }
         try await addPendingRevocations(entries, of: grant)
     }

@@ -81,36 +81,57 @@ extension GrantStore {
         try await setTokensAside(grant, clock: clock)
         let refresh = part.record.storage == .memory ? nil : new.response.refreshToken
         if let refresh {
-            let earlier = try await readableRow(grant)
-            try await put(GrantRow(current: earlier, next: part), new)
+            try await put(part, isNext: true, new)
             try await put(refresh: refresh, part.record, new)
         } else {
             // The earlier refresh token must not be taken for one of the new session.
             try await tokens.remove(grant.tokenID(.refresh))
         }
-        try await put(GrantRow(current: part), new)
-        guard try await record(grant) == part.record else { throw Self.notAsWritten }
+        try await put(part, isNext: false, new)
+        guard try await record(grant)?.generation.hasSameBytes(as: part.record.generation) == true else {
+            throw Self.notAsWritten
+        }
         try await putAccess(of: new, part.record)
     }
 
-    /// Returns the earlier session; `nil` if there is none or if it cannot be read.
-    private func readableRow(_ grant: GrantID) async throws(CofferError) -> GrantRow.Part? {
+    /// Returns the stored row; `nil` if there is none or if it cannot be read.
+    private func readableRow(_ grant: GrantID) async throws(CofferError) -> GrantRow? {
         do throws(CofferError) {
-            guard let stored = try await row(grant) else { return nil }
-            let info = try await tokens.info(for: grant.tokenID(.refresh))
-            return stored.row.part(for: info?.attributes[GrantAccess.generation])
+            return try await row(grant)?.row
         } catch {
             guard error.code == .corrupt else { throw error }
             return nil
         }
     }
 
-    private func put(_ row: GrantRow, _ new: GrantTokens) async throws(CofferError) {
-        let version = try await tokens.info(for: new.grant.grantRow)?.version
-        let isEphemeral = (row.next ?? row.current)?.record.storage == .memory
-        try await tokens.putReserved(
-            row.encoded(ballast: 0), for: new.grant.grantRow, class: new.protection, isEphemeral: isEphemeral,
-            precondition: version.map { .version($0) } ?? .absent)
+    /// Stores the new session in the row: beside the earlier one, or in place of everything. Without the
+    /// lease, others note there that they use a session, or that they revoke a token of its client. Then the
+    /// row is made again, with their note.
+    private func put(
+        _ part: GrantRow.Part, isNext: Bool, _ new: GrantTokens
+    ) async throws(CofferError) {
+        let grant = new.grant
+        var conflicts = 0
+        while true {
+            let version = try await tokens.info(for: grant.grantRow)?.version
+            let stored = try await readableRow(grant)
+            var row = GrantRow(current: stored?.noted(part) ?? part)
+            if isNext {
+                let info = try await tokens.info(for: grant.tokenID(.refresh))
+                row.next = row.current
+                row.current = stored?.part(for: info?.attributes[GrantAccess.generation])
+            }
+            do throws(CofferError) {
+                try await tokens.putReserved(
+                    row.encoded(ballast: 0), for: grant.grantRow, class: new.protection,
+                    isEphemeral: part.record.storage == .memory,
+                    precondition: version.map { .version($0) } ?? .absent)
+                return
+            } catch {
+                conflicts += 1
+                guard error.code == .conflict, conflicts < Self.maxConflicts else { throw error }
+            }
+        }
     }
 
     private func put(

@@ -184,8 +184,7 @@ package struct Logout: Sendable {
             }
             guard let token, !token.info.isStoredWhileLocked else { continue }
             let entry = PendingRevocation(
-                kind, token.token, issuer: try await store.issuer(of: token, grant),
-                added: clock.wallClock())
+                kind, token.token, of: try await store.origin(of: token, grant), added: clock.wallClock())
             own.append(entry)
             // A token that never was on the disk does not get there now.
             if token.info.isEphemeral {

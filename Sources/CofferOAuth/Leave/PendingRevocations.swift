@@ -18,9 +18,9 @@ package struct PendingRevocations: Sendable {
     /// Revokes tokens at the server: first the refresh tokens, then the access tokens. A server that revokes
     /// the one does not always revoke the other.
     ///
-    /// A token is sent only to the issuer that it came from. Every token whose fate is settled is removed
-    /// from those that were put aside. After the first request that nobody answers or judges, or at the
-    /// deadline, nothing more is sent.
+    /// A token is sent only to the issuer that it came from, and only while the profile has the token
+    /// endpoint of its sign-in. Every token whose fate is settled is removed from those that were put aside.
+    /// After the first request that nobody answers or judges, or at the deadline, nothing more is sent.
     ///
     /// - Parameters:
     ///   - entries: The tokens.
@@ -70,7 +70,10 @@ package struct PendingRevocations: Sendable {
     private func revoke(
         _ entry: PendingRevocation, at server: inout ServerEndpoints?
     ) async -> LogoutReceipt.Revocation {
-        guard let endpoints = server, entry.isFrom(endpoints.profile.issuer.text) else { return .pending }
+        guard let endpoints = server,
+            entry.isFrom(
+                endpoints.profile.issuer.text, tokenEndpoint: (try? endpoints.url(.token))?.text)
+        else { return .pending }
         guard endpoints.has(.revocation) else {
             // Before the first discovery, nobody knows whether the server revokes tokens.
             return endpoints.has(.token) ? .notRevoked : .pending

@@ -6,8 +6,8 @@ public struct WaitingTokens: Sendable, Hashable {
     public let account: String
     /// The number of tokens; `nil` if their list cannot be read.
     public let count: Int?
-    /// Whether there is a profile with this name for the server that issued all of these tokens. Without
-    /// one, they are sent nowhere.
+    /// Whether there is a profile with this name for the server that issued all of these tokens, with the
+    /// same token endpoint. Without one, they are sent nowhere.
     public let hasServer: Bool
 
     init(_ grant: GrantID, count: Int?, hasServer: Bool) {

@@ -146,12 +146,10 @@ extension RefreshMachine {
         let added = clock.wallClock()
         var entries: [PendingRevocation] = []
         if let token = new.response.refreshToken {
-            entries.append(
-                PendingRevocation(.refresh, token, issuer: record.issuer, added: added))
+            entries.append(PendingRevocation(.refresh, token, of: record, added: added))
         }
         if let token = new.response.accessToken, record.storage == .all {
-            entries.append(
-                PendingRevocation(.access, token, issuer: record.issuer, added: added))
+            entries.append(PendingRevocation(.access, token, of: record, added: added))
         }
         try? await store.addPendingRevocations(entries, of: new.grant)
     }

@@ -27,7 +27,7 @@ enum WaitingText {
         let what = "coffer: \(Plural.of(count, "token")) of \(name) \(verb) to be revoked"
         guard tokens.hasServer else {
             return what + ", but there is no profile \(tokens.profile) for their server. Add it with the "
-                + "same issuer, then run coffer oauth logout --all."
+                + "same issuer and token endpoint, then run coffer oauth logout --all."
         }
         return what + " at the server. Run coffer oauth logout --all when it can be reached. A server that "
             + "lets this client revoke nothing accepts them until they expire."

@@ -132,6 +132,30 @@ struct GrantStoreTests {
         }
     }
 
+    @Test("A sign-in is stored although others note in the session's row at the same time")
+    func notesDuringSignIn() async throws {
+        try await RefreshFixture.with { fixture in
+            let (store, grant) = (fixture.store, fixture.grant)
+            let clock = fixture.temporary.clock.source
+            for number in 0..<24 {
+                let record = try GrantRecord(issuer: UseBench.login, scopes: ["api"], clock: clock)
+                let answer = try tokens(EndpointDouble.answer("n\(number)"))
+                // As the sign-out of another session of the client does, which has no lease of this one.
+                async let noted: Void = {
+                    for _ in 0..<3 {
+                        try await store.noteOwnRevocation(
+                            issuer: UseBench.login, clientID: "desktop", clock: clock)
+                    }
+                }()
+                try await store.storeNew(
+                    answer, record: record, dpopKey: nil, for: grant, storage: .all, clock: clock)
+                try await noted
+                #expect(try await store.record(grant)?.generation == record.generation)
+                #expect(try await text(store.accessToken(grant)?.token) == text(answer.accessToken))
+            }
+        }
+    }
+
     @Test("Tokens to revoke are kept once, at most 64 of them, and removed one by one")
     func revocations() async throws {
         try await RefreshFixture.with { fixture in

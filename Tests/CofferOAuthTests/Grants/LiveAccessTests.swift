@@ -61,6 +61,30 @@ struct LiveAccessTests {
         }
     }
 
+    @Test("A session of another token endpoint is left to this library, which asks for a sign-in")
+    func anotherEndpoint() async throws {
+        try await with { (temporary, store) async throws in
+            let (own, other) = ("https://login.example.org/token", "https://login.example.org/other")
+            let profiles = ProfileStore(temporary.vault, managed: nil)
+            func pin(_ url: String, alias: String? = nil) async throws {
+                var profile = try await profiles.profile("work")
+                var endpoints = PinnedEndpoints()
+                endpoints.urls[.token] = try HTTPSURL(url)
+                if let alias { endpoints.mutualTLSAliases[.token] = try HTTPSURL(alias) }
+                profile.endpoints = endpoints
+                try await profiles.update(profile, acceptsEndpoints: true)
+            }
+            try await store.update(Self.grant) { (record) throws(CofferError) in record.tokenEndpoint = own }
+            #expect(try await live(temporary) == nil)
+            try await pin(own)
+            #expect(try await live(temporary) != nil)
+            try await pin(other)
+            #expect(try await live(temporary) == nil)
+            try await pin(other, alias: own)
+            #expect(try await live(temporary) != nil)
+        }
+    }
+
     @Test("A session that has ended or is being renewed is left to this library")
     func states() async throws {
         try await with { (temporary, store) async throws in

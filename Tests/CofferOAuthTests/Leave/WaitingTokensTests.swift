@@ -46,6 +46,32 @@ struct WaitingTokensTests {
         }
     }
 
+    @Test("Nor to endpoints that were entered after the sign-in for the same issuer")
+    func otherEndpoint() async throws {
+        try await UseBench.with { bench in
+            try await bench.store.update(UseBench.id) { (record) throws(CofferError) in
+                record.tokenEndpoint = UseBench.tokenURL
+            }
+            let profiles = ProfileStore(bench.vault, managed: nil)
+            func server(_ token: String?) async throws -> ServerEndpoints {
+                var profile = try UseBench.profile()
+                profile.endpoints?.urls[.token] = try token.map { (url) in try HTTPSURL(url) }
+                return try await ServerEndpoints.load(
+                    profile, from: profiles, transport: bench.server, clock: bench.clock.source)
+            }
+            let changed = try await server(UseBench.login + "/other")
+            let receipt = try await Logout(bench.store, clock: bench.clock.source)
+                .run(UseBench.id, at: changed)
+            #expect(receipt.refreshToken == .pending && receipt.accessToken == .pending)
+            let pending = PendingRevocations(bench.store, clock: bench.clock.source)
+            #expect(try await pending.retry(UseBench.id, at: changed) == 2)
+            #expect(try await pending.retry(UseBench.id, at: server(nil)) == 2)
+            #expect(bench.server.requests().isEmpty)
+            #expect(try await pending.retry(UseBench.id, at: bench.endpoints) == 0)
+            #expect(bench.server.requests(Self.revoke).count == 2)
+        }
+    }
+
     /// The form of version 1, without issuers.
     private func older(_ texts: String..., added: Duration = .seconds(7)) throws -> Token {
         var bytes: [UInt8] = [1, UInt8(texts.count)]
@@ -86,12 +112,15 @@ struct WaitingTokensTests {
     @Test("A list is read as it was written, and a damaged or newer one is refused")
     func list() throws {
         let entries = [
-            PendingRevocation(.refresh, try Token(copying: "a"), issuer: "https://é", added: .seconds(1)),
+            PendingRevocation(
+                .refresh, try Token(copying: "a"), issuer: "https://é", tokenEndpoint: "https://é/t",
+                added: .seconds(1)),
             PendingRevocation(.access, try Token(copying: "b"), issuer: nil, added: .seconds(2)),
         ]
         let stored = try PendingRevocation.encoded(entries)
         let read = try PendingRevocation.decoded(stored, issuerOfOlder: "https://older")
         #expect(read.map(\.issuer) == ["https://é", nil] && read.map(\.kind) == [.refresh, .access])
+        #expect(read.map(\.tokenEndpoint) == ["https://é/t", nil])
         #expect(read.map { text($0.token) } == ["a", "b"] && read.map(\.added) == entries.map(\.added))
         let whole = stored.exposing { $0.copied() }
         for count in 2..<whole.count {
@@ -99,7 +128,12 @@ struct WaitingTokensTests {
             let error = failure { _ = try PendingRevocation.decoded(part, issuerOfOlder: nil) }
             #expect(error == .corrupt, "\(count)")
         }
-        let newer = try Token(copying: [3, 0])
+        let head: [UInt8] = [2, 1, TokenKind.access.rawValue] + Int64(5).bigEndianBytes
+        let second = head + UInt32(1).bigEndianBytes + UInt32(1).bigEndianBytes + Array("ia".utf8)
+        let earlier = try PendingRevocation.decoded(Token(copying: second), issuerOfOlder: "https://older")
+        #expect(earlier.map(\.issuer) == ["i"] && earlier.map(\.tokenEndpoint) == [nil])
+        #expect(earlier.map { text($0.token) } == ["a"])
+        let newer = try Token(copying: [4, 0])
         let error = failure { _ = try PendingRevocation.decoded(newer, issuerOfOlder: nil) }
         #expect(error == .unsupportedVersion)
     }

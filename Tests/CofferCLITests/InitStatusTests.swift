@@ -49,6 +49,10 @@ struct InitStatusTests {
                 #expect(run.code == 0, "\(run.errorText)")
                 if more.isEmpty {
                     #expect(run.text.contains(notice) == erases)
+                    // What helps is named, if there is a passcode to forget.
+                    let hasPasscode = options.contains("--passcode-fd")
+                    #expect(run.text.contains("coffer recovery create") == hasPasscode, "\(run.text)")
+                    #expect(run.text.contains("coffer export and coffer file export") == hasPasscode)
                 } else {
                     #expect(run.json["eraseAfter"] as? Int == (erases ? 10 : nil))
                 }
@@ -57,7 +61,12 @@ struct InitStatusTests {
         let help = try CommandRun.coffer("init", "--help").text.split(whereSeparator: \.isWhitespace)
             .joined(separator: " ")
         #expect(
-            help.contains("cannot be recovered") && help.contains("see coffer export and coffer file export"))
+            help.contains("cannot be recovered") && help.contains("see coffer export and coffer file export")
+                && help.contains("see coffer recovery create"))
+        let without = try CommandRun.coffer(
+            "init", "--keyring", "file", "--passcode-fd", "3", "--recovery-keys", "off", "--home",
+            folder.path(of: "e"), descriptors: [3: Array("2468\n".utf8)])
+        #expect(without.code == 0 && !without.text.contains("coffer recovery"), "\(without.text)")
         let set = try CommandRun.coffer(
             "passcode", "set", "--home", folder.path(of: "b"), "--new-passcode-fd", "3",
             descriptors: [3: Array("2468\n".utf8)])

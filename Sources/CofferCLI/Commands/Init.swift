@@ -15,8 +15,10 @@ struct InitCommand: AsyncParsableCommand {
             the vault directory can open the vault; to allow that, specify --no-passcode.
 
             The tenth wrong passcode in a row erases the vault with everything in it, and the contents \
-            cannot be recovered. Keep a copy of everything that must not be lost: see coffer export and \
-            coffer file export. The same wrong passcode twice in a row counts once.
+            cannot be recovered, not even with a recovery key. \(CopyAdvice.copies) The same wrong \
+            passcode twice in a row counts once.
+
+            \(CopyAdvice.recovery)
 
             With --erase-after never, wrong passcodes erase nothing. They are counted, and from the fifth on \
             each makes the next attempt wait twice as long, up to an hour; nothing else stops someone at \
@@ -149,22 +151,29 @@ struct InitCommand: AsyncParsableCommand {
         try Output.line(
             VaultOpener.erasureNotice(
                 erases: options.erasesAfterTenFailures, delays: options.delaysAttempts))
-        if let passcode { await offerRecoveryKey(vault, at: location, passcode) }
+        try Output.line(CopyAdvice.copies)
+        guard let passcode, recoveryKeys == .on else { return }
+        guard await !isRecoveryKeyMade(vault, at: location, passcode) else { return }
+        try Output.line(CopyAdvice.recovery)
     }
 
-    /// Offers a recovery key on the terminal where the passcode was typed. The vault exists whatever becomes
-    /// of the offer.
-    private func offerRecoveryKey(_ vault: Vault, at location: VaultLocation, _ passcode: Passcode) async {
-        guard !noRecovery, recoveryKeys == .on, global.passcodeFd == nil else { return }
+    /// Offers a recovery key on the terminal where the passcode was typed, and returns whether there is one
+    /// now. The vault exists whatever becomes of the offer.
+    private func isRecoveryKeyMade(
+        _ vault: Vault, at location: VaultLocation, _ passcode: Passcode
+    ) async -> Bool {
+        guard !noRecovery, global.passcodeFd == nil else { return false }
         do throws(CofferError) {
             let isWanted = try TerminalQuestion.isConfirmed(
                 "A recovery key on paper opens the vault if the passcode is forgotten. Make one now?")
-            guard isWanted else { return }
+            guard isWanted else { return false }
             let number = try await RecoveryCreate.create(
                 in: vault, at: location, passcode, RecoverySheetOutput(), strictDevice: false, asJSON: false)
             Output.message("coffer: \(RecoveryCreate.confirmation(number))")
+            return true
         } catch {
-            Output.message("coffer: \(error.advice) To make a recovery key, run coffer recovery create.")
+            Output.message("coffer: \(error.advice)")
+            return false
         }
     }
 

@@ -251,10 +251,14 @@ class Coffer:
     def waiting(self):
         """The processes that have the session's lease or wait for it: they have opened its file."""
         found = set()
-        for link in pathlib.Path("/proc").glob("[0-9]*/fd/*"):
+        for number in filter(str.isdigit, os.listdir("/proc")):
+            # A process can end meanwhile.
             with contextlib.suppress(OSError):
-                if os.readlink(link).startswith(f"{self.home}/vault/") and "/leases/" in os.readlink(link):
-                    found.add(int(link.parts[2]))
+                for link in os.scandir(f"/proc/{number}/fd"):
+                    with contextlib.suppress(OSError):
+                        path = os.readlink(link.path)
+                        if path.startswith(f"{self.home}/vault/") and "/leases/" in path:
+                            found.add(int(number))
         return found
 
     def judge(self, problems, least_gap=0.0):

@@ -121,6 +121,7 @@ struct BackupCreation {
         }
         try addFiles(of: snapshot, to: &plan)
         try addDatabases(of: snapshot, to: &plan)
+        plan.omitted += omittedKeyPairs(of: snapshot)
         return plan
     }
 
@@ -160,6 +161,12 @@ struct BackupCreation {
                 plan.deviceDatabases.append((name, key))
             }
         }
+    }
+
+    /// Key pairs are named, so that nobody takes the backup for a copy of them.
+    private func omittedKeyPairs(of snapshot: VaultSnapshot) -> [OmittedItem] {
+        guard let aliases = snapshot.keyPairs else { return [OmittedItem(path: "keypairs", reason: .damaged)] }
+        return aliases.map { OmittedItem(path: "keypairs/\($0)", reason: .notExportable) }
     }
 
     /// Returns the result of `body`; `nil` if the item that it reads is damaged or gone.

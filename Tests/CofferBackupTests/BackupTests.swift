@@ -50,6 +50,32 @@ struct BackupTests {
         #expect(again.equal == 3 && again.impossible == 3 && again.added == 0, "\(again)")
     }
 
+    @Test("Key pairs never leave the vault: a backup names each, and their damaged file")
+    func keyPairs() async throws {
+        let vault = try await scene.create()
+        _ = try await scene.fill(vault, .whenUnlocked)
+        _ = try await vault.keyPairs.generate(.ed25519, alias: "work e\u{301}", class: .whenUnlocked)
+        _ = try await vault.keyPairs.generate(.p256, alias: "home")
+        let contents = try await scene.backUp(vault)
+        #expect(
+            contents.omitted == [
+                OmittedItem(path: "keypairs/home", reason: .notExportable),
+                OmittedItem(path: "keypairs/work e\u{301}", reason: .notExportable),
+            ])
+        let listed = try await VaultBackup.contents(at: scene.path, with: scene.opening)
+        #expect(listed.omitted == contents.omitted)
+        let other = try await scene.create("other")
+        #expect(try await scene.restore(other).added == 3)
+        #expect(try await other.keyPairs.list().isEmpty)
+
+        let file = scene.path.removingLastComponent().appending("home/vault/keypairs").string
+        try Data(repeating: 7, count: 100).write(to: URL(fileURLWithPath: file))
+        let damaged = try await vault.createBackup(
+            at: scene.scratch.path.appending("second.age"), for: scene.key)
+        #expect(damaged.omitted == [OmittedItem(path: "keypairs", reason: .damaged)])
+        #expect(damaged.counts.movable == 3)
+    }
+
     @Test("What was removed comes back in the same vault, sealed items, too, and what is there is equal")
     func sameVault() async throws {
         let vault = try await scene.create()

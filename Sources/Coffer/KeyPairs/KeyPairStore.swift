@@ -42,6 +42,20 @@ public final class KeyPairStore: Sendable {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in try contents().record(alias)?.pair }
     }
 
+    /// Returns the aliases, sorted by their bytes; `nil` if the file is damaged, foreign or of a newer release.
+    func aliases(in vault: borrowing Descriptor) throws(CofferError) -> [String]? {
+        do throws(CofferError) {
+            return try file.read(in: vault).records.map(\.pair.alias).sorted {
+                $0.utf8.lexicographicallyPrecedes($1.utf8)
+            }
+        } catch {
+            switch error.code {
+            case .corrupt, .foreign, .notAuthentic, .unsupportedVersion: return nil
+            default: throw error
+            }
+        }
+    }
+
     private func contents() throws(CofferError) -> KeyPairFile.Contents {
         let vault = try core.home.openVault()
         return try core.home.mappingMissingFiles { () throws(CofferError) in try file.read(in: vault) }

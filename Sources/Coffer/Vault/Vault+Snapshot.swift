@@ -11,6 +11,8 @@ package struct VaultSnapshot: Sendable {
     package let files: [FileSnapshot]
     /// The file names of the databases, in their order.
     package let databases: [String]
+    /// The aliases of the key pairs; `nil` if their file is damaged. Their private keys never leave the vault.
+    package let keyPairs: [String]?
     /// The number of tokens that wait for an unlock or a decision.
     package let pending: Int
 }
@@ -29,6 +31,7 @@ extension Vault {
                 time: core.clock.wallClock().nanoseconds, tokens: try tokens.snapshot(in: vault),
                 files: try files.snapshot(in: vault),
                 databases: databases.values.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) },
+                keyPairs: try keyPairs.aliases(in: vault),
                 pending: try core.pendingTokens.entries().count)
         }
     }

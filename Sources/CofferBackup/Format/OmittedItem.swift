@@ -10,6 +10,8 @@ public struct OmittedItem: Sendable, Equatable {
         case newer
         /// The database has no content yet.
         case empty
+        /// The item is a key pair. Its private key never leaves the vault.
+        case notExportable
     }
 
     /// The path that the item has, or would have, in the backup.

@@ -19,8 +19,9 @@ struct BackupCreate: AsyncParsableCommand {
             specified: then FILE becomes FILE.1, FILE.1 becomes FILE.2, and so on. Other programs can go on \
             using the vault.
 
-            Session-only items, tokens that wait for an unlock, and tokens of sessions at OAuth servers are \
-            not in a backup. Damaged items are left out, and the command ends with 7.
+            Session-only items, tokens that wait for an unlock, tokens of sessions at OAuth servers, and key \
+            pairs are not in a backup; the command names the key pairs. Damaged items are left out, and the \
+            command ends with 7.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -65,7 +66,7 @@ struct BackupCreate: AsyncParsableCommand {
                     + "unlock, stay behind.")
         }
         for item in contents.omitted where item.reason != .damaged {
-            Output.message("coffer: \(item.path.printable): \(item.reason.rawValue)")
+            Output.message("coffer: \(item.path.printable): \(item.reason.sentence)")
         }
         let damaged = contents.omitted.count { $0.reason == .damaged }
         guard damaged > 0 else { return }

@@ -17,7 +17,7 @@ struct VersionCommand: ParsableCommand {
 
     /// The names of the package's products in this release.
     static let products = [
-        "Coffer", "CofferDatabase", "CofferOAuth", "CofferCrypto", "CofferTesting", "coffer",
+        "Coffer", "CofferDatabase", "CofferBackup", "CofferOAuth", "CofferCrypto", "CofferTesting", "coffer",
         "coffer-oauth", "bench",
     ]
 

@@ -77,6 +77,19 @@ struct BackupOpeningOptions: ParsableArguments {
     }
 }
 
+extension OmittedItem.Reason {
+    /// The reason for people.
+    var sentence: String {
+        switch self {
+        case .damaged: "damaged, so not in the backup"
+        case .gone: "removed or reclassified meanwhile, so not in the backup"
+        case .newer: "changed meanwhile; the backup has the later state"
+        case .empty: "a database without content, so not in the backup"
+        case .notExportable: "a key pair, whose private key never leaves the vault; not in the backup"
+        }
+    }
+}
+
 extension BackupContents {
     /// The contents for `--json`, without the list of entries.
     var members: [(String, JSONDocument)] {

@@ -165,7 +165,9 @@ struct BackupCreation {
 
     /// Key pairs are named, so that nobody takes the backup for a copy of them.
     private func omittedKeyPairs(of snapshot: VaultSnapshot) -> [OmittedItem] {
-        guard let aliases = snapshot.keyPairs else { return [OmittedItem(path: "keypairs", reason: .damaged)] }
+        guard let aliases = snapshot.keyPairs else {
+            return [OmittedItem(path: "keypairs", reason: .damaged)]
+        }
         return aliases.map { OmittedItem(path: "keypairs/\($0)", reason: .notExportable) }
     }
 

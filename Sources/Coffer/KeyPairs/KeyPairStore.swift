@@ -42,7 +42,7 @@ public final class KeyPairStore: Sendable {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in try contents().record(alias)?.pair }
     }
 
-    /// Returns the aliases, sorted by their bytes; `nil` if the file is damaged, foreign or of a newer release.
+    /// Returns the aliases, sorted by their bytes; `nil` if the file cannot be read as this vault's.
     func aliases(in vault: borrowing Descriptor) throws(CofferError) -> [String]? {
         do throws(CofferError) {
             return try file.read(in: vault).records.map(\.pair.alias).sorted {

@@ -75,14 +75,14 @@ package struct DatabaseBackups: Sendable {
     ///
     /// - Throws: `absent` if the database has no pages yet; `corrupt` if its key is missing or it is damaged;
     ///   `locked`, `noSpace`, and the errors of opening a database.
-    package func snapshot(_ scope: String, _ name: String) throws(CofferError) -> DatabaseSnapshot {
+    package func snapshot(_ scope: String, _ name: String) throws(CofferError) -> FrozenDatabase {
         let key = try requiredKey(scope, name)
         let copy = try DatabaseCopy.open(path(scope, name), key.handle(), workingIn: directory)
         let file = try PrivateDatabaseFile.make(in: directory)
         let handle = try DatabaseKey.random().handle(
             reserve: max(copy.reserve, CodecFormat.gcm1.reserve))
         try copy.write(to: file.path, handle)
-        return try DatabaseSnapshot(file, handle)
+        return try FrozenDatabase(file, handle)
     }
 
     /// Copies a database as it is at one moment, encrypted under its own key.

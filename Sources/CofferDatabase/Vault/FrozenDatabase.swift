@@ -6,7 +6,7 @@ import CofferEngineSQLite
 ///
 /// The copy itself is encrypted under a key that exists only in memory, in a private directory within the
 /// vault, which is removed with this value. SQLite builds it with `VACUUM INTO`.
-package final class DatabaseSnapshot {
+package final class FrozenDatabase {
     private let file: PrivateDatabaseFile
     private let pages: DatabasePages
     /// The size of the plain database in bytes.

@@ -11,7 +11,8 @@ package struct VaultSnapshot: Sendable {
     package let files: [FileSnapshot]
     /// The file names of the databases, in their order.
     package let databases: [String]
-    /// The aliases of the key pairs, whose private keys never leave the vault; `nil` if their file is damaged.
+    /// The aliases of the key pairs, whose private keys never leave the vault; `nil` if their file is
+    /// damaged.
     package let keyPairs: [String]?
     /// The number of tokens that wait for an unlock or a decision.
     package let pending: Int

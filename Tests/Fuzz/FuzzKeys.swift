@@ -9,7 +9,7 @@ enum FuzzKeys {
     static let foreign = JSONWebKeySet(
         [edwards, elliptic, rsa].compactMap { try? JSONWebKey(parsing: JSONValue(parsing: Array($0.utf8))) })
 
-    /// What the owners of the foreign keys signed.
+    /// The texts that the owners of the foreign keys signed.
     static let messages: [JSONWebToken.Algorithm: String] = tokens.mapValues { token in
         String(
             decoding: token.utf8[..<(token.utf8.lastIndex(of: UInt8(ascii: ".")) ?? token.endIndex)],

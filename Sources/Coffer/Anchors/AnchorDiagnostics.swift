@@ -44,7 +44,7 @@ extension VaultCore {
         case .receipt?:
             return SecurityCheck(
                 name, .advisory,
-                "The strongest anchor is a receipt: an older copy of the vault is noticed only by whoever "
+                "The strongest anchor is a receipt: an older copy of the vault is noticed only by anyone who "
                     + "checks it.", remedy: .setAnchor)
         }
     }

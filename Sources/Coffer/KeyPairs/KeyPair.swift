@@ -16,7 +16,7 @@ public struct KeyPair: Sendable, Hashable {
     public let publicKey: SigningPublicKey
     /// The class that decides when the private key can be used.
     public let protection: ProtectionClass
-    /// What the key pair may be used for.
+    /// The purposes for which the key pair may be used.
     public let uses: KeyPairUses
     /// Whether a person must confirm each use.
     public let confirmsEachUse: Bool

@@ -21,8 +21,9 @@ struct FolderRulesTests {
     private static let cofferVault: [String: Set<String>] = [
         "Attempts": ["Coding", "DeviceKey", "Keybag", "Records", "SecretService"],
         "DeviceKey": ["Coding", "SecretService"],
-        "Directory": ["Attempts", "Coding", "DeviceKey", "Keybag", "SecretService", "Storage"],
+        "Directory": ["Attempts", "Coding", "DeviceKey", "Keybag", "Policy", "SecretService", "Storage"],
         "Keybag": ["Coding", "DeviceKey", "Records"],
+        "Policy": ["Coding", "DeviceKey", "Keybag", "Records"],
         "Records": ["Coding", "DeviceKey"],
         "Recovery": ["Coding", "DeviceKey", "Keybag"],
         "SecretService": ["Coding", "Storage"],

@@ -17,7 +17,8 @@ struct CofferCommand: AsyncParsableCommand {
     private static let subcommands: [any ParsableCommand.Type] = [
         InitCommand.self, StatusCommand.self, UnlockCommand.self, LockCommand.self, WatchCommand.self,
         PasscodeCommand.self, RecoveryCommand.self, TokenCommand.self, OAuthCommand.self, RunCommand.self,
-        FileCommand.self, SettingsCommand.self, ReclassCommand.self, RotateCommand.self, UsersCommand.self,
+        FileCommand.self, SettingsCommand.self, PolicyCommand.self, ReclassCommand.self, RotateCommand.self,
+        UsersCommand.self,
         KeyringCommand.self, WipeCommand.self,
         RemoteWipeCommand.self,
         ExportCommand.self, ImportCommand.self, DatabaseCommand.self, SoupCommand.self, KeyCommand.self,

@@ -13,6 +13,7 @@ package enum KDFLabel {
     package static let attemptWitness = "coffer/attempt-witness/v1"
     package static let attemptTag = "coffer/attempt-tag/v1"
     package static let ordersMAC = "coffer/orders-mac/v1"
+    package static let policyMAC = "coffer/policy-mac/v1"
     package static let deviceID = "coffer/device-id/v1"
     package static let tokenFile = "coffer/token-file/v1"
     package static let tokenName = "coffer/token-name/v1"

@@ -97,11 +97,35 @@ struct PolicyCommandTests {
         }
         #expect(!FileManager.default.fileExists(atPath: target))
         #expect(try machine("unlock", "--for", "6m").code == 11)
-        #expect(try machine("keyring", "move", "secret-service").code == 11)
+        #expect(try machine("keyring", "move", "--to", "secret-service").code == 11)
         #expect(try machine("file", "cat", id).text == "A")
         #expect(try machine("token", "get", "service", "account").text == "A")
         #expect(try machine("settings", "--inactivity", "reboot").code == 0)
         #expect(try machine("status", "--json", passcode: "").json["inactivityMinutes"] as? Int == 5)
+    }
+
+    @Test("Backups: refused both ways, or for the administrator's recipients, too")
+    func backups() throws {
+        let home = try CommandHome()
+        let machine = try ManagedMachine(home)
+        let path = home.folder.appending(path: "vault.age").path(percentEncoded: false)
+        let recipient = "age1x3pc4wukzx9xl3dumlgajml8sd4yqqu7fwd3w0sqw8a3ljkqlycsgrn3ks"
+        let identity = try home.file(
+            "identity",
+            Array("AGE-SECRET-KEY-1NDUC83A653VL928P98F25CSSM0U9P63JXPYTP0Y60S4TJLYSRPRSF2SWA2\n".utf8))
+        try machine.set(#"{"AllowExport": false, "AllowImport": false}"#)
+        let refused = try machine("backup", "create", path, "--to", recipient, "--keep", "2")
+        #expect(refused.code == 11 && refused.errorText.contains("AllowExport"), "\(refused.errorText)")
+        #expect(!FileManager.default.fileExists(atPath: path))
+        // With required recipients, none has to be given, and no passphrase is asked for.
+        try machine.set("{\"AllowImport\": false, \"BackupRecipients\": [\"\(recipient)\"]}")
+        let made = try machine("backup", "create", path)
+        #expect(made.code == 0, "\(made.errorText)")
+        let restored = try machine("backup", "restore", path, "--identity", identity)
+        #expect(restored.code == 11 && restored.errorText.contains("AllowImport"), "\(restored.errorText)")
+        try machine.set("{")
+        #expect(try machine.plain("backup", "verify", path, "--identity", identity).code == 0)
+        #expect(try machine("backup", "create", path, "--to", recipient, "--keep", "2").code == 11)
     }
 
     @Test("A passcode that no longer suffices opens only its change")

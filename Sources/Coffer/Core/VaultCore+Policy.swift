@@ -37,6 +37,18 @@ extension VaultCore {
         return given.map { min($0, latest) } ?? latest
     }
 
+    /// Returns whether a stored token has the description of one that is stored again, or differs from it
+    /// only in an expiry date that the policy brought forward.
+    func describesTheSame(_ old: TokenInfo, as new: TokenInfo) throws(CofferError) -> Bool {
+        guard try managed.policy().number(.tokenLifetimeSeconds) != nil, let earlier = old.expires,
+            new.expires.map({ earlier <= $0 }) ?? true
+        else { return old.describesTheSame(as: new) }
+        let shortened = TokenInfo(
+            id: new.id, version: new.version, protection: new.protection, stored: new.stored,
+            expires: earlier, scopes: new.scopes, attributes: new.attributes)
+        return old.describesTheSame(as: shortened)
+    }
+
     /// Stores the policy's digest, so that a policy that vanishes is noticed. The caller holds the vault
     /// directory's lock. A record that cannot be written prevents no unlock.
     func notePolicy(_ policy: ManagedPolicy, in vault: borrowing Descriptor) {

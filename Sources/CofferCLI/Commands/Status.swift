@@ -21,9 +21,9 @@ struct StatusCommand: AsyncParsableCommand {
             that holds the vault is known to be encrypted. keyRotationUnfinished: run coffer rotate \
             --resume. managed: the keys of the administrator's policy, of which coffer policy \
             show prints the values. policyChanged: the policy is another one than at the last unlock. \
-            policyInvalid: nothing can be unlocked until the policy is corrected. recoveryKey: the number of \
-            the recovery key, as on its sheet; null if there is none. lastBackup: the time of the last coffer \
-            backup create; null if there was none.
+            policyInvalid: nothing can be unlocked until the policy is corrected. recoveryKey: the number \
+            of the recovery key, as on its sheet; null if there is none. lastBackup: the time of the last \
+            coffer backup create; null if there was none.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -67,11 +67,6 @@ extension ManagedPolicy {
                 "The administrator's policy requires a device key in hardware, which this release does not "
                     + "have")
         }
-        if flag(.requireBackup) == true {
-            throw refusal(
-                .requireBackup,
-                "The administrator's policy requires a backup, which this release does not make")
-        }
     }
 
     // MARK: Passcodes

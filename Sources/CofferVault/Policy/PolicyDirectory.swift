@@ -78,6 +78,9 @@ package struct PolicyDirectory: Sendable, Hashable {
     private func open() throws(CofferError) -> Descriptor? {
         do throws(CofferError) {
             var directory = try Descriptor.open(base, [.read, .directory])
+            // Usually there is no policy, and one call finds that out. It follows no link of the last name.
+            let start = components.prefix(2).reduce(FilePath()) { $0.pushing($1) }
+            if !start.isEmpty, try directory.status(of: start) == nil { return nil }
             // Without a policy, it does not matter who owns the path to it, as in a container.
             var distrust = fault(of: try directory.status(), directory.path, .directory)
             for name in components {

@@ -58,11 +58,11 @@ public enum PolicyKey: String, Sendable, CaseIterable {
     case allowedUnlockMethods = "AllowedUnlockMethods"
     /// The platforms on which vaults may be opened: `linux`, `linux-desktop`, `linux-server`.
     case allowedPlatforms = "AllowedPlatforms"
-    /// Whether tokens may be exported.
+    /// Whether tokens may be exported and backups made.
     case allowExport = "AllowExport"
     /// Whether files may be exported.
     case allowFileExport = "AllowFileExport"
-    /// Whether tokens may be imported.
+    /// Whether tokens and keys may be imported and backups restored.
     case allowImport = "AllowImport"
     /// Whether vaults may be on removable media and network file systems.
     case allowRemovableMedia = "AllowRemovableMedia"
@@ -72,9 +72,11 @@ public enum PolicyKey: String, Sendable, CaseIterable {
     case requireDiskEncryption = "RequireDiskEncryption"
     /// Whether the device key must be in hardware. No vault of this release meets this requirement.
     case requireHardwareKey = "RequireHardwareKey"
-    /// Whether a vault must be backed up. No vault of this release meets this requirement.
+    /// Whether vaults must be backed up. A vault that refused to open without a backup could never be backed
+    /// up, so this is only reported.
     case requireBackup = "RequireBackup"
-    /// The age recipients for which every backup must be encrypted.
+    /// The age recipients for which every backup is encrypted, too. Backups with a passphrase, which cannot
+    /// have recipients, are refused.
     case backupRecipients = "BackupRecipients"
     /// The addresses from which a service may be used, in CIDR notation.
     case ipRanges = "IPRanges"
@@ -146,7 +148,7 @@ extension PolicyKey {
         switch self {
         case .clearClipboardOnBackground, .managedAppOAuthID, .managedAppCallbackURL, .idpAppURLScheme,
             .idpAppPackageName, .callHistory, .disableExternalPaste, .forceEmailClientTo,
-            .showOnboardingCarousel, .showPrint, .backupRecipients, .ipRanges, .contactDays:
+            .showOnboardingCarousel, .showPrint, .requireBackup, .ipRanges, .contactDays:
             .offered
         default: .enforced
         }

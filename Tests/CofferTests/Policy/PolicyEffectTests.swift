@@ -1,5 +1,6 @@
 import Coffer
 import CofferBase
+import CofferCrypto
 import CofferTesting
 import CofferVault
 import Foundation
@@ -36,7 +37,7 @@ struct PolicyEffectTests {
         #expect(status.policyFault != nil && status.attemptsLeft == 10 && status.tokens == 1)
         #expect(try await opened.securityChecks().contains { $0.name == "policy" && $0.status == .missing })
         opened.lock()
-        try await Vault.wipe(at: home.location)
+        _ = try await Vault.wipe(at: home.location)
         #expect(try await Vault.status(at: home.location).state == .wiped)
     }
 
@@ -89,6 +90,30 @@ struct PolicyEffectTests {
         #expect(try await !again.isManagedPolicyChanged())
     }
 
+    @Test(
+        "Whatever became of the record of the policy, it prevents no unlock, lock or wipe",
+        arguments: [
+            ": >", "truncate -s 100", "chmod 0", "rm", "f() { rm $1 && mkdir $1; }; f",
+            "f() { rm $1 && mkfifo $1; }; f", "f() { rm $1 && ln -s /nowhere $1; }; f",
+        ])
+    func disturbedRecord(_ disturb: String) async throws {
+        let home = try ManagedHome(#"{"AllowExport": false}"#)
+        let vault = try await home.create("horse 7")
+        vault.lock()
+        try await vault.unlock(with: Passcode(copying: "horse 7"))
+        let path = home.location.path.appending("vault/policy").string
+        #expect(FileManager.default.fileExists(atPath: path))
+        let run = try CommandRun.run("sh", ["-c", "\(disturb) '\(path)'"])
+        #expect(run.code == 0, "\(run.errorText)")
+        let opened = try await home.unlocked("horse 7")
+        #expect(try opened.managedPolicy().flag(.allowExport) == false)
+        #expect(try await opened.status().policyFault == nil)
+        opened.lock()
+        #expect(!opened.isUnlocked)
+        _ = try await Vault.wipe(at: home.location)
+        #expect(try await Vault.status(at: home.location).state == .wiped)
+    }
+
     @Test("Inactivity: the shorter time counts, also for keys in the kernel keyring; 0 means after a reboot")
     func inactivity() async throws {
         let home = try ManagedHome(#"{"InactivityMinutes": 1}"#)
@@ -125,7 +150,7 @@ struct PolicyEffectTests {
         let vault = try await home.create()
         let source = home.location.path.removingLastComponent().appending("letter")
         try Data("content".utf8).write(to: URL(filePath: source.string))
-        let file = try await vault.files.add(source.string)
+        let file = try await vault.files.add(contentsOf: source)
         let target = home.location.path.removingLastComponent().appending("out")
         for policy in [
             #"{"AllowFileExport": false}"#, #"{"custom_attributes": {"SHOW_OPEN_IN": "\"FALSE\""}}"#,
@@ -163,11 +188,50 @@ struct PolicyEffectTests {
         #expect(expires <= Date(timeIntervalSinceNow: 900))
     }
 
-    @Test("Keyrings, machines, hardware, backup and encryption are refused at init and at unlock")
+    @Test("Token life: importing an export twice finds the same tokens, which expire in time")
+    func importedTokenLife() async throws {
+        let home = try ManagedHome()
+        let vault = try await home.create()
+        try await vault.tokens.put(Token(copying: "a"), for: id(), class: .whenUnlocked)
+        let path = home.location.path.removingLastComponent().appending("export")
+        let passphrase = try Passcode(copying: "long passphrase")
+        try await vault.tokens.export(to: path, passphrase: passphrase, cost: .floor)
+        try await vault.tokens.remove(id())
+        try home.set(#"{"TokenLifetimeSeconds": 900}"#)
+        vault.lock()
+        try await vault.unlock()
+        let first = try await vault.tokens.importTokens(from: path, passphrase: passphrase)
+        #expect(first.imported == 1)
+        let expires = try #require(try await vault.tokens.info(for: id())?.expires)
+        #expect(expires <= Date(timeIntervalSinceNow: 900))
+        let second = try await vault.tokens.importTokens(from: path, passphrase: passphrase)
+        #expect(second.same == 1 && second.conflicts.isEmpty)
+        #expect(try await vault.tokens.info(for: id())?.expires == expires)
+    }
+
+    @Test("No private key of another program is imported; one can be made in the vault")
+    func importedKeys() async throws {
+        let home = try ManagedHome(#"{"AllowImport": false}"#)
+        let vault = try await home.create()
+        let foreign = HeldPrivateKey(try SigningPrivateKey.generate(.ed25519))
+        func add() async throws {
+            _ = try await vault.keyPairs.importing(
+                foreign, alias: "work", class: .whenUnlocked, uses: [.ssh], confirmsEachUse: false)
+        }
+        #expect(await code { try await add() } == .refused)
+        #expect(try await vault.keyPairs.list().isEmpty)
+        _ = try await vault.keyPairs.generate(.ed25519, alias: "own")
+        try home.clear()
+        vault.lock()
+        try await vault.unlock()
+        try await add()
+        #expect(try await vault.keyPairs.list().map(\.alias) == ["own", "work"])
+    }
+
+    @Test("Keyrings, machines, hardware and encryption are refused at init and at unlock")
     func openings() async throws {
         let policies = [
             #"{"AllowedKeyrings": ["secret-service"]}"#, #"{"RequireHardwareKey": true}"#,
-            #"{"RequireBackup": true}"#,
             #"{"AllowedPlatforms": ["linux-\#(PolicyPlatform.current == .desktop ? "server" : "desktop")"]}"#,
         ]
         for policy in policies {

@@ -25,7 +25,7 @@ struct PolicyPasscodeTests {
         #expect(mustChange?.code == .passcodeMustChange)
         #expect(mustChange?.remedy == .setPasscode)
         #expect(!vault.isUnlocked)
-        #expect(await code { try await vault.rotateKeys() } == .passcodeMustChange)
+        #expect(await code { _ = try await vault.rotateKeys() } == .passcodeMustChange)
         #expect(!vault.isUnlocked)
         try await vault.changePasscode(to: Passcode(copying: "1"), current: nil)
         #expect(vault.isUnlocked)

@@ -146,7 +146,8 @@ struct PolicyDirectoryTests {
         #expect(code(tree.policy) == nil)
         try tree.write("10.json", "{}" + String(repeating: " ", count: size - 1))
         #expect(code(tree.policy) == .policyInvalid)
-        for number in 0..<PolicyDirectory.maxFiles { try tree.write(FilePath("\(number).json"), "{}") }
+        try tree.write("10.json", "{}")
+        for number in 0..<PolicyDirectory.maxFiles { try tree.write(FilePath("x\(number).json"), "{}") }
         #expect(code(tree.policy) == .policyInvalid)
         _ = try tree.folder.remove("10.json")
         #expect(code(tree.policy) == nil)

@@ -11,7 +11,7 @@ struct PolicyMergingTests {
     private static let texts = [
         #"{}"#, #"{"PasscodeRequired":true,"AllowExport":true,"PasscodeMinimumLength":6}"#,
         #"{"PasscodeRequired":false,"AllowExport":false,"mobile_policy":{"pin_length":4}}"#,
-        #"{"PasscodeCharacters":"digits"}"#,
+        #"{"PasscodeCharacters":"digits","PasscodeDenyCommon":true}"#,
         #"{"PasscodeCharacters":"alphanumeric","InactivityMinutes":0,"AttemptsBeforeWipe":10}"#,
         #"{"PasscodeCharacters":"any","InactivityMinutes":30,"AttemptsBeforeWipe":3}"#,
         #"{"InactivityMinutes":5,"AllowedKeyrings":["file"],"RefreshPolicy":"monthly"}"#,

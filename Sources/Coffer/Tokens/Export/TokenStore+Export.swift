@@ -178,7 +178,7 @@ extension TokenStore {
                         name, into: &corrupt, unless: false,
                         { () throws(CofferError) in try open(found, name: name, withValue: true) })
                 else { return report.conflicts.append(info.id) }
-                if let oldToken, !old.isEphemeral, old.describesTheSame(as: info),
+                if let oldToken, !old.isEphemeral, try core.describesTheSame(old, as: info),
                     oldToken.secret.isEqual(to: token.secret)
                 {
                     return report.same += 1

@@ -173,7 +173,8 @@ struct PolicyEffectTests {
     func tokenLife() async throws {
         let home = try ManagedHome(#"{"TokenLifetimeSeconds": 900}"#)
         let vault = try await home.create()
-        let soon = Date(timeIntervalSinceNow: 60)
+        // Whole seconds: a vault keeps nanoseconds, and a date is a binary fraction.
+        let soon = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + 60).rounded())
         try await vault.tokens.put(Token(copying: "a"), for: id(), expires: soon)
         #expect(try await vault.tokens.info(for: id())?.expires == soon)
         for given in [nil, Date(timeIntervalSinceNow: 86_400)] {

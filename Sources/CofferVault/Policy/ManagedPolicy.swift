@@ -36,7 +36,7 @@ public struct ManagedPolicy: Sendable, Hashable {
     /// Whether the policy has no value.
     public var isEmpty: Bool { entries.isEmpty }
 
-    /// The keys that have a value, in the order of ``PolicyKey/allCases``.
+    /// The keys that have a value, in the order in which `PolicyKey` lists them.
     public var keys: [PolicyKey] { PolicyKey.allCases.filter { entries[$0] != nil } }
 
     /// The value of a key; `nil` if the administrator has not set it.

@@ -349,7 +349,7 @@ let package = Package(
 // everywhere else.
 let fuzzed: [Target.Dependency] = [
     "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CofferEngineSQLite", "CofferOAuth",
-    "CofferVectors", "TestSupport",
+    "CofferVault", "CofferVectors", "TestSupport",
     .product(name: "SystemPackage", package: "swift-system"),
 ]
 if Context.environment["COFFER_FUZZ"] != nil {

@@ -21,15 +21,18 @@ extension Vault {
     ///
     /// - Parameters:
     ///   - path: The backup's path, outside of the vault's directory.
-    ///   - key: For whom the backup is encrypted.
+    ///   - key: For whom the backup is encrypted. The recipients that the administrator's policy requires
+    ///     are added.
     ///   - count: The number of backups to keep, 1 to 1000: an earlier backup at `path` gets the name
     ///     `NAME.1`, that one `NAME.2` and so on. With `nil`, an existing file is not replaced.
     ///   - workFactor: The cost of trying one passphrase: 2^`workFactor` KiB of memory.
     /// - Returns: What the backup contains.
     /// - Throws: `locked` unless every class of a movable item is unlocked; `alreadyExists`; `refused` if the
-    ///   passphrase has fewer than 12 bytes, if the path is in the vault's directory, or if there are more
-    ///   than a million entries; `invalidInput` if there is no recipient; `corrupt` if the file index is
-    ///   damaged; `noSpace`, `readOnly`, `busy`, `cancelled`, `wiped`. After an error, there is no new file.
+    ///   passphrase has fewer than 12 bytes, if the path is in the vault's directory, if there are more than
+    ///   a million entries, or if the administrator's policy allows no export or requires recipients and
+    ///   `key` is a passphrase; `invalidInput` if there is no recipient; `corrupt` if the file index is
+    ///   damaged; `policyInvalid`, `noSpace`, `readOnly`, `busy`, `cancelled`, `wiped`. After an error, there
+    ///   is no new file.
     @discardableResult
     public func createBackup(
         at path: FilePath, for key: BackupKey, keeping count: Int? = nil, workFactor: Int = 18
@@ -39,8 +42,10 @@ extension Vault {
                 .invalidInput, "The number of backups to keep must be 1 to \(KeptBackups.maxCount).")
         }
         return try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            let policy = try managedPolicy()
+            try policy.require(.allowExport, toAllow: "backups")
             var creation = BackupCreation(
-                self, key: try key.archiveKey(workFactor), cancellation: cancellation)
+                self, key: try key.obeying(policy).archiveKey(workFactor), cancellation: cancellation)
             while true {
                 do throws(CofferError) {
                     let (contents, time) = try createFile(at: path, replacing: count != nil) {
@@ -77,14 +82,15 @@ extension Vault {
     /// - Returns: What became of each item.
     /// - Throws: `corrupt` if the backup is damaged or incomplete; `wrongPasscode`, `absent` or
     ///   `notAuthentic` if `key` does not open it; `unsupportedVersion`; `locked` unless every class
-    ///   concerned is unlocked, or while tokens are pending; `noSpace`, `readOnly`, `busy`, `cancelled`,
-    ///   `wiped`.
+    ///   concerned is unlocked, or while tokens are pending; `refused` if the administrator's policy allows
+    ///   no import; `policyInvalid`, `noSpace`, `readOnly`, `busy`, `cancelled`, `wiped`.
     @discardableResult
     public func restoreBackup(
         from path: FilePath, with key: BackupOpeningKey, onConflict rule: ConflictRule = .keep,
         isTrial: Bool = false
     ) async throws(CofferError) -> RestoreReport {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            try managedPolicy().require(.allowImport, toAllow: "restoring backups")
             let file = try VaultBackup.open(path)
             let databases = DatabaseBackups(self)
             let (contents, hashes) = try BackupContents.inspect(file, key, cancellation) {

@@ -1,5 +1,6 @@
 import Coffer
 public import CofferBase
+import CofferCrypto
 import CofferEngine
 public import SystemPackage
 
@@ -52,6 +53,19 @@ public enum VaultBackup {
 }
 
 extension BackupKey {
+    /// Returns this key with the recipients that the administrator's policy requires.
+    func obeying(_ policy: ManagedPolicy) throws(CofferError) -> BackupKey {
+        guard let required = policy.list(.backupRecipients), !required.isEmpty else { return self }
+        guard case .recipients(let given) = self else {
+            throw policy.refusal(
+                .backupRecipients,
+                "The administrator's policy requires backups that its recipients can open, and a backup with "
+                    + "a passphrase has no recipients")
+        }
+        let all = try required.map { (text) throws(CofferError) in try AgeRecipient(text) }
+        return .recipients(given + all.filter { !given.contains($0) })
+    }
+
     func archiveKey(_ workFactor: Int) throws(CofferError) -> ArchiveWriter.Key {
         switch self {
         case .recipients(let recipients): return .recipients(recipients)

@@ -21,6 +21,7 @@ extension CofferError {
             case signIn, acceptEndpoints, addProfile, allowHost, removeProfile
             case trustAuthority, enterEndpoint, storeClientSecret, storeClientKey, storeClientCertificate
             case convertKey, checkIssuer, signInElsewhere
+            case correctPolicy, changePasscode
         }
 
         private let kind: Kind
@@ -140,6 +141,13 @@ extension CofferError {
         public static let removeKernelKeys = Remedy(kind: .removeKernelKeys)
         /// Use the documented schemes only for data that already uses them.
         public static let limitDocumentedSchemes = Remedy(kind: .limitDocumentedSchemes)
+
+        // MARK: Policy
+
+        /// Have the administrator check the policy's files and correct them.
+        public static let correctPolicy = Remedy(kind: .correctPolicy)
+        /// Change the passcode to one that the administrator's policy allows.
+        public static let changePasscode = Remedy(kind: .changePasscode)
 
         // MARK: Servers
 

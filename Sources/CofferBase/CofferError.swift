@@ -27,7 +27,8 @@ public struct CofferError: Error, Sendable {
     /// The time to wait before trying again; set with ``Code/attemptDelayed``.
     public let retryAfter: Duration?
 
-    /// The locations of all matching entries; set with ``Code/ambiguous``.
+    /// The locations of all matching entries; set with ``Code/ambiguous``. With ``Code/policyInvalid``, the
+    /// findings in the policy.
     public let entries: [String]
 
     /// The error code that a server sent, such as `invalid_client`, as the server wrote it: at most 64
@@ -83,6 +84,7 @@ extension CofferError {
             case tokenRevoked
             case signInNeeded, sessionLost, serverUnreachable, serverRefused, serverMalformed
             case redirectRefused, issuerMismatch, stateMismatch, certificateRefused, hostRefused
+            case policyInvalid, passcodeMustChange
         }
 
         private let kind: Kind
@@ -211,6 +213,11 @@ extension CofferError {
         public static let certificateRefused = Code(kind: .certificateRefused)
         /// The URL is outside the hosts that may receive a token or that the administrator allows.
         public static let hostRefused = Code(kind: .hostRefused)
+        /// The administrator's policy cannot be read, trusted or understood. ``CofferError/entries`` lists
+        /// every finding with its file and line.
+        public static let policyInvalid = Code(kind: .policyInvalid)
+        /// The passcode is right, but the administrator's policy requires another one: change the passcode.
+        public static let passcodeMustChange = Code(kind: .passcodeMustChange)
         /// An underlying library failed unexpectedly.
         public static let internalFailure = Code(kind: .internalFailure)
     }

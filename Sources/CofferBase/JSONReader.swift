@@ -9,7 +9,21 @@ extension JSONValue {
     ///
     /// - Throws: `invalidInput` under the same conditions as ``init(parsing:)-(String)``, and also if the
     ///   bytes are not UTF-8.
-    public init(parsing bytes: [UInt8]) throws(CofferError) { self = try JSONReader.value(of: bytes) }
+    public init(parsing bytes: [UInt8]) throws(CofferError) {
+        self = try SyntaxFault.asError { () throws(SyntaxFault) in try JSONReader.value(of: bytes) }
+    }
+
+    /// Parses the bytes of a JSON text, and finds the line of each value.
+    ///
+    /// - Returns: The value, and the line of every value in it, by the keys and indices that lead there. The
+    ///   line of a member is that of its key.
+    /// - Throws: The first fault, under the same conditions as ``init(parsing:)-(String)``, and also if the
+    ///   bytes are not UTF-8.
+    package static func parsingLines(
+        of bytes: [UInt8]
+    ) throws(SyntaxFault) -> (value: JSONValue, lines: [[String]: Int]) {
+        try JSONReader.valueAndLines(of: bytes)
+    }
 }
 
 /// A parser that requires strict JSON as defined by RFC 8259: one value, valid UTF-8, no duplicate keys and a
@@ -17,19 +31,63 @@ extension JSONValue {
 private struct JSONReader {
     private let bytes: [UInt8]
     private var at = 0
+    /// The line of each value by its path; `nil` if the lines are not wanted.
+    private var lines: [[String]: Int]?
+    private var path: [String] = []
+    /// A position and its line, from which the next line is counted.
+    private var counted = (at: 0, line: 1)
 
     private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    fileprivate static func value(of bytes: [UInt8]) throws(CofferError) -> JSONValue {
+    fileprivate static func value(of bytes: [UInt8]) throws(SyntaxFault) -> JSONValue {
         var reader = JSONReader(bytes)
-        let value = try reader.value(depth: 0)
-        reader.skipSpace()
-        guard reader.at == bytes.count else { throw reader.malformed("there is text after the value") }
+        return try reader.whole()
+    }
+
+    fileprivate static func valueAndLines(
+        of bytes: [UInt8]
+    ) throws(SyntaxFault) -> (value: JSONValue, lines: [[String]: Int]) {
+        var reader = JSONReader(bytes)
+        reader.lines = [:]
+        let value = try reader.whole()
+        return (value, reader.lines ?? [:])
+    }
+
+    private mutating func whole() throws(SyntaxFault) -> JSONValue {
+        skipSpace()
+        noteLine()
+        let value = try value(depth: 0)
+        skipSpace()
+        guard at == bytes.count else { throw malformed("there is text after the value") }
         return value
     }
 
-    private func malformed(_ reason: String) -> CofferError {
-        CofferError(.invalidInput, "The JSON text is invalid at byte \(at): \(reason).")
+    private func malformed(_ reason: String) -> SyntaxFault {
+        let line = counted.line + bytes[counted.at..<min(at, bytes.count)].count { $0 == 0x0A }
+        return SyntaxFault(
+            line: line, message: "The JSON text is invalid at byte \(at) (line \(line)): \(reason).")
+    }
+
+    /// Notes the line at the present position for the present path. Counts each byte of the text once.
+    private mutating func noteLine() {
+        guard lines != nil else { return }
+        counted = (at, counted.line + bytes[counted.at..<at].count { $0 == 0x0A })
+        lines?[path] = counted.line
+    }
+
+    /// Notes the line of a member's key, which began at `start`.
+    private mutating func noteLine(of key: String, at start: Int) {
+        counted = (start, counted.line + bytes[counted.at..<start].count { $0 == 0x0A })
+        lines?[path + [key]] = counted.line
+    }
+
+    /// Reads a value as the member or element `name`.
+    private mutating func value(as name: String, depth: Int) throws(SyntaxFault) -> JSONValue {
+        guard lines != nil else { return try value(depth: depth) }
+        path.append(name)
+        defer { path.removeLast() }
+        if lines?[path] == nil { noteLine() }
+        return try value(depth: depth)
     }
 
     private var next: UInt8? { at < bytes.count ? bytes[at] : nil }
@@ -38,7 +96,7 @@ private struct JSONReader {
         while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { at += 1 }
     }
 
-    private mutating func value(depth: Int) throws(CofferError) -> JSONValue {
+    private mutating func value(depth: Int) throws(SyntaxFault) -> JSONValue {
         skipSpace()
         guard let next else { throw malformed("the text ends where a value is expected") }
         switch next {
@@ -53,7 +111,7 @@ private struct JSONReader {
         }
     }
 
-    private mutating func word(_ word: StaticString, _ value: JSONValue) throws(CofferError) -> JSONValue {
+    private mutating func word(_ word: StaticString, _ value: JSONValue) throws(SyntaxFault) -> JSONValue {
         let expected = Array(word.description.utf8)
         guard bytes.count - at >= expected.count, bytes[at..<at + expected.count].elementsEqual(expected)
         else { throw malformed("only true, false and null are valid literals") }
@@ -61,7 +119,7 @@ private struct JSONReader {
         return value
     }
 
-    private mutating func enter(_ depth: Int) throws(CofferError) {
+    private mutating func enter(_ depth: Int) throws(SyntaxFault) {
         guard depth <= JSONValue.maximumDepth else {
             throw malformed("values are nested more than \(JSONValue.maximumDepth) levels deep")
         }
@@ -69,17 +127,19 @@ private struct JSONReader {
         skipSpace()
     }
 
-    private mutating func object(depth: Int) throws(CofferError) -> [String: JSONValue] {
+    private mutating func object(depth: Int) throws(SyntaxFault) -> [String: JSONValue] {
         try enter(depth)
         var fields: [String: JSONValue] = [:]
         if take("}") { return fields }
         repeat {
             skipSpace()
             guard next == UInt8(ascii: "\"") else { throw malformed("a key must be a string") }
+            let start = at
             let key = try string()
+            if lines != nil { noteLine(of: key, at: start) }
             skipSpace()
             guard take(":") else { throw malformed("a colon is expected") }
-            let value = try value(depth: depth)
+            let value = try value(as: key, depth: depth)
             guard fields.updateValue(value, forKey: key) == nil else {
                 throw malformed("an object contains a duplicate key")
             }
@@ -89,12 +149,13 @@ private struct JSONReader {
         return fields
     }
 
-    private mutating func array(depth: Int) throws(CofferError) -> [JSONValue] {
+    private mutating func array(depth: Int) throws(SyntaxFault) -> [JSONValue] {
         try enter(depth)
         var elements: [JSONValue] = []
         if take("]") { return elements }
         repeat {
-            elements.append(try value(depth: depth))
+            skipSpace()
+            elements.append(try value(as: elements.count.description, depth: depth))
             skipSpace()
         } while take(",")
         guard take("]") else { throw malformed("a comma or a closing bracket is expected") }
@@ -109,7 +170,7 @@ private struct JSONReader {
 }
 
 extension JSONReader {
-    private mutating func string() throws(CofferError) -> String {
+    private mutating func string() throws(SyntaxFault) -> String {
         at += 1
         var unescaped: [UInt8] = []
         var start = at
@@ -134,7 +195,7 @@ extension JSONReader {
         throw malformed("a string is not terminated")
     }
 
-    private mutating func escape(into text: inout [UInt8]) throws(CofferError) {
+    private mutating func escape(into text: inout [UInt8]) throws(SyntaxFault) {
         guard let byte = next else { throw malformed("a string is not terminated") }
         at += 1
         switch byte {
@@ -150,7 +211,7 @@ extension JSONReader {
     }
 
     /// Reads one `\u` escape, or the two of a surrogate pair, and returns the scalar.
-    private mutating func escapedScalar() throws(CofferError) -> Unicode.Scalar {
+    private mutating func escapedScalar() throws(SyntaxFault) -> Unicode.Scalar {
         let first = try hexadecimal()
         if let scalar = Unicode.Scalar(first) { return scalar }
         guard (0xD800..<0xDC00).contains(first), take("\\"), take("u") else {
@@ -163,7 +224,7 @@ extension JSONReader {
         return scalar
     }
 
-    private mutating func hexadecimal() throws(CofferError) -> UInt32 {
+    private mutating func hexadecimal() throws(SyntaxFault) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<4 {
             guard let byte = next, let digit = byte.hexDigit else {
@@ -175,7 +236,7 @@ extension JSONReader {
         return value
     }
 
-    private mutating func number() throws(CofferError) -> JSONValue {
+    private mutating func number() throws(SyntaxFault) -> JSONValue {
         let start = at
         var isWhole = true
         _ = take("-")
@@ -195,7 +256,7 @@ extension JSONReader {
         return .number(double)
     }
 
-    private mutating func digits() throws(CofferError) {
+    private mutating func digits() throws(SyntaxFault) {
         let start = at
         while let byte = next, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) { at += 1 }
         guard at > start else { throw malformed("a digit is expected") }

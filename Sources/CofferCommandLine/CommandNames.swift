@@ -123,20 +123,8 @@ package enum CommandNames {
     /// Returns the number of bytes to add, remove, change or swap with a neighbour to turn `word` into
     /// `name`, or 1 if `word` is a shorter prefix of at least two bytes.
     private static func distance(from word: String, to name: String) -> Int {
-        let (word, name) = (Array(word.utf8), Array(name.utf8))
-        if word.count >= 2, name.starts(with: word) { return min(1, name.count - word.count) }
-        var rows = [Array(0...name.count)]
-        for (i, byte) in word.enumerated() {
-            var row = [i + 1]
-            for (j, other) in name.enumerated() {
-                var least = min(rows[i][j] + (byte == other ? 0 : 1), rows[i][j + 1] + 1, row[j] + 1)
-                if i > 0, j > 0, byte == name[j - 1], word[i - 1] == other {
-                    least = min(least, rows[i - 1][j - 1] + 1)
-                }
-                row.append(least)
-            }
-            rows.append(row)
-        }
-        return rows[word.count][name.count]
+        let (length, full) = (word.utf8.count, name.utf8.count)
+        if length >= 2, name.utf8.starts(with: word.utf8) { return min(1, full - length) }
+        return EditDistance.between(word, name)
     }
 }

@@ -22,7 +22,7 @@ extension CofferError.Code {
         case .timedOut: 9
         case .conflict, .ambiguous, .orderReplayed: 10
         case .refused, .attemptDelayed, .orderCounterOutOfRange, .orderNotYetValid, .orderExpired,
-            .tokenRevoked, .serverRefused:
+            .tokenRevoked, .serverRefused, .policyInvalid, .passcodeMustChange:
             11
         case .notInitialised: 12
         case .alreadyExists: 13

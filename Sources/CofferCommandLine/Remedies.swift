@@ -147,6 +147,11 @@ extension CofferError.Remedy {
         If this is the server that you mean, remove the profile and add it again with this --issuer; the \
         difference is often only a slash at the end.
         """,
+        .correctPolicy: """
+        See all findings with coffer policy check FILE. Only the administrator of this machine can correct \
+        the files; until then, lock, wipe and status work.
+        """,
+        .changePasscode: "Change the passcode with coffer passcode change.",
         .signInElsewhere: """
         Sign in with coffer oauth login NAME --no-browser, or on another device with --device.
         """,

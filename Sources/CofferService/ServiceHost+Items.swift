@@ -2,6 +2,7 @@ import Coffer
 import CofferBase
 import CofferDBus
 import CofferEngine
+import FoundationEssentials
 
 /// Items and their secrets.
 extension ServiceHost {
@@ -104,6 +105,11 @@ extension ServiceHost {
         do throws(CofferError) {
             let stored = try await vault.tokens.get(ItemCoding.id(key))
             if stored == nil { forgetItem(key) }
+            // Only the administrator's policy makes items expire.
+            guard stored?.info.isExpired(at: Date()) != true else {
+                throw CofferError(
+                    .refused, "The secret is older than the administrator's policy allows. Store it again.")
+            }
             return stored?.token
         } catch {
             throw ServiceError(error)

@@ -23,8 +23,21 @@ final class BackupScene: Sendable {
     var key: BackupKey { .recipients([identity.recipient]) }
     var opening: BackupOpeningKey { .identities([identity]) }
 
-    func location(_ name: String = "home") -> VaultLocation {
-        VaultLocation(path: scratch.path.appending(name))
+    func location(_ name: String = "home") throws -> VaultLocation {
+        var location = VaultLocation(path: scratch.path.appending(name))
+        location.policyDirectory = PolicyDirectory(
+            below: scratch.path, components: ["policy.d"], owner: try scratch.descriptor.status().owner)
+        return location
+    }
+
+    /// Sets the administrator's policy, as JSON, which vaults obey from their next unlock on.
+    func setPolicy(_ policy: String) throws {
+        try scratch.descriptor.setPermissions(0o755)
+        if try scratch.descriptor.status(of: "policy.d") == nil {
+            try scratch.descriptor.makeDirectory("policy.d")
+        }
+        let folder = try scratch.descriptor.open("policy.d", [.read, .directory])
+        try folder.replace("10.json", with: Array(policy.utf8).span, permissions: 0o644)
     }
 
     /// Creates a vault at the cheapest cost.
@@ -34,7 +47,7 @@ final class BackupScene: Sendable {
         options.delaysAttempts = false
         options.inactivity = .seconds(24 * 3600)
         return try await Vault.create(
-            at: location(name), options: options, passcode: passcode.map { try Passcode(copying: $0) })
+            at: try location(name), options: options, passcode: passcode.map { try Passcode(copying: $0) })
     }
 
     /// Stores a token, a file and a database in a class.

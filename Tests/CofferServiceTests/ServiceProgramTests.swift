@@ -39,6 +39,11 @@
         @Test("A full disk loses nothing", .enabled(if: isReady))
         func disk() throws { try run("disk.py") }
 
+        @Test(
+            "The administrator's policy limits the life of secrets, and a mistake stops the start",
+            .enabled(if: isReady && getuid() == 0, "the policy must belong to root"))
+        func policy() throws { try run("policy.py") }
+
         @Test("Hostile programs neither end nor hang the service", .enabled(if: isReady))
         func hostile() throws { try run("hostile.py") }
 

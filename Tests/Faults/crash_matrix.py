@@ -145,6 +145,15 @@ BACKUP_VERIFY = ["backup", "verify", BACKUP_FILE, "--identity", BACKUP_IDENTITY_
 BACKUP_RESTORE = ["backup", "restore", BACKUP_FILE, "--identity", BACKUP_IDENTITY_FILE]
 
 
+POLICY = b'{"AllowExport": false, "PasscodeMinimumLength": 4}'
+POLICY_INSTALL = ["policy", "install", "<root>/rules.json"]
+POLICY_SHOW = ["policy", "show"]
+
+
+def policy_in(document):
+    return frozenset(value["key"] for value in document["values"])
+
+
 def file_rename(identifier, name):
     return ["file", "rename", identifier, name]
 
@@ -338,11 +347,11 @@ class Command:
         self.program, self.shim = program, shim
 
     def __call__(self, place, arguments, passcode=None, new=None, given=b"", json_output=True, fault=None,
-                 log=False, below=None, recovery=None):
+                 log=False, below=None, recovery=None, before=()):
         environment, readers = place.environment(), []
         # What is behind -- is another command's.
         end = arguments.index("--") if "--" in arguments else len(arguments)
-        arguments, behind = [self.program, *arguments[:end]], arguments[end:]
+        arguments, behind = [*before, self.program, *arguments[:end]], arguments[end:]
         arguments += ["--json"] if json_output else []
         for option, secret in (("--passcode-fd", passcode), ("--new-passcode-fd", new), ("--recovery-fd", recovery)):
             if secret is not None:
@@ -361,7 +370,8 @@ class Command:
             done = subprocess.run(arguments, input=given, env=environment, pass_fds=readers, capture_output=True,
                                   timeout=TIME_OUT, start_new_session=True, cwd=place.root)
         except subprocess.TimeoutExpired:
-            raise Problem("other", "%s: no end after %d s" % (" ".join(arguments[1:3]), TIME_OUT)) from None
+            words = arguments[len(before) + 1:len(before) + 3]
+            raise Problem("other", "%s: no end after %d s" % (" ".join(words), TIME_OUT)) from None
         finally:
             for reader in readers:
                 os.close(reader)
@@ -829,6 +839,74 @@ class BackupRestore(Operation):
             raise Problem("mixed", "after a second run: %s" % state.difference(self.after))
 
 
+class PolicyInstall(Operation):
+    """A policy for all users is there whole or not at all, and installing it again leaves nothing else behind."""
+
+    def __init__(self):
+        super().__init__("policy-install", "old", lambda template: POLICY_INSTALL)
+
+    def start(self, bench):
+        super().start(bench)
+        root = self.template.place.root + "-policy"
+        if not os.path.exists(root):
+            shutil.copytree(self.template.place.root, root, symlinks=True)
+            os.mkdir(os.path.join(root, "etc"))
+            os.chmod(os.path.join(root, "etc"), 0o755)
+            for name in ("passwd", "group", "nsswitch.conf", "ld.so.cache"):
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.copy("/etc/" + name, os.path.join(root, "etc"))
+            with open(below(Place(root), POLICY_INSTALL)[-1], "wb") as stream:
+                stream.write(POLICY)
+        self.original = Place(root)
+        return self
+
+    @staticmethod
+    def inside(place):
+        """The words before a command that sees the folder `etc` of a place as /etc."""
+        return ["unshare", "-m", "sh", "-c", 'mount --bind "$0" /etc && exec "$@"', os.path.join(place.root, "etc")]
+
+    def learn(self):
+        # The policy belongs to root.
+        if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+            return None
+        return super().learn()
+
+    def perform(self, place, fault=None, log=False):
+        return self.command(place, below(place, POLICY_INSTALL), fault=fault, log=log, below="/etc/coffer",
+                            before=self.inside(place))
+
+    def look(self, place):
+        """The keys that hold. A vault opens under them."""
+        inside = {"before": self.inside(place)}
+        self.command.succeed(place, TOKEN_LIST, passcode=PASSCODES["old"], **inside)
+        return policy_in(self.command.succeed(place, POLICY_SHOW, **inside).document())
+
+    def learn_after(self, place, done):
+        self.after = self.look(place)
+        self.after_listing = self.again(place)
+
+    def learn_before(self, place):
+        self.before = self.look(place)
+        if self.before or len(self.after) != 2:
+            raise Problem("other", "%s before, %s after" % (self.before, self.after))
+
+    def again(self, place):
+        done = self.perform(place)
+        if done.code != OK or self.look(place) != self.after:
+            raise Problem("mixed", "a second run: %s" % done)
+        return listing(place)
+
+    def judge_home(self, place, done):
+        keys = self.look(place)
+        if keys not in (self.before, self.after):
+            raise Problem("mixed", "the keys are %s" % sorted(keys))
+        if says_done(done) and keys != self.after:
+            raise Problem("lost", "reported done, but there is no policy")
+        left = surplus(self.again(place), [self.after_listing])
+        if left:
+            raise Problem("residue", "left behind: " + ", ".join(left[:5]))
+
+
 class Rotate(Operation):
     """Keys are replaced: the old ones open everything until all is rewrapped, and then nothing."""
 
@@ -1280,6 +1358,7 @@ def all_operations():
         Operation("passcode-remove", "old", lambda t: PASSCODE_REMOVE, store="keys"),
         BackupCreate(),
         BackupRestore(),
+        PolicyInstall(),
         Reclass(),
         Rotate("rotate", ROTATE),
         Rotate("passcode-rotate", PASSCODE_ROTATE, new="new", candidates=["new", "old"]),

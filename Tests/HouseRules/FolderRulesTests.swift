@@ -27,8 +27,11 @@ struct FolderRulesTests {
         "Anchors": ["Coding", "DeviceKey", "Directory", "Records"],
         "Attempts": ["Coding", "DeviceKey", "Keybag", "Records", "SecretService"],
         "DeviceKey": ["Coding", "SecretService"],
-        "Directory": ["Anchors", "Attempts", "Coding", "DeviceKey", "Keybag", "SecretService", "Storage"],
+        "Directory": [
+            "Anchors", "Attempts", "Coding", "DeviceKey", "Keybag", "Policy", "SecretService", "Storage",
+        ],
         "Keybag": ["Coding", "DeviceKey", "Records"],
+        "Policy": ["Coding", "DeviceKey", "Keybag", "Records"],
         "Records": ["Coding", "DeviceKey"],
         "Recovery": ["Coding", "DeviceKey", "Keybag"],
         "SecretService": ["Coding", "Storage"],

@@ -13,7 +13,8 @@ final class ClassKeyStore: Sendable {
     private let state = Mutex(State())
     private let clock: VaultClock
     /// The time without use after which a class key is evicted; `nil` for never.
-    private let inactivity: Duration?
+    private var inactivity: Duration? { currentInactivity() }
+    private let currentInactivity: @Sendable () -> Duration?
     /// A closure that is called after a key is used, to restart the timeout of its copy in the kernel
     /// keyring.
     private let onUse: @Sendable (ProtectionClass, ClassKey) -> Void
@@ -21,11 +22,12 @@ final class ClassKeyStore: Sendable {
     private let events: EventBroadcaster
 
     init(
-        clock: VaultClock, inactivity: Duration?, events: EventBroadcaster = EventBroadcaster(),
+        clock: VaultClock, inactivity: @autoclosure @escaping @Sendable () -> Duration?,
+        events: EventBroadcaster = EventBroadcaster(),
         onUse: @escaping @Sendable (ProtectionClass, ClassKey) -> Void
     ) {
         self.clock = clock
-        self.inactivity = inactivity
+        currentInactivity = inactivity
         self.events = events
         self.onUse = onUse
     }

@@ -74,7 +74,7 @@ final class EventBroadcaster: Sendable {
         let (observers, streams) = state.withLock { ($0.observers, $0.streams) }
         for observer in observers { observer(event) }
         switch event.kind {
-        case .unlocked, .revoked, .revocationProcessed: break
+        case .unlocked, .revoked, .revocationProcessed, .policyChanged: break
         case .locked:
             keysEvicted(of: Set(ProtectionClass.allCases.filter(\.isEvictedOnLock)), isLock: true)
         case .closed, .wiped: keysEvicted(of: Set(ProtectionClass.allCases))

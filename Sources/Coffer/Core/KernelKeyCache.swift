@@ -18,15 +18,17 @@ package final class KernelKeyCache: Sendable {
     }
 
     private let vaultID: VaultID
-    private let inactivity: Int?
+    private let currentInactivity: @Sendable () -> Int?
+    /// The time in seconds without use after which a cached key expires; `nil` for never.
+    private var inactivity: Int? { currentInactivity() }
     /// The clock, which also identifies the boot. Keys from another boot are not used.
     private let clock: VaultClock
     /// The tracked classes. A lock evicts the keys of all of them.
     private let entries = Mutex<[ProtectionClass: Entry]>([:])
 
-    init(vaultID: VaultID, inactivity: Int?, clock: VaultClock) {
+    init(vaultID: VaultID, inactivity: @autoclosure @escaping @Sendable () -> Int?, clock: VaultClock) {
         self.vaultID = vaultID
-        self.inactivity = inactivity
+        currentInactivity = inactivity
         self.clock = clock
     }
 

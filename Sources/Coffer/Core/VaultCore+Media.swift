@@ -8,6 +8,7 @@ extension VaultCore {
     /// allowed, or if the vault requires disk encryption and the medium is not known to be encrypted.
     func checkMedium(allowingExternalMedia: Bool) throws(CofferError) {
         if !allowingExternalMedia { try MediaPolicy.checkVault(home.openVault()) }
+        try managed.policy().requireFixedMedium(of: home.openVault())
         try checkRequiredDiskEncryption()
     }
 
@@ -20,6 +21,7 @@ extension VaultCore {
     /// Returns whether the settings of this vault require disk encryption or, in a user's namespace, those of
     /// the vault that contains it. Throws an error if the settings of either vault cannot be read.
     func requiresDiskEncryption() throws(CofferError) -> Bool {
+        if try managed.policy().flag(.requireDiskEncryption) == true { return true }
         if try readKeybag().requiresDiskEncryption { return true }
         let outer = try home.outermost()
         guard try !outer.status().isSameFile(as: home.directory.status()) else { return false }

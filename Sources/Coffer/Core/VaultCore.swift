@@ -26,9 +26,12 @@ final class VaultCore: Sendable {
     /// The values that this vault object stored while the vault was locked.
     let ownPending = OwnPendingTokens()
     let actions: VaultActions
-    /// The time in seconds without use after which the vault locks, as read when the vault was opened; `nil`
-    /// if the vault never locks for lack of use.
-    let inactivity: Int?
+    /// The administrator's policy, as read when the vault was opened or at the last unlock, or the error that
+    /// prevented reading it.
+    let managed: PolicyState
+    /// The time in seconds without use after which the vault locks: the vault's own, as read when the vault
+    /// was opened, or the policy's, if that is shorter; `nil` if the vault never locks for lack of use.
+    var inactivity: Int? { managed.inactivity }
     /// The keybag's status when its keys were last found to be those in memory.
     let checkedKeybag = Mutex<FileStatus?>(nil)
     /// The mark of an unlock whose keys are to be cached in the kernel keyring.
@@ -68,17 +71,22 @@ final class VaultCore: Sendable {
                 return nil
             }
         }
-        let cachedKeys = KernelKeyCache(vaultID: device.vaultID, inactivity: inactivity, clock: clock)
+        let managed = PolicyState(home.policyDirectory, inactivity: inactivity)
+        self.managed = managed
+        let cachedKeys = KernelKeyCache(
+            vaultID: device.vaultID, inactivity: managed.inactivity, clock: clock)
         self.cachedKeys = cachedKeys
-        self.inactivity = inactivity
         let events = EventBroadcaster()
         self.events = events
-        let keys = ClassKeyStore(clock: clock, inactivity: inactivity.map { .seconds($0) }, events: events) {
-            cachedKeys.renew($0, $1)
+        let keys = ClassKeyStore(
+            clock: clock, inactivity: managed.inactivity.map { .seconds($0) }, events: events
+        ) {
+            // Without the policy, the time for which a key may stay is not known.
+            if managed.isKnown { cachedKeys.renew($0, $1) }
         }
         self.keys = keys
         let ephemeralTokens = EphemeralTokens(
-            vaultID: device.vaultID, timeout: inactivity, keys: keys, boot: clock.bootIdentifier)
+            vaultID: device.vaultID, timeout: managed.inactivity, keys: keys, boot: clock.bootIdentifier)
         self.ephemeralTokens = ephemeralTokens
         let (tickets, ownPending) = (tickets, ownPending)
         // Weak, because the ephemeral tokens reference the class key store, and that references the
@@ -168,29 +176,19 @@ final class VaultCore: Sendable {
         }
     }
 
-    /// Returns the number of wrong passcodes that can be entered before everything is erased; returns `nil`
-    /// if no passcode is set, or if wrong passcodes never cause erasure. If a passcode is set, the counter
-    /// must be readable.
-    func attemptsLeft(_ keybag: Keybag) throws(CofferError) -> Int? {
-        keybag.passcode == nil ? nil : try limiter(keybag).attemptsLeft(readAttempts())
-    }
-
-    /// Returns the limiter that counts attempts according to the settings in the keybag.
-    func limiter(_ keybag: Keybag, _ rollbackGuard: RollbackGuard? = nil) -> AttemptLimiter {
-        AttemptLimiter(
-            device: device, clock: clock, delays: keybag.delaysAttempts,
-            erases: keybag.erasesAfterTenFailures, rollbackGuard: rollbackGuard)
-    }
-
     func unlock(with passcode: Passcode?) throws(CofferError) {
         let locks = keys.locks
+        let policy = try policyForOpening()
         let unwrapped: [ProtectionClass: ClassKey]
         do throws(CofferError) {
             unwrapped = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
-                try finishChanges(stored.payload, keys, with: passcode, in: vault)
+                try policy.check(currentPasscode: stored.payload.passcode == nil ? nil : passcode)
+                notePolicy(policy, in: vault)
+                return try finishChanges(stored.payload, keys, with: passcode, in: vault)
             }
         } catch {
             guard error.code == .readOnly, let keys = try? keysOnReadOnlyDisk() else { throw error }
+            try policy.check(currentPasscode: nil)
             unwrapped = keys
         }
         checkedKeybag.withLock { $0 = nil }
@@ -253,10 +251,12 @@ final class VaultCore: Sendable {
 
     func changePasscode(to new: Passcode?, current: Passcode?) throws(CofferError) -> PasscodeDependentItems {
         var destroyed = PasscodeDependentItems(tokens: 0, files: 0, databases: 0)
+        let policy = try policyForOpening()
         let locks = keys.locks
         let unwrapped = try evaluating(current) { (keys, stored, vault) throws(CofferError) in
             let old = stored.payload
             if let new { try old.policy.check(new) }
+            try policy.check(newPasscode: new, old.policy)
             let wanted = ProtectionClass.all(hasPasscode: new != nil)
             let missing = wanted.filter { keys[$0] == nil }
             var all = keys.merging(try ClassKey.make(for: missing, vaultID: device.vaultID)) { old, _ in old }
@@ -318,6 +318,8 @@ final class VaultCore: Sendable {
             _ vault: borrowing Descriptor
         ) throws(CofferError) -> [ProtectionClass: ClassKey]
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
+        // The policy limits the number of attempts.
+        _ = try managed.policy()
         let early = try passcode.map { (passcode) throws(CofferError) in try derive(passcode) }
         let outcome: AttemptOutcome = try home.withExclusiveVault {
             (vault) throws(CofferError) in
@@ -358,7 +360,7 @@ final class VaultCore: Sendable {
         case .limitReached:
             try actions.erase(self)
             throw CofferError(
-                .wiped, "This vault was erased after ten wrong passcodes.", remedy: .activateVault)
+                .wiped, "This vault was erased after too many wrong passcodes.", remedy: .activateVault)
         }
     }
 
@@ -368,13 +370,6 @@ final class VaultCore: Sendable {
         case unlocked([ProtectionClass: ClassKey])
         /// No attempts are left: the vault must be erased.
         case limitReached
-    }
-
-    /// Returns the guard that keeps the attempt counter's generation outside of the vault directory; `nil`
-    /// with file storage.
-    func rollbackGuard(in vault: borrowing Descriptor) throws(CofferError) -> RollbackGuard? {
-        guard try DeviceKeyFile.read(in: vault).backend == .secretService else { return nil }
-        return try RollbackGuard(device: device, client: home.service)
     }
 
     /// Runs `body` and throws `corrupt` if a key cannot be unwrapped: the passcode is right, or none is set,

@@ -15,6 +15,8 @@ public struct VaultEvent: Sendable, Hashable {
         case revoked
         /// The revocation was processed, or processing it failed.
         case revocationProcessed = "revocationHandled"
+        /// The administrator's policy is another one than at the last unlock, or there is none any more.
+        case policyChanged
 
         /// Whether this kind of event evicts keys.
         var evictsKeys: Bool { [.locked, .closed, .wiped].contains(self) }

@@ -16,10 +16,12 @@ extension VaultCore {
             last = try lastBackup()
         } catch {
             guard error.code == .absent else { return [.notChecked(name, error)] }
+            let isRequired = (try? managed.policy().flag(.requireBackup)) == true
             return [
                 SecurityCheck(
-                    name, .advisory,
-                    "No backup of this vault is recorded, so a lost disk means a lost vault.")
+                    name, isRequired ? .missing : .advisory,
+                    "No backup of this vault is recorded, so a lost disk means a lost vault."
+                        + (isRequired ? " The administrator's policy requires one (RequireBackup)." : ""))
             ]
         }
         let age = clock.wallClock().nanoseconds - last.time

@@ -35,6 +35,7 @@ extension Vault {
                     return [Self.attempts(keybag, backend)]
                 }
                 + core.recoveryKeyChecks(keybag) + core.backupChecks() + core.anchorChecks()
+                + core.policyChecks()
                 + Self.checked("tokens") { () throws(CofferError) in
                     _ = try core.storage.count()
                     return []

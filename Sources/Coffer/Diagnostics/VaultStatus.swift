@@ -73,6 +73,13 @@ public struct VaultStatus: Sendable, Equatable {
     /// Whether a key rotation was interrupted, or found items that it could not read. The next unlock goes on
     /// with it.
     public var isRotatingKeys = false
+    /// The administrator's policy that the vault obeys.
+    public var policy = ManagedPolicy.none
+    /// What is wrong with the administrator's policy, as one or more sentences; `nil` if nothing is. Until it
+    /// is corrected, the vault cannot be unlocked.
+    public var policyFault: String?
+    /// Whether the administrator's policy is another one than at the last unlock, or is gone.
+    public var isPolicyChanged = false
 
     init(_ state: State) { self.state = state }
 }
@@ -117,13 +124,17 @@ extension Vault {
             status.hasPasscode = keybag.passcode != nil
             status.attemptsLeft = try core.attemptsLeft(keybag)
             status.erasesAfterTenFailures = keybag.passcode != nil && keybag.erasesAfterTenFailures
+            status.policyFault = core.managed.fault?.message
+            status.policy = (try? core.managed.policy()) ?? .none
+            status.isPolicyChanged = (try? core.isPolicyChanged()) ?? false
             // Without the settings of the vault around a namespace, no file can be added either.
             status.requiresDiskEncryption = (try? core.requiresDiskEncryption()) ?? true
             if keybag.passcode != nil { status.timeLeft = cached.timeLeft(now: core.clock.bootTime()) }
             status.isRotatingKeys = keybag.isRotating
             status.recoveryKey = keybag.recoverySlots.map(RecoveryKeyStatus.init)
             status.lastBackup = (try? core.lastBackup()).map { Date(nanosecondsSince1970: $0.time) }
-            status.inactivityMinutes = keybag.inactivity.map { ($0 + 59) / 60 }
+            let inactivity = core.managed.inactivity(with: keybag.inactivity)
+            status.inactivityMinutes = inactivity.map { ($0 + 59) / 60 }
             return status
         }
         status.tokens = try await tokens.count()
@@ -254,6 +265,7 @@ extension VaultCore {
     fileprivate func cacheKeysInKernel(seconds: Int?) throws(CofferError) {
         let locks = keys.locks
         let announced = unlockMark.withLock { $0.take() }
+        try requireTime(seconds)
         guard keys.isUnlocked else { throw CofferError.locked }
         guard mayHold(for: seconds.map { .seconds($0) }) else {
             throw CofferError(

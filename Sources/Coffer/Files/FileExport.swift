@@ -30,6 +30,8 @@ extension FileStore {
         progress: (@Sendable (FileProgress) -> Void)? = nil
     ) async throws(CofferError) {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            try core.managed.policy().require(.allowFileExport, toAllow: "exporting files")
+            try core.managed.policy().requireOpenIn()
             try AtomicFile.create(
                 at: path, replacing: replacing, outside: core.home
             ) { (file) throws(CofferError) in

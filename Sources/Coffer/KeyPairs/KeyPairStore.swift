@@ -88,13 +88,15 @@ public final class KeyPairStore: Sendable {
 
     /// Stores a private key that another program had, reads it back, and verifies a signature with it.
     ///
-    /// - Throws: `alreadyExists` if the alias is taken, or if the vault has this key under another alias; the
-    ///   errors that ``generate(_:alias:class:uses:confirmsEachUse:)`` throws.
+    /// - Throws: `alreadyExists` if the alias is taken, or if the vault has this key under another alias;
+    ///   `refused` if the administrator's policy allows no import; `policyInvalid`; the errors that
+    ///   ``generate(_:alias:class:uses:confirmsEachUse:)`` throws.
     package func importing(
         _ key: HeldPrivateKey, alias: String, class protection: ProtectionClass,
         uses: KeyPairUses, confirmsEachUse: Bool
     ) async throws(CofferError) -> KeyPair {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try core.managed.policy().require(.allowImport, toAllow: "importing private keys")
             try Self.check(alias, uses)
             return try store(key.key, alias, protection, uses, confirmsEachUse)
         }

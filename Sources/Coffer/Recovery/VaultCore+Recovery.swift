@@ -9,6 +9,7 @@ extension VaultCore {
     func setRecoveryKey(
         _ key: RecoveryKey, passcode: Passcode?, keepingDeviceKey: Bool
     ) throws(CofferError) {
+        try requireRecoveryKeys()
         _ = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
             let all = try finishChanges(stored.payload, keys, with: passcode, in: vault)
             let stored = try Keybag.record.read(device: device, in: vault)
@@ -106,6 +107,12 @@ extension VaultCore {
         }
     }
 
+    /// Throws `refused` if the administrator's policy allows no recovery keys.
+    func requireRecoveryKeys() throws(CofferError) {
+        try managed.policy().require(.allowRecoveryKey, toAllow: "recovery keys")
+        try managed.policy().requireUnlockMethod(.recoveryKey)
+    }
+
     // MARK: Recovery
 
     /// The result of a recovery that does not throw.
@@ -124,8 +131,11 @@ extension VaultCore {
     func recover(
         with key: RecoveryKey, newPasscode: Passcode, newKey: RecoveryKey
     ) throws(CofferError) -> PasscodeDependentItems? {
+        try requireRecoveryKeys()
+        let policy = try policyForOpening()
         let early = try readKeybag()
         try early.policy.check(newPasscode)
+        try policy.check(newPasscode: newPasscode, early.policy)
         // The derivation is slow, so it holds no lock.
         let derived = try DerivedPasscode(
             newPasscode, .new(early.passcode?.cost ?? .standard), device: device)
@@ -138,7 +148,7 @@ extension VaultCore {
         case .limitReached:
             try actions.erase(self)
             throw CofferError(
-                .wiped, "This vault was erased after ten wrong passcodes, which no recovery key undoes.",
+                .wiped, "This vault was erased after too many wrong passcodes, which no recovery key undoes.",
                 remedy: .activateVault)
         case .opened(let recovered, let destroyed):
             keys.replace(with: recovered, since: locks)

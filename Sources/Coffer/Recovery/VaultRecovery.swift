@@ -60,16 +60,18 @@ public final class VaultRecovery: Sendable {
                 try Self.core(at: location, with: key, clock, interaction, after: error)
             }
         }
-        let keybag = try await BlockingExecutor.run { _ throws(CofferError) in
+        let (keybag, required) = try await BlockingExecutor.run { _ throws(CofferError) in
             let keybag = try core.readKeybag()
+            try core.requireRecoveryKeys()
+            let required = try core.managed.policy().passcodePolicy(with: keybag.policy)
             _ = try keybag.unwrap(with: key, device: core.device)
-            return keybag
+            return (keybag, required)
         }
         self.core = core
         self.loss = loss
         self.key = key
         vaultID = core.device.vaultID
-        policy = keybag.policy
+        policy = required
         endsPasscodeDependentItems = keybag.passcode != nil
         opensWithoutDeviceKey = keybag.recoverySlots?.hasDeviceKey == true
     }
@@ -136,5 +138,7 @@ public final class VaultRecovery: Sendable {
 
 /// Checks the passcode before anything is changed.
 private func policyCheck(_ core: VaultCore, _ passcode: Passcode) throws(CofferError) {
-    try core.readKeybag().policy.check(passcode)
+    try core.requireRecoveryKeys()
+    let policy = try core.policyForOpening()
+    try policy.check(newPasscode: passcode, core.readKeybag().policy)
 }

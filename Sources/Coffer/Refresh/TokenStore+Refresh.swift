@@ -65,6 +65,8 @@ extension TokenStore {
             @escaping @Sendable (_ current: Token, _ info: TokenInfo) async throws(CofferError) ->
             RefreshResponse
     ) async throws(CofferError) -> RefreshResult? {
+        // Without the policy, the new token could not be stored.
+        _ = try core.managed.policy()
         guard let before = try await stored(id) else { return nil }
         let lease = try await RefreshLease.acquire(name(of: id), home: core.home, deadline: deadline)
         do throws(CofferError) {

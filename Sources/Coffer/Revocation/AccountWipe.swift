@@ -48,7 +48,7 @@ extension VaultCore {
     private func wipeNamespace(
         of account: TokenAccount, reason: String
     ) throws(CofferError) -> WipeReceipt? {
-        let own = VaultLocation(path: home.path, sessionBus: home.service.address)
+        let own = home.location(at: home.path)
         guard !account.account.isEmpty else { return nil }
         if let parentVault = own.parentVault {
             guard try isNamespace(of: account.account, in: parentVault) else { return nil }

@@ -18,11 +18,14 @@ struct KeyRotation {
     func begin(
         _ classes: [ProtectionClass]?, passcode: Passcode?, newPasscode: Passcode?
     ) throws(CofferError) {
+        let policy = try core.policyForOpening()
         let locks = core.keys.locks
         var refusal: CofferError?
         let all = try core.evaluating(passcode) { (old, stored, vault) throws(CofferError) in
             do throws(CofferError) {
                 try check(stored.payload, newPasscode, in: vault)
+                let used = newPasscode ?? passcode
+                try policy.check(currentPasscode: stored.payload.passcode == nil ? nil : used)
             } catch {
                 refusal = error
                 return old

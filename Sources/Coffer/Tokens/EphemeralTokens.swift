@@ -10,11 +10,14 @@ final class EphemeralTokens: ItemStorage {
     private let key: @Sendable (ProtectionClass) -> ClassKey?
     private let isShared = Atomic(false)
 
-    init(vaultID: VaultID, timeout: Int?, keys: ClassKeyStore, boot: @escaping @Sendable () -> String) {
+    init(
+        vaultID: VaultID, timeout: @autoclosure @escaping @Sendable () -> Int?, keys: ClassKeyStore,
+        boot: @escaping @Sendable () -> String
+    ) {
         // The key store notifies the observers that clear this object, so this object must not retain the key
         // store.
         let key: @Sendable (ProtectionClass) -> ClassKey? = { [weak keys] in keys?.present($0) }
-        kernel = KernelKeyringStorage(vaultID: vaultID, timeout: timeout, boot: boot, key: key)
+        kernel = KernelKeyringStorage(vaultID: vaultID, timeout: timeout(), boot: boot, key: key)
         self.key = key
     }
 

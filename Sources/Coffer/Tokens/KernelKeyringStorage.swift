@@ -16,14 +16,15 @@ struct KernelKeyringStorage: ItemStorage {
 
     private let vaultID: VaultID
     /// The time in seconds until the kernel drops a keyring that this storage creates; `nil` for no timeout.
-    private let timeout: Int?
+    private let timeout: @Sendable () -> Int?
     /// Returns the boot ID. Entries from another boot are ignored.
     private let boot: @Sendable () -> String
     /// Returns a class's key; `nil` while the class is locked.
     private let key: @Sendable (ProtectionClass) -> ClassKey?
 
     init(
-        vaultID: VaultID, timeout: Int?, boot: @escaping @Sendable () -> String,
+        vaultID: VaultID, timeout: @autoclosure @escaping @Sendable () -> Int?,
+        boot: @escaping @Sendable () -> String,
         key: @escaping @Sendable (ProtectionClass) -> ClassKey?
     ) {
         self.vaultID = vaultID
@@ -90,7 +91,7 @@ struct KernelKeyringStorage: ItemStorage {
 
     private func writable() throws(CofferError) -> KernelSubkeyring {
         if let ring { return ring }
-        return try Self.make(vaultID: vaultID, timeout: timeout)
+        return try Self.make(vaultID: vaultID, timeout: timeout())
     }
 
     /// Creates the keyring, which must not exist, with a timeout.

@@ -12,9 +12,9 @@ extension TokenStore {
     ///   - rule: The rule for tokens that differ from those in the vault.
     ///   - isTrial: Whether to change nothing, and only to return what would become of the tokens.
     /// - Returns: What became of each token, in their order.
-    /// - Throws: `locked` unless all classes concerned are unlocked, or while tokens are pending; `busy`,
-    ///   `wiped`, `noSpace`, `readOnly`. After an error, nothing has changed, except that the Secret Service
-    ///   may have stored some of the tokens.
+    /// - Throws: `locked` unless all classes concerned are unlocked, or while tokens are pending;
+    ///   `policyInvalid`, `busy`, `wiped`, `noSpace`, `readOnly`. After an error, nothing has changed, except
+    ///   that the Secret Service may have stored some of the tokens.
     package func restore(
         _ tokens: [StoredToken], _ rule: ConflictRule, isTrial: Bool
     ) throws(CofferError) -> [RestoreOutcome] {
@@ -104,7 +104,7 @@ extension TokenStore {
         if let found = try findEnvelope(name) {
             let old = try readable(found, name)
             if let old, old.token.secret.isEqual(to: new.token.secret), !old.info.isEphemeral,
-                old.info.describesTheSame(as: info)
+                try core.describesTheSame(old.info, as: info)
             {
                 return .equal
             }
@@ -118,10 +118,11 @@ extension TokenStore {
                 info = info.named(other)
                 name = try self.name(of: other)
                 if let there = try findEnvelope(name) {
-                    let isSame = try readable(there, name).map {
-                        $0.token.secret.isEqual(to: new.token.secret) && $0.info.describesTheSame(as: info)
-                    }
-                    return isSame == true ? .equal : .kept
+                    guard let same = try readable(there, name),
+                        same.token.secret.isEqual(to: new.token.secret),
+                        try core.describesTheSame(same.info, as: info)
+                    else { return .kept }
+                    return .equal
                 }
             }
         }
@@ -129,7 +130,7 @@ extension TokenStore {
         guard changes[name] == nil else { return .impossible(.damaged) }
         let stored = TokenInfo(
             id: info.id, version: version + 1, protection: info.protection, stored: info.stored,
-            expires: info.expires, scopes: info.scopes, attributes: info.attributes)
+            expires: try core.expiry(info.expires), scopes: info.scopes, attributes: info.attributes)
         let envelope = try TokenEnvelope.seal(
             new.token, info: stored, name: name, under: key, vaultID: core.device.vaultID)
         changes[name] = .put(envelope.encoded)
@@ -143,16 +144,32 @@ extension TokenStore {
         if let found = try findEnvelope(new.name) {
             guard let old = try readable(found, new.name) else { return .kept }
             if old.token.secret.isEqual(to: opened.token.secret), !old.info.isEphemeral,
-                old.info.describesTheSame(as: opened.info)
+                try core.describesTheSame(old.info, as: opened.info)
             {
                 return .equal
             }
             guard rule == .replace else { return .kept }
-            changes[new.name] = .put(new.envelope)
+            changes[new.name] = .put(try envelope(of: new, opened))
             return .replaced
         }
-        changes[new.name] = .put(new.envelope)
+        changes[new.name] = .put(try envelope(of: new, opened))
         return .added
+    }
+
+    /// Returns the envelope of a sealed token, sealed again if the policy ends the token's life earlier.
+    private func envelope(of sealed: SealedToken, _ opened: StoredToken) throws(CofferError) -> [UInt8] {
+        let info = opened.info
+        let expires = try core.expiry(info.expires)
+        guard expires != info.expires, !ReservedServices.contains(info.id.service) else {
+            return sealed.envelope
+        }
+        let stored = TokenInfo(
+            id: info.id, version: info.version, protection: info.protection, stored: info.stored,
+            expires: expires, scopes: info.scopes, attributes: info.attributes)
+        return try TokenEnvelope.seal(
+            opened.token, info: stored, name: sealed.name, under: core.keyForStoring(info.protection),
+            vaultID: core.device.vaultID
+        ).encoded
     }
 
     /// Opens an envelope; returns `nil` if it is damaged or, for one that is not stored, sealed under other

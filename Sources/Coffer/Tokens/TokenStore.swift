@@ -55,7 +55,8 @@ public final class TokenStore: Sendable {
     ///   pending until an unlock.
     /// - Throws: `conflict`, with the current version, if `precondition` is not met; `invalidInput` for more
     ///   than 1024 scopes, more than 1024 attributes, more than 64 KiB of scopes and attributes together, or
-    ///   an expiry date centuries away; `refused` for a service that begins with `coffer.`, `oauth-profile:`
+    ///   an expiry date centuries away; `policyInvalid`;
+    ///   `refused` for a service that begins with `coffer.`, `oauth-profile:`
     ///   or `oauth-client:`, or that begins with `oauth:` and ends with `#grant` or `#revoke`, which are
     ///   reserved for the library; `locked`, `wiped`, `busy`, `noSpace`.
     @discardableResult
@@ -67,7 +68,7 @@ public final class TokenStore: Sendable {
         try ReservedServices.check(id)
         return try await putUnchecked(
             token, for: id, class: protection, expires: expires, scopes: scopes, attributes: attributes,
-            isEphemeral: isEphemeral, precondition: precondition)
+            isEphemeral: isEphemeral, precondition: precondition, obeysPolicy: true)
     }
 
     /// Stores one of the library's own secrets under a reserved service, if the stored value meets
@@ -83,12 +84,13 @@ public final class TokenStore: Sendable {
 
     private func putUnchecked(
         _ token: Token, for id: TokenID, class protection: ProtectionClass?, expires: Date?,
-        scopes: [String]?, attributes: [String: String]?, isEphemeral: Bool, precondition: Precondition
+        scopes: [String]?, attributes: [String: String]?, isEphemeral: Bool, precondition: Precondition,
+        obeysPolicy: Bool = false
     ) async throws(CofferError) -> PutResult {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
             try putNow(
                 token, for: id, class: protection, expires: expires, scopes: scopes, attributes: attributes,
-                isEphemeral: isEphemeral, precondition: precondition)
+                isEphemeral: isEphemeral, precondition: precondition, obeysPolicy: obeysPolicy)
         }
     }
 
@@ -96,8 +98,9 @@ public final class TokenStore: Sendable {
     func putNow(
         _ token: Token, for id: TokenID, class protection: ProtectionClass?, expires: Date? = nil,
         scopes: [String]? = [], attributes: [String: String]? = [:], isEphemeral: Bool = false,
-        precondition: Precondition
+        precondition: Precondition, obeysPolicy: Bool = false
     ) throws(CofferError) -> PutResult {
+        let expires = obeysPolicy ? try core.expiry(expires) : expires
         let name = try name(of: id)
         let new = NewTokenInfo(
             id: id, stored: Date(nanosecondsSince1970: core.clock.wallClock().nanoseconds),

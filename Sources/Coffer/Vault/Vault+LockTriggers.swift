@@ -43,7 +43,8 @@ extension Vault {
     {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in
-            LockMonitor.probe(sources, inactivity: try core.readKeybag().inactivity)
+            let own = try core.readKeybag().inactivity
+            return LockMonitor.probe(sources, inactivity: core.managed.inactivity(with: own))
         }
     }
 }

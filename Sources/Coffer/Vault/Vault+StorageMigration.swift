@@ -31,6 +31,7 @@ extension Vault {
     ) async throws(CofferError) -> StorageMigration {
         let core = core
         return try await BlockingExecutor.run { _ throws(CofferError) in
+            try core.managed.policy().requireKeyring(backend)
             if backend == .file, try core.activeStorage.backend() != .file { try core.verify(passcode) }
             return try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try StorageMigrator(home: core.home, device: core.device).move(to: backend, in: vault)

@@ -90,7 +90,7 @@ extension VaultEraser {
     /// Returns the directory that contains a user's vault, so that it can be erased. If the state cannot be
     /// read, uses the vault ids that other files contain.
     func namespace(of user: String) throws(CofferError) -> VaultDirectory {
-        let own = VaultLocation(path: home.path, sessionBus: home.service.address)
+        let own = home.location(at: home.path)
         guard own.parentVault == nil else {
             throw CofferError(.refused, "A user's namespace cannot contain other namespaces.")
         }

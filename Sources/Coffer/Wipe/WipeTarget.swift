@@ -26,7 +26,7 @@ struct WipeTarget {
         Trace(name: DeviceKeyFile.name, magic: FileMagic.device, idOffset: 16),
         trace(of: Keybag.record), trace(of: AttemptRecord.record), trace(of: FileKeyset.record),
         trace(of: LastBackupRecord.record), trace(of: RemoteCommandRecord.record),
-        trace(of: AnchorRecord.record),
+        trace(of: AnchorRecord.record), trace(of: PolicyRecord.record),
         Trace(
             name: RecoveryRecord.name, magic: FileMagic.recovery, idOffset: RecoveryRecord.idOffset,
             starts: [0, Int64(RecoveryRecord.slotSize)]),

@@ -13,7 +13,8 @@ struct BackupCreate: AsyncParsableCommand {
         discussion: """
             With --to, the identities of the recipients open the backup (see age-keygen), so this machine \
             needs no secret for it. Otherwise, a passphrase of at least 12 bytes opens it; anyone who has \
-            the backup can try passphrases without limit, so choose a long random one.
+            the backup can try passphrases without limit, so choose a long random one. Recipients that the \
+            administrator's policy requires are added; then there can be no passphrase.
 
             The backup appears complete or not at all. An existing file is not replaced unless --keep is \
             specified: then FILE becomes FILE.1, FILE.1 becomes FILE.2, and so on. Other programs can go on \
@@ -44,8 +45,10 @@ struct BackupCreate: AsyncParsableCommand {
         let recipients = try to.map { (text) throws(CofferError) in try AgeRecipient(text) }
         // Read the passcode first: if both secrets are lines of standard input, it precedes the passphrase.
         let vault = try await VaultOpener.unlocked(global)
+        let required = try vault.managedPolicy().list(.backupRecipients) ?? []
+        let isForRecipients = !recipients.isEmpty || (!required.isEmpty && passphrase.passphraseFd == nil)
         let key: BackupKey =
-            recipients.isEmpty ? .passphrase(try passphrase.new()) : .recipients(recipients)
+            isForRecipients ? .recipients(recipients) : .passphrase(try passphrase.new())
         let contents = try await CancellableWork.run { () throws(CofferError) in
             try await vault.createBackup(at: path, for: key, keeping: keep)
         }

@@ -19,8 +19,11 @@ struct StatusCommand: AsyncParsableCommand {
             passcodes in a row that erases the vault, of which attemptsLeft are left; with --json, both are \
             null if wrong ones never erase. requireDiskEncryption: files can be added only while the disk \
             that holds the vault is known to be encrypted. keyRotationUnfinished: run coffer rotate \
-            --resume. recoveryKey: the number of the recovery key, as on its sheet; null if there is none. \
-            lastBackup: the time of the last coffer backup create; null if there was none.
+            --resume. managed: the keys of the administrator's policy, of which coffer policy \
+            show prints the values. policyChanged: the policy is another one than at the last unlock. \
+            policyInvalid: nothing can be unlocked until the policy is corrected. recoveryKey: the number \
+            of the recovery key, as on its sheet; null if there is none. lastBackup: the time of the last \
+            coffer backup create; null if there was none.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -60,6 +63,7 @@ struct StatusCommand: AsyncParsableCommand {
             fields.append(("unconfirmedTokens", .number(status.unconfirmedTokens)))
         }
         if status.corruptTokens > 0 { fields.append(("damagedTokens", .number(status.corruptTokens))) }
+        fields += status.policyFields
         CorruptPendingTokens.report(status.corruptTokens)
         guard !global.json else { return try Output.json(.object(fields)) }
         for (name, value) in fields {
@@ -74,6 +78,19 @@ struct StatusCommand: AsyncParsableCommand {
         if status.hasPasscode, !status.erasesAfterTenFailures {
             try Output.line("eraseAfter: \(InitCommand.EraseAfter.never.rawValue)")
         }
+    }
+}
+
+extension VaultStatus {
+    /// The fields about the administrator's policy; none without a policy.
+    fileprivate var policyFields: [(String, JSONDocument)] {
+        var fields: [(String, JSONDocument)] = []
+        if !policy.isEmpty {
+            fields.append(("managed", .list(policy.keys.map { .text($0.rawValue) })))
+        }
+        if isPolicyChanged { fields.append(("policyChanged", .flag(true))) }
+        if let policyFault { fields.append(("policyInvalid", .text(policyFault))) }
+        return fields
     }
 }
 

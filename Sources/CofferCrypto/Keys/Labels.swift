@@ -18,6 +18,7 @@ package enum KDFLabel {
     package static let anchorKeyring = "coffer/anchor-keyring/v1"
     package static let anchorReceipt = "coffer/anchor-receipt/v1"
     package static let ordersMAC = "coffer/orders-mac/v1"
+    package static let policyMAC = "coffer/policy-mac/v1"
     package static let deviceID = "coffer/device-id/v1"
     package static let tokenFile = "coffer/token-file/v1"
     package static let tokenName = "coffer/token-name/v1"

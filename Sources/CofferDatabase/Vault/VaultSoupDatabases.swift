@@ -105,7 +105,7 @@ extension SoupStores {
             for await event in events {
                 guard let stores else { return }
                 switch event.kind {
-                case .unlocked, .revoked, .revocationProcessed: continue
+                case .unlocked, .revoked, .revocationProcessed, .policyChanged: continue
                 case .locked:
                     // A lock evicts the vault's default class, whichever that is.
                     if isVolatile || protection?.isEvictedOnLock ?? true { await stores.close() }

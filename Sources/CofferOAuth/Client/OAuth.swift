@@ -34,14 +34,14 @@ public actor OAuth {
     ///     Nothing is erased if the time is known from the wall clock alone, as after a restart.
     ///   - clock: The clocks, which tests can replace.
     /// - Throws: `refused` or `permissionDenied` if the administrator's configuration cannot be trusted or
-    ///   read.
+    ///   read; `policyInvalid` if the administrator's policy cannot.
     public init(
         _ vault: Vault, transport: any OAuthTransport = CurlTransport(),
         browser: BrowserLauncher = BrowserLauncher(), onRevocation: RevocationPolicy = .wipe(.account),
         onLost: RevocationPolicy = .lock, onExpiry: RevocationPolicy = .keep, clock: VaultClock = .system
     ) async throws(CofferError) {
         let managed = try await BlockingExecutor.run { _ throws(CofferError) in
-            try ManagedConfiguration.installed()
+            try ManagedConfiguration.installed(with: vault.managedPolicy())
         }
         self.init(
             vault, managed: managed, transport: transport, clock: clock,

@@ -26,7 +26,7 @@ struct OAuthContext: Sendable {
 
     /// The policies that end a session beside the profile's. A server has none of its own in its documents:
     /// it ends a session by refusing its refresh token.
-    var policies: [GrantPolicy] { managed.map { [$0.policy] } ?? [] }
+    var policies: [GrantPolicy] { managed?.policies ?? [] }
 
     /// Returns a profile that the administrator still allows.
     func profile(_ name: String) async throws(CofferError) -> OAuthProfile {

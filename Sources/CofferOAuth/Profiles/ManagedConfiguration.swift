@@ -18,6 +18,8 @@ public struct ManagedConfiguration: Sendable, Equatable {
     public let certificateAlias: String?
     /// The time at which every session ends, beside the profile's policy: the stricter of the two applies.
     public let policy: GrantPolicy
+    /// The times at which every session ends: that of ``policy``, and that of the machine's policy.
+    let policies: [GrantPolicy]
     /// The server that is offered first; `nil` if there is none.
     public var defaultServer: LoginServer? { servers.first }
 
@@ -66,7 +68,20 @@ public struct ManagedConfiguration: Sendable, Equatable {
             throw members.invalid("ManagedAppCertAlias is empty or too long, or has control characters")
         }
         policy = try members.policy("RefreshTokenPolicy") ?? .untilRevoked
+        policies = [policy]
         try members.finish()
+    }
+
+    init(
+        servers: [LoginServer], allowsOnlyServers: Bool, requiresCertificate: Bool,
+        certificateAlias: String?, policy: GrantPolicy, policies: [GrantPolicy]
+    ) {
+        self.servers = servers
+        self.allowsOnlyServers = allowsOnlyServers
+        self.requiresCertificate = requiresCertificate
+        self.certificateAlias = certificateAlias
+        self.policy = policy
+        self.policies = policies
     }
 
     /// Returns the URL of a host, without a path; `nil` if the host is invalid.

@@ -16,6 +16,9 @@ package struct AttemptLimiter {
     /// Whether ten wrong passcodes erase everything. If not, wrong passcodes are only counted and, if
     /// `delays` is `true`, delay further attempts.
     package let erases: Bool
+    /// The number of wrong passcodes after which the administrator's policy erases everything; `nil` if the
+    /// policy does not.
+    package let managedLimit: Int?
     /// The guard that stores the counter's generation outside the vault directory; `nil` if the generation is
     /// stored only in the vault directory.
     package var rollbackGuard: RollbackGuard?
@@ -24,13 +27,14 @@ package struct AttemptLimiter {
     package var anchor: ((borrowing Descriptor) throws(CofferError) -> Void)?
 
     package init(
-        device: DeviceKey, clock: VaultClock, delays: Bool, erases: Bool,
+        device: DeviceKey, clock: VaultClock, delays: Bool, erases: Bool, managedLimit: Int? = nil,
         rollbackGuard: RollbackGuard? = nil
     ) {
         self.device = device
         self.clock = clock
         self.delays = delays
         self.erases = erases
+        self.managedLimit = managedLimit
         self.rollbackGuard = rollbackGuard
     }
 
@@ -59,7 +63,7 @@ package struct AttemptLimiter {
             _ = try write(before, over: state.record, key: key, in: vault)
             throw wrong(before)
         }
-        var attempts = before.counting(passcode.tag)
+        var attempts = before.counting(passcode.tag, limit: managedLimit)
         let counted = try write(attempts, over: state.record, key: key, in: vault)
         try rollbackGuard?.record(counted.generation)
         let isRight: Bool
@@ -103,10 +107,20 @@ package struct AttemptLimiter {
 
     /// Returns the number of wrong passcodes that remain before everything is erased; `nil` if wrong
     /// passcodes never erase the vault.
-    package func attemptsLeft(_ attempts: AttemptRecord) -> Int? { erases ? attempts.attemptsLeft : nil }
+    package func attemptsLeft(_ attempts: AttemptRecord) -> Int? {
+        if isExhausted(attempts) { return 0 }
+        let own = erases ? attempts.attemptsLeft : nil
+        // A limit that came after the last wrong passcode leaves one attempt.
+        guard let managedLimit else { return own }
+        return min(own ?? .max, max(1, managedLimit - attempts.failures))
+    }
 
-    /// Returns whether no attempts are left, so everything must be erased.
-    private func isExhausted(_ attempts: AttemptRecord) -> Bool { attemptsLeft(attempts) == 0 }
+    /// Returns whether no attempts are left, so everything must be erased. A limit of the policy erases only
+    /// at a passcode that was counted under it: what happened before the policy came erases nothing.
+    private func isExhausted(_ attempts: AttemptRecord) -> Bool {
+        if erases, attempts.attemptsLeft == 0 { return true }
+        return attempts.limit.map { attempts.failures >= $0 } ?? false
+    }
 
     /// Reads the counter, enforces the delay, compares a pending passcode if the keybag has a passcode tag,
     /// and records the time of this attempt.

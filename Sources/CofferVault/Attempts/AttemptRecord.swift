@@ -13,7 +13,8 @@ import SystemPackage
 /// record alone cannot detect such a restore, but a ``RollbackGuard`` can.
 ///
 /// Payload: failures (4), tag kind (1; 0: no tag, 1: the tag of a wrong passcode, 2: the tag of a pending
-/// passcode, which was counted but has no recorded comparison), 3 zero bytes, tag (32), time from boot to the
+/// passcode, which was counted but has no recorded comparison), the limit of the administrator's policy (1;
+/// 0: none), 2 zero bytes, tag (32), time from boot to the
 /// last failure in nanoseconds (8), boot identifier length (4), and boot identifier (UTF-8; 36 bytes if it is
 /// known).
 package struct AttemptRecord: Equatable, RecordPayload {
@@ -34,6 +35,9 @@ package struct AttemptRecord: Equatable, RecordPayload {
     package var lastTag: [UInt8]?
     /// Whether the passcode with the tag `lastTag` was counted but its comparison was not recorded.
     package var isPending = false
+    /// The number of wrong passcodes after which the administrator's policy erases everything, as it was when
+    /// the last passcode was counted; `nil` if the policy does not.
+    package var limit: Int?
     package var lastFailure = Duration.zero
     package var bootIdentifier = ""
 
@@ -84,9 +88,11 @@ package struct AttemptRecord: Equatable, RecordPayload {
         return ConstantTime.equal(lastTag.span, tag.span)
     }
 
-    /// Returns a copy in which the passcode with this tag is counted but not yet compared.
-    package func counting(_ tag: [UInt8]) -> AttemptRecord {
+    /// Returns a copy in which the passcode with this tag is counted, under a limit of the policy, but not
+    /// yet compared.
+    package func counting(_ tag: [UInt8], limit: Int? = nil) -> AttemptRecord {
         var counted = self
+        counted.limit = limit
         if !isLast(tag) { counted.failures = min(failures + 1, Self.maxFailures) }
         counted.lastTag = tag
         counted.isPending = true
@@ -106,7 +112,7 @@ package struct AttemptRecord: Equatable, RecordPayload {
 
     package func encode(to writer: inout BinaryWriter) {
         writer.append(UInt32(failures))
-        writer.append([lastTag == nil ? 0 : isPending ? 2 : 1, 0, 0, 0])
+        writer.append([lastTag == nil ? 0 : isPending ? 2 : 1, UInt8(clamping: limit ?? 0), 0, 0])
         writer.append(lastTag ?? [UInt8](repeating: 0, count: 32))
         writer.append(UInt64(clamping: lastFailure.nanoseconds))
         writer.appendText(bootIdentifier)
@@ -114,8 +120,10 @@ package struct AttemptRecord: Equatable, RecordPayload {
 
     package init(from reader: inout BinaryReader) throws(CofferError) {
         failures = Int(try reader.number(UInt32.self))
-        let kind = try reader.take(4)[0]
-        guard kind <= 2 else { throw reader.corruptError }
+        let flags = try reader.take(4)
+        let kind = flags[0]
+        guard kind <= 2, flags[1] <= Self.limit else { throw reader.corruptError }
+        limit = flags[1] == 0 ? nil : Int(flags[1])
         let tag = try reader.take(32)
         lastTag = kind > 0 ? tag : nil
         isPending = kind == 2

@@ -15,6 +15,7 @@ package enum FileMagic {
     package static let pendingToken = "COFFERQ1"
     package static let fileIndex = "COFFERX1"
     package static let order = "COFFERO1"
+    package static let policy = "COFFERZ1"
     package static let orderBook = "COFFERP1"
     package static let container = "COFFERF1"
     package static let export = "COFFERE1"

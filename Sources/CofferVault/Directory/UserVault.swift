@@ -50,8 +50,7 @@ extension VaultLocation {
             if try users.status(of: name)?.kind == .directory { names.append(name.string) }
         }
         return names.sorted().map { name in
-            VaultLocation(
-                path: path.pushing(VaultDirectory.usersName).appending(name), sessionBus: sessionBus)
+            inside(path.pushing(VaultDirectory.usersName).appending(name))
         }
     }
 
@@ -64,7 +63,14 @@ extension VaultLocation {
         let tag = try HMAC.authenticate(message.span, key: key)
         let name = HexText.encode(Array(tag.prefix(16)))
         let path = path.pushing(VaultDirectory.usersName).appending(name)
-        return VaultLocation(path: path, sessionBus: sessionBus)
+        return inside(path)
+    }
+
+    /// Returns a location that has everything but its path from this one.
+    private func inside(_ path: FilePath) -> VaultLocation {
+        var location = VaultLocation(path: path, sessionBus: sessionBus)
+        location.policyDirectory = policyDirectory
+        return location
     }
 
     /// The location of the vault that contains this namespace; `nil` if this location is not a namespace.
@@ -78,6 +84,6 @@ extension VaultLocation {
         guard let directory = try? Descriptor.open(path, [.read, .directory]),
             (try? VaultStateFile.read(in: directory)) != nil
         else { return nil }
-        return VaultLocation(path: path, sessionBus: sessionBus)
+        return inside(path)
     }
 }

@@ -23,7 +23,11 @@ extension VaultDirectory {
         interaction: PromptPolicy = .never,
         addingStores: (borrowing Descriptor, DeviceKey) throws(CofferError) -> Void
     ) throws(CofferError) -> (home: VaultDirectory, device: DeviceKey, keys: [ProtectionClass: ClassKey]) {
+        let managed = try location.policyDirectory.read()
+        try managed.requireMachine()
+        try managed.requireKeyring(options.keyring)
         if let passcode { try options.policy.check(passcode) }
+        try managed.check(newPasscode: passcode, options.policy)
         _ = try VaultSettings.seconds(of: options.inactivity)
         if options.keyring == .secretService {
             // Create nothing if the Secret Service cannot be used.
@@ -31,7 +35,7 @@ extension VaultDirectory {
                 .requireReadable(Deadline(SecretServiceClient.deadline))
         }
         if let parentVault = location.parentVault { try openDirectory(parentVault).throwIfWiped() }
-        try checkMedium(of: location.path, options)
+        try checkMedium(of: location.path, managed.tightened(options))
         try makeDirectory(location.path)
         let home = try openDirectory(location, interaction: interaction)
         return try home.withExclusiveLock { () throws(CofferError) in
@@ -168,7 +172,7 @@ extension VaultDirectory {
         let users = try directory.open(Self.usersName, [.read, .directory])
         for name in try users.names() where try users.status(of: name)?.kind == .directory {
             let path = path.pushing(Self.usersName).pushing(name)
-            let state = try Self.openDirectory(VaultLocation(path: path, sessionBus: service.address)).state()
+            let state = try Self.openDirectory(location(at: path)).state()
             guard let state, state.phase != .wiped else { continue }
             throw CofferError(
                 .alreadyExists,

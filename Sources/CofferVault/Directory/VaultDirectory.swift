@@ -46,13 +46,17 @@ package final class VaultDirectory: Sendable {
     private let vaultID: VaultID?
     /// The client of the user's Secret Service, for vaults that use the service.
     package let service: SecretServiceClient
+    /// The directory with the administrator's policy.
+    package let policyDirectory: PolicyDirectory
     /// The opened vault, with the state record's status at the time of opening.
     private let opened = Mutex<(record: FileStatus, vault: VaultHandle)?>(nil)
     private let beforeUnlocking = Mutex<(@Sendable () -> Void)?>(nil)
 
     private init(
-        path: FilePath, directory: consuming Descriptor, vaultID: VaultID?, service: SecretServiceClient
+        path: FilePath, directory: consuming Descriptor, vaultID: VaultID?, service: SecretServiceClient,
+        policyDirectory: PolicyDirectory
     ) {
+        self.policyDirectory = policyDirectory
         self.path = path
         self.directory = directory
         self.vaultID = vaultID
@@ -62,7 +66,9 @@ package final class VaultDirectory: Sendable {
     /// Returns this directory, restricted to the vault with the id `vaultID`. If the directory later contains
     /// another vault, operations throw `wiped`.
     package func pinned(to vaultID: VaultID) throws(CofferError) -> VaultDirectory {
-        VaultDirectory(path: path, directory: try directory.duplicate(), vaultID: vaultID, service: service)
+        VaultDirectory(
+            path: path, directory: try directory.duplicate(), vaultID: vaultID, service: service,
+            policyDirectory: policyDirectory)
     }
 
     /// Returns whether `state` is the expected vault's state.
@@ -92,7 +98,8 @@ package final class VaultDirectory: Sendable {
         let interaction = KeyringPromptMark.decided(interaction, in: directory)
         return VaultDirectory(
             path: location.path, directory: directory, vaultID: nil,
-            service: SecretServiceClient(address: location.sessionBus, interaction: interaction))
+            service: SecretServiceClient(address: location.sessionBus, interaction: interaction),
+            policyDirectory: location.policyDirectory)
     }
 
     /// Opens a vault directory for erasure, regardless of its mode, if the directory belongs to this user.
@@ -128,9 +135,15 @@ package final class VaultDirectory: Sendable {
     /// Opens a namespace's directory inside this directory to erase the namespace.
     package func namespaceForWiping(_ name: FilePath) throws(CofferError) -> VaultDirectory {
         let users = try directory.openClosed(Self.usersName)
-        let location = VaultLocation(
-            path: path.pushing(Self.usersName).pushing(name), sessionBus: service.address)
+        let location = location(at: path.pushing(Self.usersName).pushing(name))
         return try Self.forWiping(users.openClosed(name), location)
+    }
+
+    /// Returns a location that has everything but its path from this directory.
+    package func location(at path: FilePath) -> VaultLocation {
+        var location = VaultLocation(path: path, sessionBus: service.address)
+        location.policyDirectory = policyDirectory
+        return location
     }
 
     private static func forWiping(
@@ -142,7 +155,8 @@ package final class VaultDirectory: Sendable {
         }
         return VaultDirectory(
             path: location.path, directory: directory, vaultID: nil,
-            service: SecretServiceClient(address: location.sessionBus, interaction: .never))
+            service: SecretServiceClient(address: location.sessionBus, interaction: .never),
+            policyDirectory: location.policyDirectory)
     }
 
     package static func missing(_ path: FilePath) -> CofferError {

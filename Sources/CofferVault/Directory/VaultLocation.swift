@@ -11,6 +11,9 @@ public struct VaultLocation: Sendable, Hashable {
     /// for the session bus that the environment specifies.
     public let sessionBus: String?
 
+    /// The directory with the administrator's policy. Only tests have another one than this machine's.
+    package var policyDirectory = PolicyDirectory.system
+
     /// Creates a location at `path`. The directory may not exist yet.
     ///
     /// - Parameters:

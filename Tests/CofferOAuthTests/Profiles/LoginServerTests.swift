@@ -65,7 +65,7 @@ struct LoginServerTests {
         let deep = String(repeating: "<a>", count: 9) + String(repeating: "</a>", count: 9)
         let many = file(String(repeating: "<server/>", count: 1024))
         let attributes = (0..<17).map { " a\($0)=\"\"" }.joined()
-        let large = file(String(repeating: " ", count: StrictXML.maxByteCount))
+        let large = file(String(repeating: " ", count: StrictXML.Dialect.elements.maxByteCount))
         for text in [deep, many, "<servers\(attributes)/>", large, "<servers>\u{0}</servers>"] {
             #expect(code(text) == .invalidInput)
         }

@@ -63,6 +63,7 @@ extension FileStore {
         of id: FileID, _ context: [UInt8]
     ) async throws(CofferError) -> MemoryCopyHandle {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            try core.managed.policy().requireOpenIn()
             let mark = core.keys.mark
             let reader = try open(id, context: context)
             let check = try cancellationCheck(cancellation, since: mark, only: reader.protection)

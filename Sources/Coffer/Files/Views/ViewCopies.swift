@@ -76,6 +76,7 @@ extension FileStore {
         for protection: ProtectionClass, _ body: (FilePath) async throws -> Result
     ) async throws -> Result {
         let handle = try await BlockingExecutor.run { [self] _ throws(CofferError) -> ViewCopyHandle in
+            try core.managed.policy().requireOpenIn()
             let handle = ViewCopyHandle(try makeViewDirectory(), "file", protection, in: activeViews)
             try handle.makeHolder()
             return handle
@@ -96,6 +97,7 @@ extension FileStore {
         of id: FileID, _ context: [UInt8], _ permissions: UInt32
     ) async throws(CofferError) -> (ViewCopyHandle, ContainerReader) {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            try core.managed.policy().requireOpenIn()
             let mark = core.keys.mark
             let reader = try open(id, context: context)
             let check = try cancellationCheck(cancellation, since: mark, only: reader.protection)

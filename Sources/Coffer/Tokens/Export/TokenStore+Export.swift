@@ -28,6 +28,7 @@ extension TokenStore {
         to path: FilePath, passphrase: Passcode, only: [TokenID]? = nil, cost: Argon2id.Cost = .standard
     ) async throws(CofferError) -> TokenExportReport {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            try core.managed.policy().require(.allowExport, toAllow: "exporting tokens")
             guard passphrase.secret.count >= TokenExport.shortestPassphrase else {
                 throw CofferError(
                     .refused,
@@ -141,6 +142,7 @@ extension TokenStore {
         from path: FilePath, passphrase: Passcode, replacing: Bool = false, allowingExpensive: Bool = false
     ) async throws(CofferError) -> TokenImportReport {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
+            try core.managed.policy().require(.allowImport, toAllow: "importing tokens")
             let file = try Descriptor.open(path, [.read, .nonBlocking])
             guard try file.status().kind == .regular else {
                 throw CofferError(.invalidInput, "\(path) must be a regular file.")
@@ -176,7 +178,7 @@ extension TokenStore {
                         name, into: &corrupt, unless: false,
                         { () throws(CofferError) in try open(found, name: name, withValue: true) })
                 else { return report.conflicts.append(info.id) }
-                if let oldToken, !old.isEphemeral, old.describesTheSame(as: info),
+                if let oldToken, !old.isEphemeral, try core.describesTheSame(old, as: info),
                     oldToken.secret.isEqual(to: token.secret)
                 {
                     return report.same += 1
@@ -189,7 +191,7 @@ extension TokenStore {
             }
             let stored = TokenInfo(
                 id: info.id, version: version + 1, protection: info.protection, stored: info.stored,
-                expires: info.expires, scopes: info.scopes, attributes: info.attributes)
+                expires: try core.expiry(info.expires), scopes: info.scopes, attributes: info.attributes)
             let envelope = try TokenEnvelope.seal(
                 token, info: stored, name: name, under: key, vaultID: core.device.vaultID)
             changes[name] = .put(envelope.encoded)

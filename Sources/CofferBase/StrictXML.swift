@@ -1,50 +1,78 @@
-import CofferBase
-
 /// A parser of a small part of XML: elements, attributes, comments and the XML declaration. Everything with
-/// which a document could load or expand something is refused, and so is text between the elements.
-struct StrictXML {
+/// which a document could load or expand something is refused. A ``Dialect`` says whether there may be text.
+package struct StrictXML {
     /// An element.
-    struct Element: Sendable, Equatable {
+    package struct Element: Sendable, Equatable {
         /// The name.
-        let name: String
+        package let name: String
         /// The attributes in order; no name is there twice.
-        let attributes: [Attribute]
+        package let attributes: [Attribute]
         /// The elements in it.
-        fileprivate(set) var children: [Element] = []
+        package fileprivate(set) var children: [Element] = []
+        /// The text in it, with its entities replaced. An element with elements has at most white space.
+        package fileprivate(set) var text = ""
         /// The line on which the element begins.
-        let line: Int
+        package let line: Int
     }
 
     /// An attribute of an element.
-    struct Attribute: Sendable, Equatable {
+    package struct Attribute: Sendable, Equatable {
         /// The name.
-        let name: String
+        package let name: String
         /// The value, with its entities replaced.
-        let value: String
+        package let value: String
     }
 
-    /// The greatest size of a document in bytes.
-    static let maxByteCount = 1 << 16
-    private static let maxDepth = 8
-    private static let maxElements = 1024
+    /// The limits of a kind of document, and the parts of XML that it may use.
+    package struct Dialect: Sendable {
+        /// The greatest size of a document in bytes.
+        package var maxByteCount = 1 << 16
+        /// The greatest depth of elements.
+        package var maxDepth = 8
+        /// The greatest number of elements.
+        package var maxElements = 1024
+        /// Whether an element without elements may have text.
+        package var acceptsText = false
+        /// The words of the only document type that a document may have, after `<!DOCTYPE`; empty for none.
+        /// It is compared and never loaded.
+        package var documentType: [String] = []
+
+        /// A dialect without text and without a document type.
+        package static let elements = Dialect()
+
+        package init() {}
+    }
+
     private static let maxAttributes = 16
 
     private let bytes: [UInt8]
+    private let dialect: Dialect
     private var at = 0
     private var elements = 0
+    /// A position and its line, from which the next line is counted.
+    private var counted = (at: 0, line: 1)
 
-    private init(_ bytes: [UInt8]) { self.bytes = bytes }
+    private init(_ bytes: [UInt8], _ dialect: Dialect) {
+        self.bytes = bytes
+        self.dialect = dialect
+    }
 
     /// Returns the root element of a document.
     ///
-    /// - Throws: `invalidInput`, with the line, if the document is outside the accepted part of XML.
-    static func parse(_ bytes: [UInt8]) throws(CofferError) -> Element {
-        guard bytes.count <= maxByteCount else {
-            throw CofferError(
-                .invalidInput, "The XML document must be at most \(maxByteCount) bytes long.")
+    /// - Parameters:
+    ///   - bytes: The document.
+    ///   - dialect: The limits, and the accepted parts of XML.
+    /// - Returns: The root element.
+    /// - Throws: The first fault, if the document is outside the accepted part of XML.
+    package static func parse(
+        _ bytes: [UInt8], _ dialect: Dialect = .elements
+    ) throws(SyntaxFault) -> Element {
+        guard bytes.count <= dialect.maxByteCount else {
+            throw SyntaxFault(
+                line: 1, message: "The XML document must be at most \(dialect.maxByteCount) bytes long.")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw CofferError(.invalidInput, "The XML document must be UTF-8.")
+            throw SyntaxFault(line: 1, message: "The XML document must be UTF-8.")
         }
         let isText = text.unicodeScalars.allSatisfy { scalar in
             switch scalar.value {
@@ -53,25 +81,32 @@ struct StrictXML {
             }
         }
         guard isText else {
-            throw CofferError(.invalidInput, "The XML document must not contain control characters.")
+            throw SyntaxFault(line: 1, message: "The XML document must not contain control characters.")
         }
-        var parser = StrictXML(bytes)
+        var parser = StrictXML(bytes, dialect)
         try parser.declaration()
         try parser.skipSpaceAndComments()
+        try parser.documentType()
         let root = try parser.element(depth: 1)
         try parser.skipSpaceAndComments()
         guard parser.at == bytes.count else { throw parser.invalid("there is text after the root element") }
         return root
     }
 
-    /// Returns the error for a document that is invalid on a line.
-    static func invalid(_ reason: String, _ line: Int) -> CofferError {
-        CofferError(.invalidInput, "The XML document is invalid on line \(line): \(reason).")
+    /// Returns the fault of a document that is invalid on a line.
+    package static func fault(_ reason: String, _ line: Int) -> SyntaxFault {
+        SyntaxFault(line: line, message: "The XML document is invalid on line \(line): \(reason).")
     }
 
-    private func invalid(_ reason: String) -> CofferError { Self.invalid(reason, line) }
+    private func invalid(_ reason: String) -> SyntaxFault { Self.fault(reason, line) }
 
     private var line: Int { 1 + bytes[..<at].count { $0 == 0x0A } }
+
+    /// Returns the line at the present position. Counts each byte of the document once.
+    private mutating func currentLine() -> Int {
+        counted = (at, counted.line + bytes[counted.at..<at].count { $0 == 0x0A })
+        return counted.line
+    }
 
     private var next: UInt8? { at < bytes.count ? bytes[at] : nil }
 
@@ -94,7 +129,7 @@ struct StrictXML {
         return at > start
     }
 
-    private mutating func skipSpaceAndComments() throws(CofferError) {
+    private mutating func skipSpaceAndComments() throws(SyntaxFault) {
         skipSpace()
         while take("<!--") {
             while !isNext("--") {
@@ -107,7 +142,7 @@ struct StrictXML {
     }
 
     /// Reads the byte order mark and the XML declaration, if they are there.
-    private mutating func declaration() throws(CofferError) {
+    private mutating func declaration() throws(SyntaxFault) {
         _ = take("\u{FEFF}")
         guard take("<?xml") else { return }
         let attributes = try attributes()
@@ -121,28 +156,32 @@ struct StrictXML {
         else { throw invalid("the encoding must be UTF-8") }
     }
 
-    private mutating func element(depth: Int) throws(CofferError) -> Element {
+    /// Reads the dialect's document type, if it is there.
+    private mutating func documentType() throws(SyntaxFault) {
+        guard !dialect.documentType.isEmpty, take("<!DOCTYPE") else { return }
+        for word in dialect.documentType {
+            guard skipSpace(), take(word) else { throw invalid("the document type is not the accepted one") }
+        }
+        skipSpace()
+        guard take(">") else { throw invalid("the document type is not the accepted one") }
+        try skipSpaceAndComments()
+    }
+
+    private mutating func element(depth: Int) throws(SyntaxFault) -> Element {
         guard take("<") else { throw invalid("an element is expected") }
         elements += 1
-        guard depth <= Self.maxDepth, elements <= Self.maxElements else {
+        guard depth <= dialect.maxDepth, elements <= dialect.maxElements else {
             throw invalid("there are too many elements, or they are nested too deep")
         }
         if isNext("!") || isNext("?") {
             throw invalid("document types, CDATA and processing instructions are not accepted")
         }
-        let start = line
+        let start = currentLine()
         let name = try name()
         var element = Element(name: name, attributes: try attributes(), line: start)
         if take("/>") { return element }
         guard take(">") else { throw invalid("the start of an element is not closed") }
-        try skipSpaceAndComments()
-        while !take("</") {
-            guard next == UInt8(ascii: "<") else {
-                throw invalid("only elements and comments may be in an element")
-            }
-            element.children.append(try self.element(depth: depth + 1))
-            try skipSpaceAndComments()
-        }
+        try content(of: &element, depth: depth)
         let end = try self.name()
         skipSpace()
         guard end.hasSameBytes(as: name), take(">") else {
@@ -151,7 +190,47 @@ struct StrictXML {
         return element
     }
 
-    private mutating func attributes() throws(CofferError) -> [Attribute] {
+    /// Reads what is in an element, and the beginning of its end.
+    private mutating func content(of element: inout Element, depth: Int) throws(SyntaxFault) {
+        var text: [UInt8] = []
+        var hasComment = false
+        while !take("</") {
+            if isNext("<!--") {
+                hasComment = true
+                try skipSpaceAndComments()
+            } else if next == UInt8(ascii: "<") {
+                element.children.append(try self.element(depth: depth + 1))
+            } else {
+                try self.text(into: &text)
+            }
+        }
+        guard text.allSatisfy(Self.isSpace) || (element.children.isEmpty && !hasComment) else {
+            throw invalid("an element with text may not have elements or comments")
+        }
+        element.text = String(decoding: text, as: UTF8.self)
+    }
+
+    /// Reads text up to the next element, comment or end.
+    private mutating func text(into text: inout [UInt8]) throws(SyntaxFault) {
+        let isExpected = dialect.acceptsText
+        while let byte = next, byte != UInt8(ascii: "<") {
+            guard isExpected || Self.isSpace(byte) else {
+                throw invalid("only elements and comments may be in an element")
+            }
+            if byte == UInt8(ascii: "&") {
+                text.append(try entity())
+                continue
+            }
+            guard byte != UInt8(ascii: "]") || !isNext("]]>") else {
+                throw invalid("text must not contain ]]>")
+            }
+            text.append(byte)
+            at += 1
+        }
+        guard next != nil else { throw invalid("an element is not closed") }
+    }
+
+    private mutating func attributes() throws(SyntaxFault) -> [Attribute] {
         var attributes: [Attribute] = []
         while skipSpace(), let byte = next, Self.isNameStart(byte) {
             let name = try name()
@@ -172,7 +251,7 @@ struct StrictXML {
     }
 
     /// Reads a name of ASCII letters, digits, hyphens, periods and underscores. There are no namespaces.
-    private mutating func name() throws(CofferError) -> String {
+    private mutating func name() throws(SyntaxFault) -> String {
         let start = at
         guard let first = next, Self.isNameStart(first) else { throw invalid("a name is expected") }
         while let byte = next,
@@ -185,7 +264,7 @@ struct StrictXML {
         return String(decoding: bytes[start..<at], as: UTF8.self)
     }
 
-    private mutating func value() throws(CofferError) -> String {
+    private mutating func value() throws(SyntaxFault) -> String {
         guard let quote = next, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
             throw invalid("a value must be in quotation marks")
         }
@@ -207,7 +286,7 @@ struct StrictXML {
         return String(decoding: value, as: UTF8.self)
     }
 
-    private mutating func entity() throws(CofferError) -> UInt8 {
+    private mutating func entity() throws(SyntaxFault) -> UInt8 {
         if take("&lt;") { return UInt8(ascii: "<") }
         if take("&gt;") { return UInt8(ascii: ">") }
         if take("&amp;") { return UInt8(ascii: "&") }

@@ -132,7 +132,12 @@ struct BackupTests {
         #expect(equal.equal == 3, "\(equal)")
     }
 
-    @Test("A backup cut at any byte, changed or extended is never found complete")
+    /// Every byte of the header, of the end, and every eleventh between them; all of them take minutes.
+    private func places(in count: Int) -> [Int] {
+        (0..<count).filter { $0 < 300 || $0 > count - 40 || $0 % 11 == 5 }
+    }
+
+    @Test("A backup cut or changed at any place, or extended, is never found complete")
     func damage() async throws {
         let vault = try await scene.create(passcode: nil)
         try await vault.tokens.put(
@@ -141,13 +146,13 @@ struct BackupTests {
         let good = try scene.bytes()
         _ = try await VaultBackup.contents(at: scene.path, with: scene.opening)
         let other = scene.scratch.path.appending("damaged")
-        for count in 0..<good.count {
+        for count in places(in: good.count) {
             try scene.write(Array(good[..<count]), to: other)
             await #expect(throws: CofferError.self, "\(count) bytes") {
                 try await VaultBackup.contents(at: other, with: scene.opening)
             }
         }
-        for index in good.indices {
+        for index in places(in: good.count) {
             var bad = good
             bad[index] ^= 0x10
             try scene.write(bad, to: other)

@@ -129,8 +129,8 @@ extension CofferError {
         public static let interrupted = Code(kind: .interrupted)
         /// Files are older than the state recorded elsewhere: an older copy was restored.
         public static let rolledBack = Code(kind: .rolledBack)
-        /// An anchor, which would show an older copy of the vault, is missing or cannot be read or written, so
-        /// it is unknown whether an older copy was restored.
+        /// An anchor, which would show an older copy of the vault, is missing or cannot be read or written,
+        /// so it is unknown whether an older copy was restored.
         public static let anchorLost = Code(kind: .anchorLost)
         /// Several items match where only one is expected. The items are either entries in the keyring, which
         /// ``CofferError/entries`` lists, or entries in a soup.

@@ -75,7 +75,7 @@ public struct VaultStatus: Sendable, Equatable {
     public var isRotatingKeys = false
     /// The administrator's policy that the vault obeys.
     public var policy = ManagedPolicy.none
-    /// What is wrong with the administrator's policy, as one or more sentences; `nil` if nothing is. Until it
+    /// The faults of the administrator's policy, as one or more sentences; `nil` if it has none. Until it
     /// is corrected, the vault cannot be unlocked.
     public var policyFault: String?
     /// Whether the administrator's policy is another one than at the last unlock, or is gone.

@@ -10,7 +10,7 @@ import Testing
 @testable import CofferBackup
 
 /// Archives that someone who knows the recipient made.
-@Suite("Hostile archives", .timeLimit(.minutes(5)))
+@Suite("Hostile archives", .timeLimit(.minutes(10)))
 struct HostileArchiveTests {
     private let scene: BackupScene
 

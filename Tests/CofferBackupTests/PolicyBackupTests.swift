@@ -7,7 +7,7 @@ import SystemPackage
 import Testing
 import TestSupport
 
-@Suite("Backups and the administrator's policy", .timeLimit(.minutes(5)))
+@Suite("Backups and the administrator's policy", .timeLimit(.minutes(10)))
 struct PolicyBackupTests {
     private let scene: BackupScene
 

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("coffer backup", .timeLimit(.minutes(5)))
+@Suite("coffer backup", .timeLimit(.minutes(10)))
 struct BackupCommandTests {
     /// A home with one movable token and file and one that must stay, and an identity for its backups.
     private struct Scene {

@@ -84,7 +84,7 @@ struct AgePeerTests {
         sys.exit(os.waitstatus_to_exitcode(status))
         """
 
-    @Test("A passphrase works in both directions, at the standard work factor", .timeLimit(.minutes(5)))
+    @Test("A passphrase works in both directions, at the standard work factor", .timeLimit(.minutes(10)))
     func passphrases() throws {
         let folder = try ScratchDirectory.make()
         let plaintext = AgeFiles.sample(100_000)

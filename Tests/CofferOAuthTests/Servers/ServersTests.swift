@@ -7,7 +7,7 @@ import TestSupport
 
 /// The library's contract with real servers. Each test starts servers of its own, one after another.
 @Suite(
-    "Real servers", .serialized, .timeLimit(.minutes(2)),
+    "Real servers", .serialized, .timeLimit(.minutes(10)),
     .enabled(if: RealServer.isPrepared, "Scripts/oauth-servers prepare has not run in this folder"),
     .enabled(if: CurlTransport.libraryVersion != nil, "built without the trait OAuth"))
 struct ServersTests {

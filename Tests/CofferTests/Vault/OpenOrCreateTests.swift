@@ -159,7 +159,7 @@ struct OpenOrCreateTests {
         #expect(!FileManager.default.fileExists(atPath: home.location.path.string))
     }
 
-    @Test("Eight tasks at once end with one vault", .timeLimit(.minutes(5)))
+    @Test("Eight tasks at once end with one vault", .timeLimit(.minutes(10)))
     func tasks() async throws {
         let home = try TestHome()
         let ids = try await withThrowingTaskGroup(of: VaultID.self) { group in
@@ -170,7 +170,7 @@ struct OpenOrCreateTests {
         #expect(try await openOrCreate(home).vaultID == ids.first)
     }
 
-    @Test("Two processes at once end with one vault, which both open", .timeLimit(.minutes(5)))
+    @Test("Two processes at once end with one vault, which both open", .timeLimit(.minutes(10)))
     func processes() async throws {
         for _ in 0..<4 {
             let home = try TestHome()

@@ -4,7 +4,7 @@ import SystemPackage
 import Testing
 import TestSupport
 
-@Suite("Policies and other programs", .timeLimit(.minutes(5)))
+@Suite("Policies and other programs", .timeLimit(.minutes(10)))
 struct PolicyPeerTests {
     private static let text = """
         {"AppServiceHosts":["host1","host2:8443"],"AppServiceHostLabels":["A & B","<\u{E4}>"],

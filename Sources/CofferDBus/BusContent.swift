@@ -110,6 +110,14 @@ package indirect enum BusContent: Sendable {
 
         /// Converts a GVariant, which the caller continues to own. The bus limits how deep it is nested.
         static func reading(_ variant: OpaquePointer) -> BusContent {
+            var room = Int.max
+            return unsafe reading(variant, room: &room)
+        }
+
+        /// Converts a GVariant, which the caller continues to own, and takes the number of the values in it
+        /// from `room`. If there are more, `room` is negative and the result is not whole: a value takes far
+        /// more memory here than in a message.
+        static func reading(_ variant: OpaquePointer, room: inout Int) -> BusContent {
             let type = unsafe String(cString: g_variant_get_type_string(variant))
             switch type {
             case "s": return unsafe .text(String(cString: g_variant_get_string(variant, nil)))
@@ -118,25 +126,27 @@ package indirect enum BusContent: Sendable {
             case "u": return unsafe .number(g_variant_get_uint32(variant))
             case "t": return unsafe .large(UInt64(g_variant_get_uint64(variant)))
             case "ay": return unsafe .bytes(readingBytes(variant))
-            case "v": return unsafe .variant(children(variant).first ?? .other(type))
+            case "v": return unsafe .variant(children(variant, &room).first ?? .other(type))
             default: break
             }
             switch type.utf8.first {
-            case UInt8(ascii: "("): return unsafe .structure(children(variant))
-            case UInt8(ascii: "a"): return unsafe .list(String(type.dropFirst()), children(variant))
+            case UInt8(ascii: "("): return unsafe .structure(children(variant, &room))
+            case UInt8(ascii: "a"): return unsafe .list(String(type.dropFirst()), children(variant, &room))
             case UInt8(ascii: "{"):
-                let parts = unsafe children(variant)
+                let parts = unsafe children(variant, &room)
                 return parts.count == 2 ? .entry(parts[0], parts[1]) : .other(type)
             default: return .other(type)
             }
         }
 
-        private static func children(_ variant: OpaquePointer) -> [BusContent] {
+        private static func children(_ variant: OpaquePointer, _ room: inout Int) -> [BusContent] {
             let count = unsafe g_variant_n_children(variant)
+            room -= Int(count)
+            guard room >= 0 else { return [] }
             return (0..<count).map { index in
                 guard let child = unsafe g_variant_get_child_value(variant, index) else { return .other("") }
                 defer { unsafe g_variant_unref(child) }
-                return unsafe reading(child)
+                return unsafe reading(child, room: &room)
             }
         }
 

@@ -28,7 +28,7 @@ package indirect enum BusValue: Sendable, Equatable {
     package var byPath: [String: BusValue]? { if case .byPath(let values) = self { values } else { nil } }
     package var structure: [BusValue]? { if case .structure(let fields) = self { fields } else { nil } }
     /// A variant's content; `nil` for any other value.
-    package var content: BusValue? { if case .variant(let value) = self { value } else { nil } }
+    package var value: BusValue? { if case .variant(let value) = self { value } else { nil } }
 }
 
 /// An object's method or signal on the bus.

@@ -14,10 +14,14 @@ package enum BusNotice: Sendable {
 package enum ServingLimit {
     /// The number of calls.
     package static let calls = 1024
-    /// The size in bytes of all arguments together.
+    /// The memory in bytes that all arguments together take.
     package static let bytes = 32 << 20
     /// The size in bytes of one call's arguments: room for the largest secret.
     package static let callBytes = 2 << 20
+    /// The number of values in one call's arguments, each element of an array included.
+    package static let callValues = 1 << 16
+    /// About how many bytes of memory a value takes in addition to its content.
+    package static let valueBytes = 128
     /// The size in bytes of one answer. A bus closes the connection of a program that sends more than it
     /// allows, which is at least this.
     package static let answerBytes = 32 << 20

@@ -72,12 +72,12 @@ import SystemPackage
             var error: UnsafeMutablePointer<GError>?
             let reply = unsafe g_dbus_connection_call_sync(
                 connection, member.destination, member.path, member.interface, member.name,
-                BusValue.tuple(arguments), nil,
+                BusContent.tuple(arguments.map(\.content)), nil,
                 starting ? G_DBUS_CALL_FLAGS_NONE : G_DBUS_CALL_FLAGS_NO_AUTO_START, deadline.milliseconds,
                 nil, &error)
             guard let reply = unsafe reply else { throw unsafe BusFailure.taking(error, member.name) }
             defer { unsafe g_variant_unref(reply) }
-            return unsafe BusValue.reading(reply).structure ?? []
+            return unsafe BusValue(BusContent.reading(reply)).structure ?? []
         }
 
         /// Subscribes to an object's signal, calls one of the object's methods and waits for the signal.

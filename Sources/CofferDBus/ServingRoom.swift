@@ -17,7 +17,6 @@
 
             /// Adds a call; returns `false` if that would exceed a limit.
             func add(_ size: Int) -> Bool {
-                guard size <= ServingLimit.callBytes else { return false }
                 let count = calls.wrappingAdd(1, ordering: .relaxed).newValue
                 let total = bytes.wrappingAdd(size, ordering: .relaxed).newValue
                 guard count <= ServingLimit.calls, total <= ServingLimit.bytes else {
@@ -46,8 +45,7 @@
         }
 
         private func receiveCall(_ held: HeldMessage) {
-            let size = held.bodySize
-            guard load.add(size) else {
+            guard let (arguments, size) = held.arguments(), load.add(size) else {
                 held.send(
                     .error(
                         name: "org.freedesktop.DBus.Error.LimitsExceeded",
@@ -55,7 +53,7 @@
                 return
             }
             let load = load
-            receive(.call(held.call { load.remove(size) }))
+            receive(.call(held.call(arguments) { load.remove(size) }))
         }
 
         private func notice(_ message: OpaquePointer) {
@@ -100,17 +98,20 @@
             unsafe g_object_unref(UnsafeMutableRawPointer(connection))
         }
 
-        /// The size of the arguments in bytes.
-        var bodySize: Int {
-            guard let body = unsafe g_dbus_message_get_body(message) else { return 0 }
-            return unsafe Int(g_variant_get_size(body))
+        /// Returns the arguments and about how much memory they take in bytes; `nil` if they are too large.
+        func arguments() -> (values: [BusContent], size: Int)? {
+            guard let body = unsafe g_dbus_message_get_body(message) else { return ([], 0) }
+            let size = unsafe Int(g_variant_get_size(body))
+            guard size <= ServingLimit.callBytes else { return nil }
+            var room = ServingLimit.callValues
+            let values = unsafe BusContent.reading(body, room: &room).fields ?? []
+            guard room >= 0 else { return nil }
+            return (values, size + (ServingLimit.callValues - room) * ServingLimit.valueBytes)
         }
 
-        /// Returns the call's values, without a reference to GLib's.
-        func call(onRelease: @escaping @Sendable () -> Void) -> ServedCall {
-            let body = unsafe g_dbus_message_get_body(message)
-            let arguments = unsafe body.map { unsafe BusContent.reading($0).fields ?? [] } ?? []
-            return unsafe ServedCall(
+        /// Returns the call with its arguments, without a reference to GLib's.
+        func call(_ arguments: [BusContent], onRelease: @escaping @Sendable () -> Void) -> ServedCall {
+            unsafe ServedCall(
                 sender: text(g_dbus_message_get_sender(message)),
                 path: text(g_dbus_message_get_path(message)),
                 interface: text(g_dbus_message_get_interface(message)),

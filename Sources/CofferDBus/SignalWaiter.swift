@@ -33,11 +33,11 @@
             unsafe subscribe(sender, interface, signal, path, nil) { _, _, _, _, _, values, wait in
                 guard let wait = unsafe wait, let values = unsafe values else { return }
                 unsafe Unmanaged<SignalWaiter>.fromOpaque(wait).takeUnretainedValue().values =
-                    unsafe BusValue.reading(values).structure
+                    unsafe BusValue(BusContent.reading(values)).structure
             }
             unsafe subscribeToOwner(of: sender) { _, _, _, _, _, values, wait in
                 guard let wait = unsafe wait, let values = unsafe values else { return }
-                let change = unsafe BusValue.reading(values).structure ?? []
+                let change = unsafe BusValue(BusContent.reading(values)).structure ?? []
                 if change.count == 3, change[2].text == "" {
                     unsafe Unmanaged<SignalWaiter>.fromOpaque(wait).takeUnretainedValue().isSenderGone = true
                 }
@@ -49,7 +49,7 @@
         func watch(_ name: String) {
             unsafe subscribeToOwner(of: name) { _, _, _, _, _, values, wait in
                 guard let wait = unsafe wait, let values = unsafe values else { return }
-                let change = unsafe BusValue.reading(values).structure ?? []
+                let change = unsafe BusValue(BusContent.reading(values)).structure ?? []
                 if change.count == 3, change[2].text != "" {
                     unsafe Unmanaged<SignalWaiter>.fromOpaque(wait).takeUnretainedValue().appeared = true
                 }

@@ -1,3 +1,4 @@
+import Coffer
 import CofferBase
 import CofferDBus
 
@@ -21,9 +22,15 @@ struct ItemAttributes: Sendable {
     init(_ content: BusContent?) throws(ServiceError) {
         guard let elements = content?.elements, let type = content?.type, type.hasSameBytes(as: "a{ss}")
         else { throw .invalid("Attributes must be a dictionary of text (a{ss}).") }
+        guard elements.count <= TokenInfo.maxEntryCount else {
+            throw .invalid("There are more than \(TokenInfo.maxEntryCount) attributes.")
+        }
         var pairs: [(String, String)] = []
         for case .entry(let name, let value) in elements {
             if let name = name.text, let value = value.text { pairs.append((name, value)) }
+        }
+        guard pairs.reduce(0, { $0 + $1.0.utf8.count + $1.1.utf8.count }) <= TokenInfo.maxTextLength else {
+            throw .invalid("The attributes are longer than \(TokenInfo.maxTextLength) bytes.")
         }
         self.init(pairs)
     }

@@ -199,6 +199,43 @@ def value(paths, depth=0):
     return GLib.Variant.new_tuple(value(paths, depth + 1), value(paths, depth + 1))
 
 
+def many_values(service):
+    """Values take far more memory than in a message: their number is limited."""
+    before = memory(service)
+    connection = connect(service)
+
+    def ask(member, value):
+        try:
+            connection.call_sync(
+                NAME, ROOT, SECRET + "Service", member, value, None, Gio.DBusCallFlags.NONE, 60_000, None)
+        except GLib.Error as error:
+            return error.message
+        return ""
+    structures = GLib.Variant("(a(y))", ([(0,)] * (1 << 18),))
+    pairs = GLib.Variant("(a{ss})", ({"%x" % number: "" for number in range(100_000)},))
+    inside = GLib.Variant("(sv)", ("plain", GLib.Variant("a(y)", [(0,)] * (1 << 18))))
+    for _ in range(4):
+        for member, value in [("SearchItems", structures), ("SearchItems", pairs), ("OpenSession", inside)]:
+            message = ask(member, value)
+            assert "LimitsExceeded" in message, message
+    assert "InvalidArgs" in ask("SearchItems", GLib.Variant(
+        "(a{ss})", ({"%x" % number: "" for number in range(2000)},)))
+    connection.close_sync()
+    assert memory(service) < before + 150, (before, memory(service))
+    works(service)
+
+
+def many_attributes(service):
+    """An item has as many attributes in memory as on the disk."""
+    client = Client(service.address)
+    session = client.plain()
+    for collection in ("login", "session"):
+        for attributes in ({"%x" % number: "" for number in range(1025)}, {"a": "x" * 70_000}):
+            refused("InvalidArgs", lambda: client.create(
+                attributes, b"x", collection=f"{ROOT}/collection/{collection}", session=session))
+    works(service)
+
+
 def many_items_in_memory(service):
     """The collection in memory is bounded: its secrets take guarded pages."""
     client = Client(service.address)
@@ -221,7 +258,8 @@ def bus_ends(service):
 if __name__ == "__main__":
     with Coffer(sys.argv[1]) as service:
         for test in [
-            many_sessions, many_connections, huge_messages, never_reads, random_calls, many_items_in_memory,
+            many_sessions, many_connections, huge_messages, never_reads, random_calls, many_values, many_attributes,
+            many_items_in_memory,
             bus_ends,
         ]:
             try:

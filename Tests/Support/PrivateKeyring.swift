@@ -220,7 +220,7 @@ package final class PrivateKeyring {
         try connect().call(
             BusMember(Self.service, path, "org.freedesktop.DBus.Properties", "Get"),
             [.text("org.freedesktop.Secret.Item"), .text("Attributes")], deadline: Self.timeout
-        ).first?.content?.strings ?? [:]
+        ).first?.value?.strings ?? [:]
     }
 
     private static let collectionPath = "/org/freedesktop/secrets/collection/login"

@@ -39,6 +39,7 @@ final class PrivateBus: Sendable {
             <allow receive_sender="*"/>
             <allow own="*"/>
           </policy>
+          <limit name="max_message_size">35651584</limit>
         </busconfig>
         END
         dbus-daemon --nofork --nopidfile --config-file="$dir/bus.conf" --print-address=1 2>/dev/null &

@@ -267,7 +267,7 @@ package final class SecretServiceClient: Sendable {
     private func property(
         _ name: String, of path: String, _ interface: String, _ deadline: Deadline
     ) throws(CofferError) -> BusValue? {
-        try call(path, Self.properties, "Get", [.text(interface), .text(name)], deadline).first?.content
+        try call(path, Self.properties, "Get", [.text(interface), .text(name)], deadline).first?.value
     }
 
     private func current(_ deadline: Deadline) throws(CofferError) -> (link: Link, isNew: Bool) {

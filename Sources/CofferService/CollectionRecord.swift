@@ -28,11 +28,11 @@ struct CollectionRecord {
             ["default": id, id: id])
     }
 
-    /// Stores the record, and returns whether it is the vault's first.
-    func write(to vault: Vault) async throws(CofferError) -> Bool {
+    /// Stores the record.
+    func write(to vault: Vault) async throws(CofferError) {
         var writer = BinaryWriter()
         encode(to: &writer)
-        return try await vault.tokens.put(Token(copying: writer.bytes), for: Self.id()).version == 1
+        _ = try await vault.tokens.put(Token(copying: writer.bytes), for: Self.id())
     }
 
     /// Reads a vault's record; returns the standard one if there is none.

@@ -75,7 +75,7 @@ extension ServiceHost {
     }
 
     func deleteCollection(_ id: String) async throws(ServiceError) {
-        for item in members[id] ?? [] { try await deleteItem(ItemKey(collection: id, item: item)) }
+        try await deleteItems((members[id] ?? []).map { ItemKey(collection: id, item: $0) })
         var record = (collections, aliases)
         record.0[id] = nil
         record.1 = record.1.filter { !$0.value.hasSameBytes(as: id) }
@@ -128,7 +128,8 @@ extension ServiceHost {
         _ changed: [String: ServedCollection], _ newAliases: [String: String]
     ) async throws(ServiceError) {
         do throws(CofferError) {
-            if try await CollectionRecord(changed, newAliases).write(to: vault) { knownCount += 1 }
+            try await CollectionRecord(changed, newAliases).write(to: vault)
+            await noteOwnChange()
         } catch {
             throw ServiceError(error)
         }

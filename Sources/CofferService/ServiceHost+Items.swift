@@ -129,7 +129,7 @@ extension ServiceHost {
             let id = try ItemCoding.id(item.key)
             let result = try await vault.tokens.put(token, for: id, attributes: ItemCoding.encode(item))
             if result.version != nil { try await verify(token, id) }
-            if result.version == 1 { knownCount += 1 }
+            await noteOwnChange()
         } catch {
             throw ServiceError(error)
         }
@@ -155,13 +155,30 @@ extension ServiceHost {
     func deleteItem(_ key: ItemKey) async throws(ServiceError) {
         if collections[key.collection]?.isVolatile != true {
             do throws(CofferError) {
-                let removed = try await vault.tokens.removeCounting(ItemCoding.id(key))
-                if removed?.wasStored == true { knownCount -= 1 }
+                _ = try await vault.tokens.remove(ItemCoding.id(key))
+                await noteOwnChange()
             } catch {
                 throw ServiceError(error)
             }
         }
         forgetItem(key)
+    }
+
+    /// Removes the items of a collection on the disk in one change, so that other callers do not wait.
+    func deleteItems(_ keys: [ItemKey]) async throws(ServiceError) {
+        do throws(CofferError) {
+            try await vault.tokens.remove(keys.map { (key) throws(CofferError) in try ItemCoding.id(key) })
+            await noteOwnChange()
+        } catch {
+            throw ServiceError(error)
+        }
+        for key in keys {
+            guard let item = items.removeValue(forKey: key) else { continue }
+            unindex(item)
+            signalCollection(key.collection, "ItemDeleted", key)
+        }
+        if let collection = keys.first?.collection { members[collection] = [] }
+        markStale()
     }
 
     /// Changes an item's label or attributes and keeps its secret.

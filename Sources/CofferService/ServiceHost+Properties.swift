@@ -142,7 +142,7 @@ extension ServiceHost {
         }
     }
 
-    /// Tells which collections and items other programs added and removed.
+    /// Tells which collections and items other programs added, changed and removed.
     func signalDifferences(from former: [String: ServedCollection], _ formerItems: [ItemKey: ServedItem]) {
         for id in former.keys.sorted() where collections[id] == nil {
             signalService("CollectionDeleted", ServiceName.collection(id))
@@ -155,9 +155,19 @@ extension ServiceHost {
             signalCollection(key.collection, "ItemDeleted", key)
             changed.insert(key.collection)
         }
-        for key in items.keys where formerItems[key] == nil {
-            signalCollection(key.collection, "ItemCreated", key)
-            changed.insert(key.collection)
+        for (key, item) in items {
+            guard let former = formerItems[key] else {
+                signalCollection(key.collection, "ItemCreated", key)
+                changed.insert(key.collection)
+                continue
+            }
+            // A former item without attributes was locked, and its unlock is told in any case.
+            guard former.attributes != nil else { continue }
+            if former.modified != item.modified || !former.label.hasSameBytes(as: item.label)
+                || former.pairs != item.pairs
+            {
+                signalChange(of: key)
+            }
         }
         for id in changed.sorted() { signalItems(of: id) }
     }

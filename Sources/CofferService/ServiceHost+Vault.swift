@@ -8,6 +8,8 @@ extension ServiceHost {
     /// Notices whether the vault was locked, unlocked or wiped since the last call.
     func noteVault() async {
         guard !isWiped else { return }
+        // A lock by another program holds from the moment at which that program reports it.
+        if isUnlocked { vault.noticeLock() }
         if !isUnlocked {
             let now = Clock.sinceBoot
             if !vault.isUnlocked, now - lastRestore >= .milliseconds(200) {
@@ -79,35 +81,40 @@ extension ServiceHost {
         for number in prompts.keys { complete(number, nil) }
     }
 
-    /// Notices tokens that another program added or removed, and a wipe by another program.
+    /// Notices tokens that another program added, changed or removed, and a wipe by another program.
     func noteOthersChanges() async {
-        let now = Clock.sinceBoot
-        guard !isWiped, now - lastCount >= .seconds(1) else { return }
-        lastCount = now
+        guard !isWiped else { return }
         do throws(CofferError) {
-            let count = try await vault.tokens.count()
-            guard isUnlocked, count != knownCount else { return }
+            let generation = try await vault.tokenGeneration()
+            guard isUnlocked, generation != knownGeneration else { return }
             try await load()
         } catch {
             noteFailure(error)
         }
     }
 
+    /// Notes that this service changed the tokens. If they changed more than once, another program changed
+    /// them, too, and the next look finds that.
+    func noteOwnChange() async {
+        let generation = try? await vault.tokenGeneration()
+        if let known = knownGeneration, generation == known + 1 { knownGeneration = generation }
+    }
+
     // MARK: Reading
 
     /// Reads everything from the unlocked vault. Objects that callers know already keep their paths.
     func load() async throws(CofferError) {
+        // First, so that a change during the reading is found by the next look.
+        let generation = try await vault.tokenGeneration()
         let record = try await CollectionRecord.read(from: vault)
         let listing = try await vault.tokens.listing()
-        let count = try await vault.tokens.count()
         var found: [ServedItem] = []
         for info in listing.tokens {
             guard let key = ItemCoding.key(of: info.id) else { continue }
             found.append(try ItemCoding.item(key, info, hasher))
         }
         replace(record, with: found)
-        knownCount = count
-        lastCount = Clock.sinceBoot
+        knownGeneration = generation
         markStale()
     }
 

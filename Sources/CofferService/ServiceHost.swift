@@ -45,9 +45,10 @@ package actor ServiceHost {
     package internal(set) var isWiped = false
     /// The time since boot at which cached keys were last looked for.
     var lastRestore = Duration.zero
-    /// The number of the vault's tokens when they were last listed.
-    var knownCount = 0
-    var lastCount = Duration.zero
+    /// The number of the token file's last change that the objects show.
+    var knownGeneration: UInt64?
+    /// The time since boot at which other programs' changes were last looked for.
+    var lastLook = Duration.zero
     /// The time since boot of the first change that the index on the disk lacks; `nil` if it lacks none.
     var staleSince: Duration?
     /// The signals that follow the answer to the present call.
@@ -87,6 +88,8 @@ package actor ServiceHost {
     /// Handles a call and answers it.
     package func handle(_ call: ServedCall) async {
         await noteVault()
+        // What another program changed must not be undone by what is kept here.
+        if Self.changing.contains(call.member) { await noteOthersChanges() }
         do throws(ServiceError) {
             call.answer(try await result(of: call))
         } catch {
@@ -107,8 +110,11 @@ package actor ServiceHost {
     /// writes the index.
     package func tick() async {
         await noteVault()
-        await noteOthersChanges()
         let now = Clock.sinceBoot
+        if now - lastLook >= .seconds(1) {
+            lastLook = now
+            await noteOthersChanges()
+        }
         for (number, prompt) in prompts where prompt.end <= now { complete(number, nil) }
         if let stale = staleSince, now - stale >= .milliseconds(500) { await writeIndex() }
     }
@@ -119,6 +125,11 @@ package actor ServiceHost {
     }
 
     // MARK: Calls
+
+    /// The methods that change something on the disk.
+    private static let changing: Set = [
+        "CreateItem", "SetSecret", "Delete", "Set", "CreateCollection", "SetAlias",
+    ]
 
     private func result(of call: ServedCall) async throws(ServiceError) -> [BusContent] {
         guard let object = ServedObject(call.path, aliases: aliases) else {

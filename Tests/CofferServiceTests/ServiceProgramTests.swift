@@ -47,6 +47,9 @@
         @Test("Hostile programs neither end nor hang the service", .enabled(if: isReady))
         func hostile() throws { try run("hostile.py") }
 
+        @Test("Two services on one vault undo nothing of each other's", .enabled(if: isReady))
+        func shared() throws { try run("shared.py") }
+
         @Test("The README's recipes work as they are printed", .enabled(if: isReady))
         func recipes() throws { try run("recipes.py") }
 

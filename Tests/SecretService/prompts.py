@@ -133,6 +133,25 @@ def completed_by_another_shell(coffer):
         service.run("lock")
 
 
+def locked_by_another_shell(coffer):
+    """From the moment at which another shell's lock returns, no secret is given."""
+    with Coffer(coffer, PASSCODE) as service:
+        if not has_kernel_keyring(service):
+            return
+        service.run("unlock")
+        a = Client(service.address)
+        a.wait_property(DEFAULT, False)
+        session, item = a.plain(), a.create(own(), b"kept")
+        for _ in range(5):
+            assert a.get(item, session) == b"kept"
+            service.run("lock")
+            refused("IsLocked", lambda: a.get(item, session))
+            paths = dbus.Array([item], signature="o")
+            assert a.call(ROOT, "Service", "GetSecrets", "aoo", paths, session) == {}
+            service.run("unlock")
+            a.wait_property(DEFAULT, False)
+
+
 def others_changes(coffer):
     """What other commands change in the vault shows on the bus."""
     with Coffer(coffer) as service:
@@ -191,7 +210,7 @@ def wait_property(self, collection, value):
 Client.wait_property = wait_property
 
 if __name__ == "__main__":
-    for test in [dismissed_at_once, completed_by_another_shell, others_changes, wiped]:
+    for test in [dismissed_at_once, completed_by_another_shell, locked_by_another_shell, others_changes, wiped]:
         try:
             test(sys.argv[1])
         except BaseException:

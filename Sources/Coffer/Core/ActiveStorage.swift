@@ -41,6 +41,11 @@ final class ActiveStorage: ItemStorage {
         try reading { (storage) throws(CofferError) in try storage.count() }
     }
 
+    /// The number of the token file's last change; `nil` if the tokens are in the Secret Service.
+    func generation() throws(CofferError) -> UInt64? {
+        try reading { (storage) throws(CofferError) in try (storage as? FileStorage)?.generation() }
+    }
+
     func cachedEnvelope(_ name: [UInt8]) -> [UInt8]? {
         guard let known = try? recorded() else { return nil }
         return known.storage.cachedEnvelope(name)

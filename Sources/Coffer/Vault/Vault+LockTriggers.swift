@@ -32,6 +32,10 @@ extension Vault {
         return statuses ?? []
     }
 
+    /// Evicts the keys that another process's lock removed from the kernel keyring, without waiting for the
+    /// monitor of lock triggers to find that.
+    package func noticeLock() { core.evictExpiredKeys() }
+
     /// Returns the status of every trigger that ``observeLockTriggers(_:)`` would listen to on this host for
     /// this vault.
     ///

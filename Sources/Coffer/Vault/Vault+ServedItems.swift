@@ -38,6 +38,17 @@ extension Vault {
         PairHasher(try core.device.key(KDFLabel.servedAttribute))
     }
 
+    /// Returns the number of the token file's last change, by any process; `nil` if the tokens are in the
+    /// Secret Service. Every change adds one.
+    ///
+    /// - Throws: `wiped` or `corrupt`.
+    package func tokenGeneration() async throws(CofferError) -> UInt64? {
+        let core = core
+        return try await BlockingExecutor.run { _ throws(CofferError) in
+            try core.activeStorage.generation()
+        }
+    }
+
     /// The magic and the version that this release writes.
     private static let indexHead = Array(FileMagic.servedIndex.utf8) + [0, 1]
 

@@ -22,6 +22,9 @@ package final class FileStorage: ItemStorage {
 
     package func count() throws(CofferError) -> Int { try current().envelopes.count }
 
+    /// The number of the file's last change. Every change adds one, whichever process makes it.
+    package func generation() throws(CofferError) -> UInt64 { try current().generation }
+
     package func apply(_ changes: [[UInt8]: StorageChange]) throws(CofferError) {
         var contents = try current()
         guard changes.contains(where: { $1 != .remove || contents.envelopes[$0] != nil }) else { return }

@@ -103,6 +103,22 @@ def install(service):
         assert file.read() == text
 
 
+def install_elsewhere(service):
+    """A home that is a link, a vault whose path is relative, and characters that only systemd expands."""
+    real = os.path.join(service.directory, "real")
+    link = os.path.join(service.directory, "link")
+    os.mkdir(real)
+    os.symlink("real", link)
+    environment = {key: value for key, value in service.environment.items() if not key.startswith("XDG_")}
+    subprocess.run(
+        [service.coffer, "serve", "--install", "--home", "a %$vault"], env={**environment, "HOME": link}, cwd=real,
+        check=True, capture_output=True, timeout=60)
+    with open(os.path.join(real, ".config/systemd/user/coffer-serve.service")) as file:
+        assert f'--home "{real}/a %%$$vault" ' in file.read()
+    with open(os.path.join(real, ".local/share/dbus-1/services/org.freedesktop.secrets.service")) as file:
+        assert f'--home "{real}/a %$vault" ' in file.read()
+
+
 def activated(service):
     """The bus starts the service from the installed file when a program asks for it."""
     service.run("serve", "--install", "--replace")
@@ -139,7 +155,7 @@ def refused(service):
 
 if __name__ == "__main__":
     with Coffer(sys.argv[1]) as service:
-        for test in [private_bus, killed, taken, none, install, refused, activated]:
+        for test in [private_bus, killed, taken, none, install, install_elsewhere, refused, activated]:
             try:
                 test(service)
             except BaseException:

@@ -16,8 +16,10 @@ struct SSHConfig: ParsableCommand {
     var socket: String?
 
     func run() throws(CofferError) {
-        let path =
-            if let socket { try FilePathArgument.path(socket) } else { try SSHSocketPlace.usual() }
+        let given = if let socket { try FilePathArgument.path(socket) } else { try SSHSocketPlace.usual() }
+        let path = given.isAbsolute ? given : Environment.workingDirectory?.pushing(given) ?? given
+        // systemd looks for programs in the system's directories only.
+        let program = String(decoding: try CurrentExecutable.path(ofSibling: "coffer"), as: UTF8.self)
         guard !global.json else { return try Output.json(.object([("socket", .text(path.string))])) }
         let text = """
             # Add to ~/.ssh/config:
@@ -37,7 +39,7 @@ struct SSHConfig: ParsableCommand {
 
             # ~/.config/systemd/user/coffer-ssh-agent.service:
             [Service]
-            ExecStart=coffer ssh-agent
+            ExecStart=\(program) ssh-agent
 
             # Then: systemctl --user daemon-reload && systemctl --user enable --now coffer-ssh-agent.socket
 

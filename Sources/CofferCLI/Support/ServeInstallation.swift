@@ -25,12 +25,16 @@ struct ServeInstallation {
         guard !command.contains(where: { $0.utf8.contains(UInt8(ascii: "\n")) }) else {
             throw CofferError(.unsupported, "The path of the vault or of this program contains a line break.")
         }
-        let line = command.map(Self.quoted).joined(separator: " ")
+        let words = command.map(Self.quoted)
+        // systemd also expands these two, also inside quotes; D-Bus does not.
+        let line = words.map(Self.doubled).joined(separator: " ")
         let units = try Self.directory("XDG_CONFIG_HOME", ".config", "systemd/user")
         let services = try Self.directory("XDG_DATA_HOME", ".local/share", "dbus-1/services")
         return [
             File(path: units.appending(Self.unit.components), content: Self.unitText(line)),
-            File(path: services.appending(Self.activation.components), content: Self.serviceText(line)),
+            File(
+                path: services.appending(Self.activation.components),
+                content: Self.serviceText(words.joined(separator: " "))),
         ]
     }
 
@@ -67,8 +71,7 @@ struct ServeInstallation {
         """
     }
 
-    /// Quotes an argument so that systemd and D-Bus read it as it is. Both take double quotes with
-    /// backslashes; systemd also expands `%` and `$`.
+    /// Quotes an argument. systemd and D-Bus both take double quotes with backslashes.
     private static func quoted(_ argument: String) -> String {
         let safe = argument.utf8.allSatisfy { byte in
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
@@ -79,11 +82,16 @@ struct ServeInstallation {
         for byte in argument.utf8 {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"): quoted += [UInt8(ascii: "\\"), byte]
-            case UInt8(ascii: "%"), UInt8(ascii: "$"): quoted += [byte, byte]
             default: quoted.append(byte)
             }
         }
         return String(decoding: quoted + [UInt8(ascii: "\"")], as: UTF8.self)
+    }
+
+    /// Returns a word with each `%` and `$` twice, which systemd reads as one.
+    private static func doubled(_ word: String) -> String {
+        let bytes = word.utf8.flatMap { "%$".utf8.contains($0) ? [$0, $0] : [$0] }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func directory(
@@ -120,13 +128,18 @@ struct ServeInstallation {
         }
     }
 
+    /// Opens a directory, creating what is missing of it. Links on the path are followed, because home
+    /// directories and the directories of settings often are links.
     private static func makeDirectory(_ path: FilePath) throws(CofferError) -> Descriptor {
-        var directory = try Descriptor.open("/", [.read, .directory])
-        for component in path.components {
-            let name = FilePath(root: nil, [component])
-            if try directory.status(of: name) == nil { try directory.makeDirectory(name) }
-            directory = try directory.open(name, [.read, .directory])
+        if let present = try? Descriptor.open(path.appending("."), [.read, .directory]) { return present }
+        guard let last = path.lastComponent else { return try Descriptor.open(path, [.read, .directory]) }
+        let name = FilePath(root: nil, [last])
+        let parent = try makeDirectory(path.removingLastComponent())
+        do throws(CofferError) {
+            try parent.makeDirectory(name)
+        } catch {
+            guard error.code == .alreadyExists else { throw error }
         }
-        return directory
+        return try parent.open(name, [.read, .directory])
     }
 }

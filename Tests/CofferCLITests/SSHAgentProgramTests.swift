@@ -13,7 +13,7 @@ struct SSHAgentProgramTests {
         .enabled(if: hasServer, "needs openssh-server"),
         arguments: [
             "login", "signatures", "ssh_add", "confirm", "transcript", "hostile", "command", "imports",
-            "openssl",
+            "openssl", "weak_keys", "questions",
         ])
     func scenario(_ name: String) throws {
         let run = try CommandRun.run(

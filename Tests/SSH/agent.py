@@ -10,7 +10,9 @@ and its client are root's; the scenario with another user runs only as root.
 
 import argparse
 import base64
+import math
 import os
+import random
 import shutil
 import socket
 import struct
@@ -529,6 +531,108 @@ def hostile(coffer):
         world.close()
 
 
+def is_prime(number):
+    if number < 4 or any(number % small == 0 for small in (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)):
+        return number in (2, 3)
+    odd, twos = number - 1, 0
+    while odd % 2 == 0:
+        odd, twos = odd // 2, twos + 1
+    for _ in range(8):
+        power = pow(random.randrange(2, number - 1), odd, number)
+        if power in (1, number - 1):
+            continue
+        for _ in range(twos - 1):
+            power = power * power % number
+            if power == number - 1:
+                break
+        else:
+            return False
+    return True
+
+
+def prime(bits):
+    while True:
+        number = random.getrandbits(bits) | 3 << bits - 2 | 1
+        if (number - 1) % 65537 and is_prime(number):
+            return number
+
+
+def integer(number):
+    return string(number.to_bytes((number.bit_length() + 8) // 8, "big") if number else b"")
+
+
+def weak_keys(coffer):
+    """RSA keys whose numbers do not belong together, or whose primes are easy to find, are refused."""
+    world = World(coffer, passcode=False)
+    try:
+        path, e = world.agent(), 65537
+
+        def answer(p, q, d=None, inverse=None, exponent=e, modulus=None, order=None):
+            d = d or pow(e, -1, order or (p - 1) * (q - 1))
+            inverse = inverse or pow(q, -1, p)
+            numbers = [modulus or p * q, exponent, d, inverse, p, q]
+            message = b"\x11" + string(b"ssh-rsa") + b"".join(map(integer, numbers)) + string(b"a key")
+            with connected(path) as peer:
+                return ask(peer, message)[0]
+
+        p, q = prime(1024), prime(1024)
+        half, tiny = prime(512), prime(24)
+        least = (p - 1) * (q - 1) // math.gcd(p - 1, q - 1)
+        close = p + 2
+        while not is_prime(close):
+            close += 2
+        for number, expected in enumerate([
+                (answer(p, q), SUCCESS), (answer(q, p), SUCCESS),
+                # The private exponent is not reduced.
+                (answer(p, q, pow(e, -1, least) + least), SUCCESS),
+                (answer(p, q, d=3), FAILURE), (answer(p, q, inverse=5), FAILURE),
+                (answer(p, q, exponent=65539), FAILURE), (answer(p, q, exponent=65538), FAILURE),
+                (answer(p, q, exponent=3), FAILURE), (answer(p, q, modulus=p * q + 2), FAILURE),
+                (answer(p, p, order=p * (p - 1), inverse=1), FAILURE),
+                (answer(p, close), FAILURE), (answer(prime(2024), tiny), FAILURE),
+                (answer(half * prime(512), q, order=(half - 1) * (q - 1)), FAILURE),
+                (answer(1, p * q, d=e, inverse=1), FAILURE), (answer(p * q, 1, d=e, inverse=1), FAILURE),
+                (answer(2, p, d=e, inverse=1), FAILURE), (answer(half, prime(512)), FAILURE)]):
+            check(expected[0] == expected[1], f"key {number}: {expected}")
+        check(len(keys_of(path)) == 1, "not one key")
+    finally:
+        world.close()
+
+
+def questions(coffer):
+    """A peer that asks for a signature writes neither a second line of the question nor a long one."""
+    world = World(coffer, passcode=False)
+    try:
+        asked, askpass = os.path.join(world.home, "asked"), os.path.join(world.home, "askpass")
+        with open(askpass, "w") as file:
+            file.write(f'#!/bin/sh\nmkdir {asked}.open || echo another >>{asked}\nprintf "%s\\n" "$1" >>{asked}\n'
+                       f'sleep 0.1\nrmdir {asked}.open\n')
+        os.chmod(askpass, 0o700)
+        path = world.agent(extra={"SSH_ASKPASS": askpass})
+        world.run([coffer, "key", "generate", "work", "--confirm"])
+        key = base64.b64decode(world.run([coffer, "key", "public", "work"]).stdout.split()[1])
+        for user in (b"root?\nHost key: SHA256:other" + b"\n" * 60, b"A" * 200_000):
+            data = (string(b"session") + b"\x32" + string(user) + string(b"ssh-connection") + string(b"publickey")
+                    + b"\x01" + string(b"ssh-ed25519") + string(key))
+            with connected(path) as peer:
+                check(ask(peer, b"\x0d" + string(key) + string(data) + bytes(4))[0] == SIGNATURE, "no signature")
+        with open(asked) as file:
+            lines = file.read().splitlines()
+        check(len(lines) == 2 and all(len(line) < 200 for line in lines), f"{lines}")
+        check(lines[0].startswith("Allow use of the key work to sign in as root??Host key"), lines[0])
+        peers = [connected(path) for _ in range(8)]
+        for peer in peers:
+            peer.sendall(string(b"\x0d" + string(key) + string(b"data") + bytes(4)))
+        for peer in peers:
+            check(receive(peer, struct.unpack(">I", receive(peer, 4))[0])[0] == SIGNATURE, "no signature")
+            peer.close()
+        with open(asked) as file:
+            lines = file.read().splitlines()
+        check(len(lines) == 10 and "another" not in lines, f"several questions at once: {lines}")
+    finally:
+        world.close()
+
+
 def command(coffer):
     """-- COMMAND: the environment, the exit code, and no socket left; and a socket that systemd passes."""
     world = World(coffer, passcode=False)
@@ -552,6 +656,9 @@ def command(coffer):
             check(len(keys_of(place)) == 1, "an activated agent does not list the key")
         shown = world.run([coffer, "ssh", "config"]).stdout.decode()
         check(f'IdentityAgent "{world.runtime}/coffer/ssh.sock"' in shown, shown)
+        check(f"ExecStart={os.path.realpath(coffer)} ssh-agent" in shown, shown)
+        shown = world.run([coffer, "ssh", "config", "--socket", "mine"]).stdout.decode()
+        check(f'SSH_AUTH_SOCK="{world.home}/mine"' in shown, shown)
     finally:
         world.close()
 
@@ -626,7 +733,7 @@ def openssl(coffer):
         world.close()
 
 
-SCENARIOS = [login, signatures, ssh_add, confirm, transcript, hostile, command, imports, openssl]
+SCENARIOS = [login, signatures, ssh_add, confirm, transcript, hostile, command, imports, openssl, weak_keys, questions]
 
 
 def main():

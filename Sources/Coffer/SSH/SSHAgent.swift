@@ -36,7 +36,9 @@ package final class SSHAgent: Sendable {
         confirm: @escaping @Sendable (String) -> Bool, report: @escaping @Sendable (CofferError) -> Void
     ) {
         self.openVault = openVault
-        self.confirm = confirm
+        // One question at a time, so that nobody answers one of many by mistake.
+        let asking = Mutex(())
+        self.confirm = { question in asking.withLock { _ in confirm(question) } }
         self.report = report
     }
 
@@ -189,7 +191,7 @@ package final class SSHAgent: Sendable {
         _ name: String, _ meaning: SSHSignedData, _ session: SSHAgentSession
     ) -> String {
         let host = session.hostKey.flatMap { try? SSHPublicKey.fingerprint($0) }
-        return "Allow use of the key \(name) \(meaning.purpose)?"
+        return "Allow use of the key \(name.inQuestion) \(meaning.purpose)?"
             + (host.map { "\nHost key: \($0)" } ?? "")
             + (session.isForwarded ? "\nThe request comes from another machine." : "")
     }

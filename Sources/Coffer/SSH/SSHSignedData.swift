@@ -47,10 +47,28 @@ package enum SSHSignedData: Sendable, Equatable {
     /// The words that complete the question whether to sign.
     var purpose: String {
         switch self {
-        case .signIn(let user, _): "to sign in as \(user)"
+        case .signIn(let user, _): "to sign in as \(user.inQuestion)"
         case .file(let namespace) where namespace.hasSameBytes(as: "git"): "to sign a git commit or tag"
-        case .file(let namespace): "to sign data for \(namespace)"
+        case .file(let namespace): "to sign data for \(namespace.inQuestion)"
         case .other: "to sign data of an unknown kind"
         }
+    }
+}
+
+extension String {
+    /// The text for one line of a question: a peer chose it, so it must look like neither another line nor
+    /// another question. Control characters and line separators become question marks, and a long text ends
+    /// with an ellipsis.
+    var inQuestion: String {
+        let longest = 100
+        // Not bytes: a person reads the text.
+        let scalars = unicodeScalars.prefix(longest).map { scalar -> UnicodeScalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: "?"
+            default: scalar
+            }
+        }
+        let isCut = unicodeScalars.count > longest
+        return String(String.UnicodeScalarView(scalars)) + (isCut ? "\u{2026}" : "")
     }
 }

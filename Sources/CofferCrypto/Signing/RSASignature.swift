@@ -100,6 +100,34 @@ public enum RSASignature {
             signature: signature, for: message, key: bytes.span, numbers, padding.engine, digest)
     }
 
+    /// Checks that the numbers of a private key belong together, that the factors are prime, and that they
+    /// are hard to find (FIPS 186-5, appendix A.1.3): each has about half of the modulus's bits, and they
+    /// differ in the first 96 of them.
+    ///
+    /// - Throws: `invalidInput` if a check fails.
+    static func check(privateKey: borrowing SecretBytes) throws(CofferError) {
+        let bytes = privateKey.guarded.span
+        let numbers = try numbers(bytes)
+        let (first, second) = (numbers.secret[1], numbers.secret[2])
+        let size = numbers.modulus.count
+        let areBalanced = [first, second].allSatisfy { size <= $0.count * 2 + 4 && $0.count * 2 <= size + 4 }
+        let top = 12
+        guard areBalanced, first.count > top, second.count > top else { throw isWeak }
+        let areClose =
+            first.count == second.count
+            && ConstantTime.equal(
+                bytes.extracting(first.lowerBound..<first.lowerBound + top),
+                bytes.extracting(second.lowerBound..<second.lowerBound + top))
+        guard !areClose else { throw isWeak }
+        guard try RSAKeyCheck.isConsistent(bytes, numbers) else {
+            throw CofferError(.invalidInput, "The numbers of the RSA key do not belong together.")
+        }
+    }
+
+    private static var isWeak: CofferError {
+        CofferError(.invalidInput, "The primes of the RSA key are easy to find. Create another key.")
+    }
+
     /// Returns the places of the numbers of a private key.
     static func numbers(of privateKey: borrowing SecretBytes) throws(CofferError) -> RSABinding.Numbers {
         try numbers(privateKey.guarded.span)

@@ -39,7 +39,7 @@ public struct SigningPrivateKey: ~Copyable, Sendable {
     /// Returns the key with these bytes, which it checks.
     ///
     /// - Throws: `invalidInput` if the bytes are not a private key of the algorithm, or if an RSA key has
-    ///   more than 4096 bits or its numbers do not belong together.
+    ///   more than 4096 bits, its numbers do not belong together, or its primes are easy to find.
     package static func make(
         _ algorithm: SigningAlgorithm, _ secret: consuming SecretBytes
     ) throws(CofferError) -> SigningPrivateKey {
@@ -65,8 +65,10 @@ public struct SigningPrivateKey: ~Copyable, Sendable {
         SigningPrivateKey(publicKey, secret)
     }
 
-    /// Checks by a signature that an RSA key's numbers belong together.
+    /// Checks that an RSA key's numbers belong together, that its factors are two primes of about the same
+    /// size that are not close to each other, and that it signs.
     private func checkNumbers() throws(CofferError) {
+        try RSASignature.check(privateKey: secret)
         let message: [UInt8] = [1]
         let signature = try sign(message.span, scheme: .rsaPSSSHA256)
         guard try publicKey.isValid(signature: signature.span, for: message.span, scheme: .rsaPSSSHA256)

@@ -137,6 +137,16 @@ struct SSHCodecTests {
         #expect(SSHSignedData([]) == .other)
     }
 
+    @Test("No peer writes a second line of a question, or a long one")
+    func questions() {
+        let lines = "root?\nHost key: SHA256:other\r\u{85}\u{2028}\u{1B}[2J\u{202E}"
+        let signIn = SSHSignedData.signIn(user: lines, session: [])
+        #expect(signIn.purpose == "to sign in as root??Host key: SHA256:other????[2J?")
+        let long = SSHSignedData.file(namespace: String(repeating: "a", count: 250_000)).purpose
+        #expect(long == "to sign data for " + String(repeating: "a", count: 100) + "\u{2026}")
+        #expect(SSHSignedData.signIn(user: "Zo\u{EB}", session: []).purpose == "to sign in as Zo\u{EB}")
+    }
+
     /// The message of a server that binds a connection to a session.
     private func binding(
         _ session: [UInt8], isForwarding: Bool, signing other: [UInt8]? = nil

@@ -872,7 +872,7 @@ class PolicyInstall(Operation):
         return super().learn()
 
     def perform(self, place, fault=None, log=False):
-        return self.command(place, below(place, POLICY_INSTALL), fault=fault, log=log, below="/etc/coffer",
+        return self.command(place, below(place, POLICY_INSTALL), fault=fault, log=log, below="/etc",
                             before=self.inside(place))
 
     def look(self, place):
@@ -902,6 +902,11 @@ class PolicyInstall(Operation):
             raise Problem("mixed", "the keys are %s" % sorted(keys))
         if says_done(done) and keys != self.after:
             raise Problem("lost", "reported done, but there is no policy")
+        # Otherwise no other user's vault opens any more.
+        top = os.path.join(place.root, "etc", "coffer")
+        for folder in [top, os.path.join(top, "policy.d")]:
+            if os.path.exists(folder) and os.stat(folder).st_mode & 0o055 != 0o055:
+                raise Problem("mixed", "other users cannot read %s" % folder)
         left = surplus(self.again(place), [self.after_listing])
         if left:
             raise Problem("residue", "left behind: " + ", ".join(left[:5]))

@@ -13,6 +13,21 @@ extension Descriptor {
         guard result == 0 else { throw Errno.failure("create the directory", path.pushing(name)) }
     }
 
+    /// Creates a directory with exactly these permissions, whatever the umask is. The directory gets its name
+    /// when it is finished. A crash before that leaves an empty directory `.NAME.new`, which the next call
+    /// uses.
+    package func makeDirectory(_ name: FilePath, permissions: UInt32) throws(CofferError) {
+        let unfinished = FilePath(".\(name.string).new")
+        do throws(CofferError) {
+            try makeDirectory(unfinished)
+        } catch {
+            guard error.code == .alreadyExists else { throw error }
+        }
+        try open(unfinished, [.read, .directory]).setPermissions(permissions)
+        try rename(unfinished, to: name)
+        try sync()
+    }
+
     /// Renames an entry in this directory, replacing any entry that already has the new name.
     package func rename(_ old: FilePath, to new: FilePath) throws(CofferError) {
         try rename(old, to: new, flags: 0)

@@ -17,11 +17,13 @@ extension PolicyDirectory {
     ///   path cannot be trusted; the system's error.
     package func install(_ bytes: [UInt8], named name: String) throws(CofferError) -> FilePath {
         guard let component = FilePath.Component(name), component.kind == .regular,
-            let format = PolicyDocument.Format(fileName: Array(name.utf8)), name.utf8.count <= 128
+            let format = PolicyDocument.Format(fileName: Array(name.utf8)), name.utf8.count <= 128,
+            name.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
         else {
             throw CofferError(
                 .invalidInput,
-                "A policy file's name must end in .plist or .json and must not begin with a period.")
+                "A policy file's name must end in .plist or .json, must not begin with a period, and must "
+                    + "have at most 128 bytes of printable ASCII.")
         }
         let document = PolicyDocument(reading: bytes, as: format)
         guard document.isValid else {
@@ -42,18 +44,23 @@ extension PolicyDirectory {
         var directory = try Descriptor.open(base, [.read, .directory])
         try check(directory, .directory)
         for name in components {
-            let isNew = try directory.status(of: name) == nil
-            if isNew { try directory.makeDirectory(name) }
+            if try directory.status(of: name) == nil { try add(name, to: directory) }
             let next = try directory.open(name, [.read, .directory])
             try check(next, .directory)
-            // A crash may have left a new directory that only its owner can read.
-            let permissions = try next.status().permissions
-            if isNew || permissions == 0o700 {
-                try next.setPermissions(0o755)
-                try directory.sync()
-            }
+            // An earlier release that was killed may have left a directory that only its owner can read.
+            if try next.status().permissions == 0o700 { try next.setPermissions(0o755) }
             directory = next
         }
         return directory
+    }
+
+    /// Creates a directory that every user can read from the moment it has its name.
+    private func add(_ name: FilePath, to directory: borrowing Descriptor) throws(CofferError) {
+        do throws(CofferError) {
+            try directory.makeDirectory(name, permissions: 0o755)
+        } catch {
+            // Another process may have created it at the same time.
+            guard try directory.status(of: name) != nil else { throw error }
+        }
     }
 }

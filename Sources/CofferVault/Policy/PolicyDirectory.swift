@@ -34,17 +34,33 @@ package struct PolicyDirectory: Sendable, Hashable {
     /// Reads and merges all files whose names end in `.plist` or `.json`, in the order of their names' bytes.
     /// Names that begin with a period are ignored.
     ///
+    /// A directory that changes meanwhile is read again, so that a file that is renamed is not missed.
+    ///
     /// - Returns: The policy; ``ManagedPolicy/none`` if the directory is not there.
-    /// - Throws: `policyInvalid` if anything cannot be trusted, read or understood; `outOfMemory`.
+    /// - Throws: `policyInvalid` if anything cannot be trusted, read or understood, or if the directory keeps
+    ///   changing; `outOfMemory`.
     package func read() throws(CofferError) -> ManagedPolicy {
-        guard let directory = try open() else { return .none }
+        for _ in 0..<Self.maxReadings {
+            guard let directory = try open() else { return .none }
+            if let policy = try read(directory) { return policy }
+        }
+        throw Self.invalid(["\(path) changes while it is read. Try again when nobody changes it."])
+    }
+
+    /// The greatest number of times that a changing directory is read.
+    private static let maxReadings = 16
+
+    /// Reads and merges the files; returns `nil` if the directory or a file in it changed meanwhile.
+    private func read(_ directory: borrowing Descriptor) throws(CofferError) -> ManagedPolicy? {
+        let status = try status(of: directory)
+        let listed = try names(in: directory)
         var policy = ManagedPolicy()
         var faults: [String] = []
         var digest: [UInt8] = []
-        for (name, format) in try names(in: directory) {
+        for (name, format) in listed {
             let shown = path.pushing(name).string
             do throws(CofferError) {
-                let bytes = try content(of: name, in: directory)
+                guard let bytes = try content(of: name, in: directory) else { return nil }
                 // Two digests of one size each, so that the end of a name is fixed.
                 digest += try Digest.sha256.hash(FileNameBytes.of(name).span) + Digest.sha256.hash(bytes.span)
                 let document = PolicyDocument(reading: bytes, as: format)
@@ -52,11 +68,13 @@ package struct PolicyDirectory: Sendable, Hashable {
                 faults += document.findings.filter { $0.kind == .error }.map { "\(shown): \($0)" }
             } catch {
                 guard error.code != .outOfMemory else { throw error }
-                // The file went between the listing and its opening.
-                if error.code == .absent { continue }
-                faults.append(error.message)
+                // The file went between the listing and its opening, perhaps to another name.
+                if error.code == .absent { return nil }
+                faults += error.entries.isEmpty ? [error.message] : error.entries
             }
         }
+        let isSame = try names(in: directory).map(\.name) == listed.map(\.name)
+        guard isSame, try self.status(of: directory) == status else { return nil }
         guard faults.isEmpty else { throw Self.invalid(faults) }
         if !policy.files.isEmpty { policy.digest = try Digest.sha256.hash(digest.span) }
         return policy
@@ -139,17 +157,29 @@ package struct PolicyDirectory: Sendable, Hashable {
         }
     }
 
-    /// Returns the bytes of a file. A link is not followed, and a pipe does not block.
+    /// Returns the bytes of a file; `nil` if the file changed while it was read. A link is not followed, and
+    /// a pipe does not block.
     private func content(
         of name: FilePath, in directory: borrowing Descriptor
-    ) throws(CofferError) -> [UInt8] {
+    ) throws(CofferError) -> [UInt8]? {
         let file = try directory.open(name, .read)
         try check(file, .regular)
-        guard try file.status().size <= Int64(PolicyDocument.maxByteCount) else {
+        let status = try file.status()
+        guard status.size <= Int64(PolicyDocument.maxByteCount) else {
             throw CofferError(
                 .policyInvalid, "\(file.path) is longer than \(PolicyDocument.maxByteCount) bytes.")
         }
-        return try file.readAll(limit: PolicyDocument.maxByteCount)
+        let bytes = try file.readAll(limit: PolicyDocument.maxByteCount)
+        return try file.status() == status ? bytes : nil
+    }
+
+    private func status(of directory: borrowing Descriptor) throws(CofferError) -> FileStatus {
+        do throws(CofferError) {
+            return try directory.status()
+        } catch {
+            guard error.code != .outOfMemory else { throw error }
+            throw Self.invalid([error.message])
+        }
     }
 }
 

@@ -132,6 +132,16 @@ struct PolicyDirectoryTests {
             try FileManager.default.removeItem(atPath: path)
             #expect(code(tree.policy) == nil)
         }
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        do throws(CofferError) {
+            _ = try tree.policy.read()
+            Issue.record("A directory was read as a policy.")
+        } catch {
+            #expect(
+                error.message.hasPrefix("The administrator's policy is invalid. \(path) cannot be trusted"))
+            #expect(error.entries.count == 1 && error.entries[0].hasPrefix(path))
+        }
+        try FileManager.default.removeItem(atPath: path)
         let real = tree.root.path(of: "etc/coffer")
         try FileManager.default.moveItem(atPath: real, toPath: real + "2")
         try FileManager.default.createSymbolicLink(atPath: real, withDestinationPath: "coffer2")
@@ -169,6 +179,47 @@ struct PolicyDirectoryTests {
         #expect(try tree.policy.read().notices.first?.contains("AllowExport") == true)
     }
 
+    @Test("A file that gets another name while the policy is read is not missed", .timeLimit(.minutes(2)))
+    func renames() throws {
+        let tree = try Tree()
+        try tree.write("a.json", "{\"AllowExport\": false}")
+        let folder = try Descriptor.open(tree.policy.path, [.read, .directory])
+        let renaming = Thread {
+            for _ in 0..<20_000 {
+                try? folder.rename("a.json", to: "b.json")
+                try? folder.rename("b.json", to: "a.json")
+            }
+        }
+        renaming.start()
+        while !renaming.isFinished {
+            do throws(CofferError) {
+                let policy = try tree.policy.read()
+                #expect(policy[.allowExport] == .flag(false))
+            } catch {
+                #expect(error.code == .policyInvalid, "\(error)")
+            }
+        }
+        #expect(try tree.policy.read()[.allowExport] == .flag(false))
+    }
+
+    @Test("A new directory can be read by every user from the moment it has its name")
+    func installInNewDirectories() throws {
+        let tree = try Tree()
+        let folder = FilePath(tree.root.path(of: "etc"))
+        try FileManager.default.removeItem(atPath: tree.root.path(of: "etc/coffer"))
+        // What a killed installation left.
+        try FileManager.default.createDirectory(
+            atPath: tree.root.path(of: "etc/.coffer.new"), withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o700])
+        _ = try tree.policy.install(Array("{\"AllowExport\": false}".utf8), named: "a.json")
+        let directory = try Descriptor.open(folder, [.read, .directory])
+        #expect(try directory.names().map(\.string) == ["coffer"])
+        for path in ["coffer", "coffer/policy.d"] as [FilePath] {
+            #expect(try directory.status(of: path)?.permissions == 0o755, "\(path)")
+        }
+        #expect(try tree.policy.read()[.allowExport] == .flag(false))
+    }
+
     @Test("A file is installed for everyone, in place of an older one, and a mistaken one is not")
     func install() throws {
         let tree = try Tree()
@@ -185,7 +236,10 @@ struct PolicyDirectoryTests {
         }
         _ = try tree.policy.install(Array("{}".utf8), named: "10.json")
         #expect(try tree.policy.read()[.allowExport] == nil)
-        for name in ["10", "10.toml", ".10.json", "a/10.json", "..", "", "10.json/", "\u{0}.json"] {
+        for name in [
+            "10", "10.toml", ".10.json", "a/10.json", "..", "", "10.json/", "\u{0}.json", "a\nb.json",
+            "\u{E9}.json",
+        ] {
             #expect(
                 failure { _ = try tree.policy.install(text, named: name) } == .invalidInput, "\(name)")
         }

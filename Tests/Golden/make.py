@@ -43,7 +43,7 @@ class Home:
         self.coffer, self.path, self.name, self.passcode = coffer, folder / name / "home", name, passcode
         self.path.parent.mkdir(parents=True)
         self.user = None
-        self.contents = {"name": name, "passcode": passcode, "tokens": [], "files": [], "users": []}
+        self.contents = {"name": name, "passcode": passcode, "tokens": [], "files": [], "users": [], "keyPairs": []}
 
     def run(self, *arguments, stdin=b"", code=0, locked=False):
         """Runs a command, with the passcode on descriptor 9 unless the vault is to stay locked."""
@@ -128,6 +128,12 @@ class Home:
         )
         self.contents["profile"] = {"name": "work", "issuer": "https://id.example.org", "client": "client 1"}
 
+    def key_pair(self, alias, algorithm, protection, *options):
+        self.run("key", "generate", alias, "--algorithm", algorithm, "--class", protection, *options)
+        public = self.run("key", "public", alias, locked=True).strip()
+        entry = {"alias": alias, "algorithm": algorithm, "class": protection, "confirm": "--confirm" in options}
+        self.contents["keyPairs"].append({**entry, "public": public})
+
     def export(self, count):
         file = self.path.parent / "tokens.export"
         reader, writer = os.pipe()
@@ -155,6 +161,9 @@ def with_passcode(home, folder):
     home.run("file", "rewrap")
     home.file("new keys", b"after the keys were replaced")
     home.stores()
+    home.key_pair("work", "ed25519", "whenUnlockedThisDeviceOnly")
+    home.key_pair("kept", "p256", "afterFirstUnlock", "--confirm")
+    home.key_pair("passcode", "p384", "whenPasscodeSetThisDeviceOnly")
     home.user_vault("ada", "another horse 8")
     home.user_vault("bob", None)
     home.administrator(folder)

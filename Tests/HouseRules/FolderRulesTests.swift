@@ -7,7 +7,7 @@ struct FolderRulesTests {
         "Anchors": ["Core", "Diagnostics", "Files", "RemoteCommands", "Vault"],
         // Tokens: what a lock and a logout clear.
         "Core": ["Lock", "Tokens"],
-        "Diagnostics": ["Core", "Files", "Lock", "Recovery", "Tokens", "Vault"],
+        "Diagnostics": ["Core", "Files", "KeyPairs", "Lock", "Recovery", "Tokens", "Vault"],
         "Files": ["Core"],
         "KeyPairs": ["Core"],
         "Recovery": ["Core", "Vault"],

@@ -35,4 +35,14 @@ extension VaultCore {
             guard settled != nil else { throw error }
         }
     }
+
+    /// Marks the keybag as that of a vault with key pairs, so that releases that know none refuse it. The
+    /// caller holds the vault directory's lock.
+    func markKeyPairs(in vault: borrowing Descriptor) throws(CofferError) {
+        let stored = try Keybag.record.read(device: device, in: vault, repairing: true)
+        guard !stored.payload.features.contains(.keyPairs) else { return }
+        try updateKeybag(stored, in: vault) { (keybag) throws(CofferError) in
+            keybag.features.insert(.keyPairs)
+        }
+    }
 }

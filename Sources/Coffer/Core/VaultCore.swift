@@ -227,6 +227,10 @@ final class VaultCore: Sendable {
         if keybag.hasOrphans { _ = try actions.removeOrphans(self, vault) }
         // A slot of no use that cannot be overwritten now is overwritten at a later unlock.
         try? RecoveryRecord.settle(keybag.recoverySlots, in: vault)
+        // Key pairs from before the mark. The next unlock tries again.
+        if !keybag.features.contains(.keyPairs), (try? vault.status(of: VaultDirectory.keyPairsName)) != nil {
+            try? markKeyPairs(in: vault)
+        }
         guard !keybag.isComplete else { return keys }
         return try complete(keybag, keys, with: passcode, in: vault)
     }

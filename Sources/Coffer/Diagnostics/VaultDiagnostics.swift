@@ -35,7 +35,7 @@ extension Vault {
                     return [Self.attempts(keybag, backend)]
                 }
                 + core.recoveryKeyChecks(keybag) + core.backupChecks() + core.anchorChecks()
-                + core.policyChecks()
+                + core.policyChecks() + core.keyPairChecks()
                 + Self.checked("tokens") { () throws(CofferError) in
                     _ = try core.storage.count()
                     return []

@@ -51,6 +51,8 @@ public struct VaultStatus: Sendable, Equatable {
     public var tokens = 0
     /// The number of files.
     public var files = 0
+    /// The number of key pairs; `nil` if there is no vault, or if the file of key pairs cannot be read.
+    public var keyPairs: Int?
     /// The number of interrupted file additions and removals that left data in the vault.
     public var unfinishedFiles = 0
     /// The number of bytes that interrupted file additions and removals left in the vault. The next command
@@ -132,6 +134,8 @@ extension Vault {
             if keybag.passcode != nil { status.timeLeft = cached.timeLeft(now: core.clock.bootTime()) }
             status.isRotatingKeys = keybag.isRotating
             status.recoveryKey = keybag.recoverySlots.map(RecoveryKeyStatus.init)
+            status.keyPairs = try? KeyPairFile(device: core.device).read(in: core.home.openVault()).records
+                .count
             status.lastBackup = (try? core.lastBackup()).map { Date(nanosecondsSince1970: $0.time) }
             let inactivity = core.managed.inactivity(with: keybag.inactivity)
             status.inactivityMinutes = inactivity.map { ($0 + 59) / 60 }

@@ -12,10 +12,12 @@ import SystemPackage
 /// number of key pairs (4), and, for each in the order of the identifiers, length (4) and ``KeyPairRecord``.
 /// The key is derived from the device key, so that a locked vault still lists its key pairs.
 struct KeyPairFile {
-    static let fileName: FilePath = "keypairs"
+    static let fileName = VaultDirectory.keyPairsName
     /// The maximum number of key pairs.
     static let maxCount = 1000
     private static let headerSize = 32
+    /// The maximum number of times that a file that is replaced meanwhile is read.
+    private static let maxReadings = 100
     private static let sizeLimit = 8 << 20
     private static let displayName = "file of key pairs"
 
@@ -43,15 +45,26 @@ struct KeyPairFile {
 
     /// Reads the file. Every change replaces the file, so reading needs no lock.
     func read(in vault: borrowing Descriptor) throws(CofferError) -> Contents {
-        let file: Descriptor
-        do throws(CofferError) {
-            file = try vault.open(Self.fileName, .read)
-        } catch {
-            guard error.code == .absent else { throw error }
-            return Contents()
+        for _ in 0..<Self.maxReadings {
+            let file: Descriptor
+            do throws(CofferError) {
+                file = try vault.open(Self.fileName, .read)
+            } catch {
+                guard error.code == .absent else { throw error }
+                return Contents()
+            }
+            let status = try file.status()
+            guard status.kind == .regular else { throw corruptError }
+            do throws(CofferError) {
+                return try open(file.readAll(limit: Self.sizeLimit))
+            } catch {
+                // A file from which a key pair was removed is replaced, and then overwritten.
+                guard Self.isUnreadable(error), let now = try vault.status(of: Self.fileName),
+                    !now.isSameFile(as: status)
+                else { throw error }
+            }
         }
-        guard try file.status().kind == .regular else { throw corruptError }
-        return try open(file.readAll(limit: Self.sizeLimit))
+        throw CofferError(.busy, "The \(Self.displayName) keeps changing. Try again.")
     }
 
     /// Replaces the file. Call this function only while you hold the vault directory's lock, with contents
@@ -79,6 +92,11 @@ struct KeyPairFile {
         let zeros = [UInt8](repeating: 0, count: Int(try old.status().size))
         try old.write(zeros.span, at: 0)
         try old.syncData()
+    }
+
+    /// Whether the error of reading the file means that its content cannot be read as this vault's.
+    static func isUnreadable(_ error: CofferError) -> Bool {
+        [.corrupt, .foreign, .notAuthentic, .unsupportedVersion].contains(error.code)
     }
 
     private var corruptError: CofferError {

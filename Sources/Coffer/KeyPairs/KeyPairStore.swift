@@ -49,10 +49,8 @@ public final class KeyPairStore: Sendable {
                 $0.utf8.lexicographicallyPrecedes($1.utf8)
             }
         } catch {
-            switch error.code {
-            case .corrupt, .foreign, .notAuthentic, .unsupportedVersion: return nil
-            default: throw error
-            }
+            guard KeyPairFile.isUnreadable(error) else { throw error }
+            return nil
         }
     }
 
@@ -126,6 +124,7 @@ public final class KeyPairStore: Sendable {
                     "The vault has this key already, under the alias \(same.pair.alias).")
             }
             contents.records.append(record)
+            try core.markKeyPairs(in: vault)
             try file.write(contents, in: vault)
             try verify(pair, in: vault)
             return pair
@@ -159,7 +158,10 @@ public final class KeyPairStore: Sendable {
     }
 
     private static func checkAlias(_ alias: String) throws(CofferError) {
-        let isPlain = !alias.utf8.contains { $0 < 0x20 || $0 == 0x7F }
+        // Not bytes: a terminal that prints the alias understands characters, too.
+        let isPlain = !alias.unicodeScalars.contains {
+            [.control, .lineSeparator, .paragraphSeparator].contains($0.properties.generalCategory)
+        }
         guard 1...KeyPairRecord.longestAlias ~= alias.utf8.count, isPlain else {
             throw CofferError(
                 .invalidInput,

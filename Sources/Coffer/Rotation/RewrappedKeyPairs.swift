@@ -18,7 +18,7 @@ struct RewrappedKeyPairs {
         do throws(CofferError) {
             contents = try file.read(in: vault)
         } catch {
-            guard Self.isDamage(error) else { throw error }
+            guard KeyPairFile.isUnreadable(error) else { throw error }
             return (0, 1)
         }
         var (changed, unreadable) = (0, 0)
@@ -30,16 +30,12 @@ struct RewrappedKeyPairs {
                 contents.replace(new)
                 changed += 1
             } catch {
-                guard Self.isDamage(error) else { throw error }
+                guard KeyPairFile.isUnreadable(error) else { throw error }
                 unreadable += 1
             }
         }
         // The old file's keys would open with the replaced keys, which are about to be destroyed.
         if changed > 0 { try file.write(contents, in: vault) }
         return (changed, unreadable)
-    }
-
-    private static func isDamage(_ error: CofferError) -> Bool {
-        [.corrupt, .foreign, .notAuthentic, .unsupportedVersion].contains(error.code)
     }
 }

@@ -100,16 +100,25 @@ extension VaultCore {
         for id in files { try FileStore.destroy(id, of: device, index, directory, in: vault) }
         try removeMissing(index, directory, in: vault)
         let pairs = try removeOrphanedKeyPairs(in: vault)
-        try updateKeybag(in: vault) { (keybag) throws(CofferError) in keybag.hasOrphans = false }
+        if pairs != nil {
+            try updateKeybag(in: vault) { (keybag) throws(CofferError) in keybag.hasOrphans = false }
+        }
         return PasscodeDependentItems(
             tokens: names.count - databases.count + waiting.count, files: files.count,
-            databases: databases.count, keyPairs: pairs)
+            databases: databases.count, keyPairs: pairs ?? 0)
     }
 
-    /// Removes the key pairs in the class that requires a passcode. Returns their number.
-    private func removeOrphanedKeyPairs(in vault: borrowing Descriptor) throws(CofferError) -> Int {
+    /// Removes the key pairs in the class that requires a passcode. Returns their number; `nil` if the file
+    /// of key pairs cannot be read, which must not prevent an unlock: the next one tries again.
+    private func removeOrphanedKeyPairs(in vault: borrowing Descriptor) throws(CofferError) -> Int? {
         let file = KeyPairFile(device: device)
-        var contents = try file.read(in: vault)
+        var contents: KeyPairFile.Contents
+        do throws(CofferError) {
+            contents = try file.read(in: vault)
+        } catch {
+            guard KeyPairFile.isUnreadable(error) else { throw error }
+            return nil
+        }
         let orphans = contents.passcodeDependent
         guard !orphans.isEmpty else { return 0 }
         contents.records.removeAll { $0.pair.protection.requiresPasscode }

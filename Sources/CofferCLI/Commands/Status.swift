@@ -23,7 +23,7 @@ struct StatusCommand: AsyncParsableCommand {
             show prints the values. policyChanged: the policy is another one than at the last unlock. \
             policyInvalid: nothing can be unlocked until the policy is corrected. recoveryKey: the number \
             of the recovery key, as on its sheet; null if there is none. lastBackup: the time of the last \
-            coffer backup create; null if there was none.
+            coffer backup create; null if there was none. keyPairs: null if their file cannot be read.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -46,6 +46,7 @@ struct StatusCommand: AsyncParsableCommand {
             ("secondsLeft", status.timeLeft.map { .number($0.wholeSeconds) } ?? .none),
             ("tokens", .number(status.tokens)),
             ("files", .number(status.files)),
+            ("keyPairs", status.keyPairs.map { .number($0) } ?? .none),
         ]
         if status.unfinishedFiles > 0 {
             fields.append(("unfinishedFiles", .number(status.unfinishedFiles)))

@@ -33,6 +33,7 @@ package import SystemPackage
 package final class VaultDirectory: Sendable {
     package static let vaultName: FilePath = "vault"
     package static let filesName: FilePath = "files"
+    package static let keyPairsName: FilePath = "keypairs"
     package static let leasesName: FilePath = "leases"
     package static let usersName: FilePath = "users"
     private static let lockName: FilePath = "lock"

@@ -11,8 +11,9 @@ import SystemPackage
 /// be removed (1; 0 or 1), inactivity in seconds (4; 0: lock only by reboot), machine fingerprint (32), key
 /// derivation (1; 0: none, 1: Argon2id; plus 128 if ten wrong passcodes do not erase the vault, plus 64 if
 /// new files require an encrypted disk, plus 32 if a recovery key exists or is forbidden, plus 16 if new
-/// items are movable, plus 8 during a key rotation), 3 zero bytes, memory in KiB (4), passes (4), salt (16),
-/// number of keys (2) and, for each key, its class (2) and a `WrappedKey` (96).
+/// items are movable, plus 8 during a key rotation, plus 4 if features follow), ``KeybagFeatures`` (3),
+/// memory in KiB (4), passes (4), salt (16), number of keys (2) and, for each key, its class (2) and a
+/// `WrappedKey` (96).
 ///
 /// A keybag from an earlier release may lack all of the following fields, or the last of them: number of
 /// public keys (2) and, for each key, its class (2) and an X25519 key (32); number of recovery keys (2) and,
@@ -74,6 +75,8 @@ package struct Keybag {
     package var former: [ProtectionClass: WrappedKey] = [:]
     /// Whether items of a class whose key was destroyed must still be removed.
     package var hasOrphans = false
+    /// The properties of the vault that a release must know.
+    package var features: KeybagFeatures = []
 
     /// The maximum number of keys in each list; a record with more keys is corrupt.
     private static let maxKeyCount = 16
@@ -92,6 +95,9 @@ package struct Keybag {
     /// The number added to the key derivation's value during a key rotation. Earlier releases, which do not
     /// look for the replaced keys, refuse such a keybag for the same reason.
     private static let replacesKeys: UInt8 = 0x08
+    /// The number added to the key derivation's value if the keybag has features. Earlier releases, which
+    /// know none, refuse such a keybag for the same reason.
+    private static let hasFeatures: UInt8 = 0x04
 
     /// The class of a new item for which none is given.
     package var defaultClass: ProtectionClass { newItemsAreMovable ? .whenUnlocked : .standard }
@@ -197,7 +203,8 @@ extension Keybag: RecordPayload {
         if newItemsAreMovable { derivation |= Self.storesMovableItems }
         if isRotating { derivation |= Self.replacesKeys }
         if hasRecoveryPart { derivation |= Self.hasRecovery }
-        writer.append([derivation, 0, 0, 0])
+        if !features.isEmpty { derivation |= Self.hasFeatures }
+        writer.append([derivation] + features.bytes)
         writer.append(UInt32(passcode?.cost.memoryKiB ?? 0))
         writer.append(UInt32(passcode?.cost.passes ?? 0))
         writer.append(passcode?.salt ?? [UInt8](repeating: 0, count: Argon2id.saltSize))
@@ -269,19 +276,21 @@ extension Keybag: RecordPayload {
         }
         let inactivity = Int(try reader.number(UInt32.self))
         let binding = try reader.take(MachineFingerprint.size)
-        let derivation = try reader.take(4)[0]
+        let settings = try reader.take(4)
+        let derivation = settings[0]
         let memory = Int(try reader.number(UInt32.self))
         let passes = Int(try reader.number(UInt32.self))
         let salt = try reader.take(Argon2id.saltSize)
         let flags =
             Self.keepsAfterTenFailures | Self.needsDiskEncryption | Self.hasRecovery
-            | Self.storesMovableItems | Self.replacesKeys
+            | Self.storesMovableItems | Self.replacesKeys | Self.hasFeatures
         guard derivation & ~flags == head[0] else {
             throw CofferError(
                 .unsupportedVersion,
                 "The keybag uses a key derivation that is not supported by this release. Use a newer "
                     + "release.")
         }
+        let features = try Self.features(settings, reader)
         var passcode: PasscodeParameters?
         if head[0] == 1 {
             passcode = PasscodeParameters(
@@ -295,9 +304,26 @@ extension Keybag: RecordPayload {
             inactivity: inactivity == 0 ? nil : inactivity, hostBinding: binding,
             keys: try Self.wrappedKeys(from: &reader))
         hasOrphans = head[3] == 1
+        self.features = features
         try decodeLaterFields(
             from: &reader, hasRecovery: derivation & Self.hasRecovery != 0,
             isRotating: derivation & Self.replacesKeys != 0)
+    }
+
+    /// Returns the features in the key derivation's value and the three bytes after it, which are zero
+    /// without features.
+    private static func features(
+        _ settings: [UInt8], _ reader: BinaryReader
+    ) throws(CofferError) -> KeybagFeatures {
+        let features = KeybagFeatures(bytes: settings.dropFirst())
+        guard features.isEmpty == (settings[0] & hasFeatures == 0) else { throw reader.corruptError }
+        guard features.isSubset(of: .known) else {
+            throw CofferError(
+                .unsupportedVersion,
+                "This vault has items of a kind that only a newer release knows.",
+                remedy: .useNewerRelease)
+        }
+        return features
     }
 
     /// Reads the fields that a keybag from an earlier release may lack.

@@ -32,6 +32,13 @@ struct GoldenHome: ~Copyable {
             let passcode: String?
             let token: String
         }
+        struct StoredKeyPair: Decodable, Sendable {
+            let alias: String
+            let algorithm: String
+            let `class`: String
+            let confirm: Bool
+            let `public`: String
+        }
         struct Export: Decodable, Sendable {
             let passphrase: String
             let tokens: Int
@@ -42,6 +49,7 @@ struct GoldenHome: ~Copyable {
         let tokens: [StoredToken]
         let files: [StoredFile]
         let users: [User]
+        let keyPairs: [StoredKeyPair]?
         let notes: [String]
         let accounts: [String]
         let administrator: String?

@@ -19,7 +19,7 @@ struct GoldenHomeTests {
     @Test("There is a home with a passcode and one without, of every version")
     func homes() throws {
         let names = Set(GoldenHome.all.map(\.description))
-        #expect(names.isSuperset(of: ["v1/open", "v1/passcode"]))
+        #expect(names.isSuperset(of: ["v1/open", "v1/passcode", "v2/open", "v2/passcode"]))
         #expect(names.count == GoldenHome.all.count)
     }
 
@@ -32,6 +32,7 @@ struct GoldenHomeTests {
         let pending = contents.tokens.count { $0.pending == true }
         #expect(status.hasPasscode == (contents.passcode != nil) && status.keyring == .file)
         #expect(status.files == contents.files.count && status.pendingTokens == pending)
+        #expect(status.keyPairs == contents.keyPairs?.count ?? 0)
         #expect(status.corruptTokens == 0 && status.missingFiles.isEmpty && status.unlistedFiles.isEmpty)
         #expect(status.attemptsLeft == (contents.passcode == nil ? nil : 9))
         #expect(Self.comparable(try home.bytes()) == before)
@@ -126,6 +127,17 @@ struct GoldenHomeTests {
         }
         let listed = try await vault.files.list().map(\.name.string)
         #expect(listed.sorted() == contents.files.map(\.name).sorted())
+        let message: [UInt8] = [1, 2, 3]
+        for stored in contents.keyPairs ?? [] {
+            let pair = try #require(try await vault.keyPairs.keyPair(stored.alias), "\(stored.alias)")
+            #expect(pair.algorithm.name == stored.algorithm && pair.protection.name == stored.class)
+            #expect(pair.confirmsEachUse == stored.confirm)
+            #expect(try SSHPublicKey.line(pair.publicKey, comment: pair.alias) == stored.public)
+            let signature = try await vault.keyPairs.sign(message, with: stored.alias) { _ in true }
+            let scheme = SigningScheme.standard(for: pair.algorithm)
+            #expect(
+                try pair.publicKey.isValid(signature: signature.span, for: message.span, scheme: scheme))
+        }
         let databases = VaultDatabases(vault)
         let notes = try await databases.pool("notes").read { db in
             try String.fetchAll(db, sql: "SELECT body FROM note ORDER BY rowid")

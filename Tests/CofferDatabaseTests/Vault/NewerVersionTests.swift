@@ -45,6 +45,10 @@ struct NewerVersionTests {
             try await unlock(vault, contents)
             _ = try await vault.files.reindex()
         },
+        Record(path: "vault/keypairs", offsets: [8]) { vault, contents in
+            try await unlock(vault, contents)
+            _ = try await vault.keyPairs.list()
+        },
         Record(path: "vault/orders", offsets: [8, 4104]) { vault, contents in
             try await unlock(vault, contents)
             _ = try await vault.administratorKeys()
@@ -57,7 +61,7 @@ struct NewerVersionTests {
     ]
 
     private func home() throws -> GoldenHome {
-        try GoldenHome.unpacked(try #require(GoldenHome.all.first { $0.description == "v1/passcode" }))
+        try GoldenHome.unpacked(try #require(GoldenHome.all.first { $0.description == "v2/passcode" }))
     }
 
     @Test("Each is refused with its own code, names the way out, and stays as it is", arguments: records)

@@ -2,6 +2,7 @@
 import CofferBase
 import CofferCrypto
 import CofferEngine
+import Synchronization
 import SystemPackage
 import Testing
 import TestSupport
@@ -51,7 +52,7 @@ struct KeyPairStoreTests {
         let vault = try await home.create()
         let pairs = vault.keyPairs
         #expect(await code { _ = try await pairs.generate(.rsa, alias: "a") } == .unsupported)
-        for alias in ["", String(repeating: "a", count: 65), "a\nb", "\u{7F}"] {
+        for alias in ["", String(repeating: "a", count: 65), "a\nb", "\u{7F}", "\u{9B}31m", "\u{2028}"] {
             #expect(await code { _ = try await pairs.generate(.ed25519, alias: alias) } == .invalidInput)
         }
         #expect(await code { _ = try await pairs.generate(.ed25519, alias: "a", uses: []) } == .invalidInput)
@@ -186,6 +187,53 @@ struct KeyPairStoreTests {
         #expect(try isValid(await vault.keyPairs.sign(message, with: "a"), by: pair))
     }
 
+    @Test("A vault is marked before its first key pair is stored, so that no release rotates without it")
+    func mark() async throws {
+        let home = try TestHome()
+        let vault = try await home.create(Self.passcode)
+        #expect(try home.keybag().features.isEmpty)
+        try home.write("keypairs", [1])
+        // The file cannot be read, so nothing is stored, and nothing is marked.
+        #expect(await code { _ = try await vault.keyPairs.generate(.ed25519, alias: "a") } == .corrupt)
+        #expect(try home.keybag().features.isEmpty)
+        try home.write("keypairs", [])
+        _ = try await home.unlocked(Self.passcode)
+        #expect(try home.keybag().features == .keyPairs)
+        let other = try TestHome()
+        let second = try await other.create()
+        let pair = try await second.keyPairs.generate(.ed25519, alias: "a")
+        #expect(try other.keybag().features == .keyPairs)
+        #expect(try await second.rotateKeys().keyPairs == 1)
+        try await second.keyPairs.remove("a")
+        _ = try await second.changePasscode(to: secret(), current: nil)
+        #expect(try other.keybag().features == .keyPairs)
+        #expect(try await second.keyPairs.keyPair(pair.alias) == nil)
+    }
+
+    @Test("Key pairs that cannot be read do not prevent an unlock after the passcode was removed")
+    func unreadableOrphans() async throws {
+        let home = try TestHome()
+        let vault = try await home.create(Self.passcode)
+        _ = try await vault.keyPairs.generate(.ed25519, alias: "a", class: .whenPasscodeSetThisDeviceOnly)
+        let kept = try await vault.keyPairs.generate(.ed25519, alias: "b")
+        let sound = try home.read("keypairs")
+        var damaged = sound
+        damaged[damaged.count - 1] ^= 1
+        try home.write("keypairs", damaged)
+        #expect(try await vault.changePasscode(to: nil, current: secret()).keyPairs == 0)
+        let again = try await home.unlocked()
+        #expect(try home.keybag().hasOrphans && home.read("keypairs") == damaged)
+        #expect(try await again.status().keyPairs == nil)
+        try home.write("keypairs", sound)
+        #expect(try await again.status().keyPairs == 2)
+        let last = try await home.unlocked()
+        #expect(try !home.keybag().hasOrphans)
+        #expect(try await last.keyPairs.list() == [kept])
+        #expect(try isValid(await last.keyPairs.sign(message, with: "b"), by: kept))
+        let checks = try await last.securityChecks().filter { $0.name == "key-pairs" }
+        #expect(checks.map(\.status) == [.ok])
+    }
+
     @Test("Any changed byte of the file is noticed, and nothing replaces it")
     func damage() async throws {
         let home = try TestHome()
@@ -207,6 +255,35 @@ struct KeyPairStoreTests {
         }
         try home.write("keypairs", sound)
         #expect(try await vault.keyPairs.list().count == 1)
+    }
+
+    @Test("A file that is overwritten while it is read is not taken for a damaged one", .timeLimit(.minutes(2)))
+    func overwrittenWhileRead() async throws {
+        let home = try TestHome()
+        let vault = try await home.create()
+        for number in 0..<20 { _ = try await vault.keyPairs.generate(.ed25519, alias: "\(number)") }
+        let file = KeyPairFile(device: vault.core.device)
+        let contents = try file.read(in: vault.core.home.openVault())
+        let core = vault.core
+        let writing = Task.detached {
+            for _ in 0..<300 {
+                try core.home.withExclusiveVault { (directory) throws(CofferError) in
+                    try KeyPairFile(device: core.device).write(contents, in: directory, overwriting: true)
+                }
+            }
+        }
+        let isDone = Atomic(false)
+        let waiting = Task {
+            let result = await writing.result
+            isDone.store(true, ordering: .sequentiallyConsistent)
+            try result.get()
+        }
+        while !isDone.load(ordering: .sequentiallyConsistent) {
+            let directory = try core.home.openVault()
+            #expect(try file.read(in: directory).records.count == 20)
+            await Task.yield()
+        }
+        try await waiting.value
     }
 
     @Test("A wipe leaves no key pairs; the file alone shows that a directory has a vault")

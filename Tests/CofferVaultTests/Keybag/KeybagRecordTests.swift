@@ -168,6 +168,39 @@ struct KeybagRecordTests {
         }
     }
 
+    @Test(
+        "Key pairs make a keybag a newer release's to earlier ones, and unknown features to this one",
+        arguments: [nil, "correct horse"])
+    func features(_ passcode: String?) throws {
+        let vault = try VaultOnDisk(passcode: passcode)
+        let stored = try Keybag.record.read(device: vault.device, in: vault.directory)
+        let plain = stored.payload.encoded
+        #expect(stored.payload.features.isEmpty && Array(plain[41..<44]) == [0, 0, 0])
+        var keybag = stored.payload
+        keybag.features.insert(.keyPairs)
+        try Keybag.record.update(stored, to: keybag, device: vault.device, in: vault.directory)
+        let marked = try vault.keybag()
+        #expect(marked.features == .keyPairs)
+        var expected = plain
+        expected[40] |= 0x04
+        expected[43] = 1
+        #expect(marked.encoded == expected)
+        // What the releases before the features compare with byte 0, with all settings that they know.
+        #expect(expected[40] & ~0xF8 != expected[0])
+        for bit in 1..<24 {
+            try forge(vault) { $0[Self.payload + 43 - bit / 8] |= 1 << UInt8(bit % 8) }
+            #expect(failure { _ = try vault.keybag() } == .unsupportedVersion, "\(bit)")
+            try forge(vault) { $0[Self.payload + 43 - bit / 8] &= ~(1 << UInt8(bit % 8)) }
+        }
+        #expect(try vault.keybag().encoded == expected)
+        try forge(vault) { $0[Self.payload + 43] = 0 }
+        #expect(failure { _ = try vault.keybag() } == .corrupt)
+        try forge(vault) { $0[Self.payload + 40] = plain[40] }
+        #expect(try vault.keybag().encoded == plain)
+        try forge(vault) { $0[Self.payload + 43] = 1 }
+        #expect(failure { _ = try vault.keybag() } == .corrupt)
+    }
+
     @Test("A rotation without replaced keys, or with those of a class without a key, is damage")
     func impossibleRotations() throws {
         let vault = try VaultOnDisk(passcode: "correct horse")

@@ -144,7 +144,7 @@ struct ServeCommand: AsyncParsableCommand {
     private func installFiles() throws {
         let program = String(decoding: try CurrentExecutable.path(ofSibling: "coffer"), as: UTF8.self)
         let home = try global.homePath()
-        let path = home.isAbsolute ? home : FilePath("/").appending(home.components)
+        let path = Environment.workingDirectory?.pushing(home) ?? home
         var words = [program, "serve", "--home", path.string, "--interaction", interaction.rawValue]
         if let user = global.user { words += ["--user", user] }
         let paths = try ServeInstallation(command: words).install(replacing: replace)

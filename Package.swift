@@ -348,8 +348,8 @@ let package = Package(
 // The fuzz targets: a program for libFuzzer where Scripts/fuzz builds them, tests that replay the kept inputs
 // everywhere else.
 let fuzzed: [Target.Dependency] = [
-    "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CofferEngineSQLite", "CofferOAuth",
-    "CofferVault", "CofferVectors", "TestSupport",
+    "Coffer", "CofferBackup", "CofferBase", "CofferCrypto", "CofferEngine", "CofferEngineSQLite",
+    "CofferOAuth", "CofferVault", "CofferVectors", "TestSupport",
     .product(name: "SystemPackage", package: "swift-system"),
 ]
 if Context.environment["COFFER_FUZZ"] != nil {

@@ -15,4 +15,7 @@ public struct BackupContents: Sendable, Equatable {
     public internal(set) var omitted: [OmittedItem] = []
     /// The paths of all entries in the archive, with their sizes in bytes.
     public internal(set) var entries: [BackupEntry] = []
+
+    /// Whether the backup omits items because they are damaged.
+    var omitsDamagedItems: Bool { omitted.contains { $0.reason == .damaged } }
 }

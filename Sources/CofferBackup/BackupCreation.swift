@@ -29,8 +29,8 @@ struct BackupCreation {
     let vault: Vault
     let key: ArchiveWriter.Key
     let cancellation: BlockingExecutor.Cancellation
-    /// The files that turned out to be damaged while their content was read.
-    private var damaged: Set<FileID> = []
+    /// The files that turned out to be damaged while their content was read, as they were listed then.
+    private var damaged: [FileID: FileSnapshot] = [:]
     private var hasFoundDamage = false
 
     init(_ vault: Vault, key: ArchiveWriter.Key, cancellation: BlockingExecutor.Cancellation) {
@@ -128,14 +128,15 @@ struct BackupCreation {
     private func addFiles(of snapshot: VaultSnapshot, to plan: inout Plan) throws(CofferError) {
         for file in snapshot.files {
             try check()
-            let isBound = try readable { () throws(CofferError) in
-                try vault.files.isContextBound(file.id)
-            }
-            guard let isBound, !damaged.contains(file.id) else {
-                plan.omitted.append(
-                    OmittedItem(path: EntryName.fileContent(file.id).path, reason: .damaged))
+            let path = EntryName.fileContent(file.id).path
+            if let found = damaged[file.id], found.hasContent(of: file) {
+                plan.omitted.append(OmittedItem(path: path, reason: .damaged))
                 continue
             }
+            let isBound = try readable(file.id, path, &plan.omitted) { () throws(CofferError) in
+                try vault.files.isContextBound(file.id)
+            }
+            guard let isBound else { continue }
             // Without its context, a file can be restored only as it is sealed.
             if file.protection.isExportable, !isBound {
                 plan.files.append(file)
@@ -172,7 +173,7 @@ struct BackupCreation {
     }
 
     /// Returns the result of `body`; `nil` if the item that it reads is damaged or gone.
-    private func readable<Result>(
+    private func readable<Result: ~Copyable>(
         _ body: () throws(CofferError) -> Result
     ) throws(CofferError) -> Result? {
         do throws(CofferError) {
@@ -183,6 +184,24 @@ struct BackupCreation {
             default: throw error
             }
         }
+    }
+
+    /// Returns the result of `body`, which reads a file; `nil` if the file is damaged or gone, which is noted.
+    ///
+    /// A file that another process removes or replaces looks damaged while its old container is overwritten,
+    /// so a file counts as gone if it is listed no longer, and is read once more if it still is.
+    private func readable<Result: ~Copyable>(
+        _ id: FileID, _ path: String, _ omitted: inout [OmittedItem],
+        _ body: () throws(CofferError) -> Result
+    ) throws(CofferError) -> Result? {
+        if let result = try readable(body) { return result }
+        guard try vault.files.isListed(id) else {
+            omitted.append(OmittedItem(path: path, reason: .gone))
+            return nil
+        }
+        if let result = try readable(body) { return result }
+        omitted.append(OmittedItem(path: path, reason: .damaged))
+        return nil
     }
 
     // MARK: Writing
@@ -201,8 +220,11 @@ struct BackupCreation {
         _ file: FileSnapshot, to writer: ArchiveWriter, _ omitted: inout [OmittedItem]
     ) throws(CofferError) -> Bool {
         let path = EntryName.fileContent(file.id).path
-        let found = try readable { () throws(CofferError) in try vault.files.open(file) }
-        guard let open = found ?? nil else {
+        let found = try readable(file.id, path, &omitted) { () throws(CofferError) in
+            try vault.files.open(file)
+        }
+        guard let found else { return false }
+        guard let open = found else {
             omitted.append(OmittedItem(path: path, reason: .gone))
             return false
         }
@@ -223,7 +245,7 @@ struct BackupCreation {
                 }
             } catch {
                 guard error.code == .corrupt else { throw error }
-                damaged.insert(file.id)
+                damaged[file.id] = file
                 hasFoundDamage = true
                 throw error
             }
@@ -275,11 +297,11 @@ struct BackupCreation {
     private func writeSealed(
         _ id: FileID, to writer: ArchiveWriter, _ omitted: inout [OmittedItem]
     ) throws(CofferError) -> Bool {
-        let container = try? vault.files.openSealed(id)
-        guard let container else {
-            omitted.append(OmittedItem(path: EntryName.deviceFile(id).path, reason: .gone))
-            return false
+        let path = EntryName.deviceFile(id).path
+        let container = try readable(id, path, &omitted) { () throws(CofferError) in
+            try vault.files.openSealed(id)
         }
+        guard let container else { return false }
         try write(container, size: container.status().size, as: .deviceFile(id), to: writer)
         return true
     }

@@ -24,12 +24,13 @@ extension Vault {
     ///   - key: For whom the backup is encrypted. The recipients that the administrator's policy requires
     ///     are added.
     ///   - count: The number of backups to keep, 1 to 1000: an earlier backup at `path` gets the name
-    ///     `NAME.1`, that one `NAME.2` and so on. With `nil`, an existing file is not replaced.
+    ///     `NAME.1`, that one `NAME.2` and so on, and the oldest is removed, unless the new backup omits
+    ///     damaged items. With `nil`, an existing file is not replaced.
     ///   - workFactor: The cost of trying one passphrase: 2^`workFactor` KiB of memory.
     /// - Returns: What the backup contains.
     /// - Throws: `locked` unless every class of a movable item is unlocked; `alreadyExists`; `refused` if the
-    ///   passphrase has fewer than 12 bytes, if the path is in the vault's directory, if there are more than
-    ///   a million entries, or if the administrator's policy allows no export or requires recipients and
+    ///   passphrase has fewer than 12 bytes, if the path is in the vault's directory, if a file that would be
+    ///   replaced or renamed is no backup, if there are more than a million entries, or if the administrator's policy allows no export or requires recipients and
     ///   `key` is a passphrase; `invalidInput` if there is no recipient; `corrupt` if the file index is
     ///   damaged; `policyInvalid`, `noSpace`, `readOnly`, `busy`, `cancelled`, `wiped`. After an error, there
     ///   is no new file.
@@ -46,14 +47,21 @@ extension Vault {
             try policy.require(.allowExport, toAllow: "backups")
             var creation = BackupCreation(
                 self, key: try key.obeying(policy).archiveKey(workFactor), cancellation: cancellation)
+            if let count { try KeptBackups.check(at: path, keeping: count) }
             while true {
                 do throws(CofferError) {
+                    var kept: KeptBackups?
+                    defer { withExtendedLifetime(kept) {} }
                     let (contents, time) = try createFile(at: path, replacing: count != nil) {
                         (file) throws(CofferError) in
-                        let contents = try creation.write(to: file)
+                        let written = try creation.write(to: file)
                         try file.sync()
-                        if let count { try KeptBackups.shift(at: path, keeping: count) }
-                        return contents
+                        if let count {
+                            // A good backup does not go for one with less in it.
+                            let isWhole = !written.contents.omitsDamagedItems
+                            kept = try KeptBackups.shift(at: path, keeping: isWhole ? count : nil)
+                        }
+                        return written
                     }
                     // The backup is complete even if its time cannot be noted, as on a read-only disk.
                     try? noteBackup(at: time, movable: contents.counts.movable)

@@ -6,6 +6,9 @@ public import SystemPackage
 
 /// Backups of whole vaults, apart from any vault.
 public enum VaultBackup {
+    /// The first line of every age file.
+    static let magic = "age-encryption.org/v1\n"
+
     /// Reads and checks a whole backup, without a vault and without storing anything.
     ///
     /// Uses a bounded amount of memory per entry, whatever the entries' sizes are.
@@ -35,12 +38,12 @@ public enum VaultBackup {
         var start = [UInt8](repeating: 0, count: 64)
         var span = start.mutableSpan
         _ = try file.read(at: 0, into: &span)
-        guard start.starts(with: "age-encryption.org/v1\n".utf8) else {
+        guard start.starts(with: magic.utf8) else {
             throw CofferError(
                 .corrupt, "\(path) is not a backup, or its first bytes are damaged.",
                 remedy: .useAnotherCopy)
         }
-        return start.starts(with: "age-encryption.org/v1\n-> scrypt ".utf8)
+        return start.starts(with: (magic + "-> scrypt ").utf8)
     }
 
     static func open(_ path: FilePath) throws(CofferError) -> Descriptor {

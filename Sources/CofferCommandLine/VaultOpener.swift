@@ -216,7 +216,12 @@ package enum VaultOpener {
         do throws(CofferError) {
             return try await unlocked(global, with: given)
         } catch {
-            guard error.code == .locked else { throw error }
+            // What is stored while locked needs no anchor.
+            let isWithoutAnchor = [.anchorLost, .rolledBack].contains(error.code)
+            guard error.code == .locked || isWithoutAnchor && given == nil && global.passcodeFd == nil else {
+                throw error
+            }
+            if isWithoutAnchor { Output.message("coffer: \(error.advice)") }
             return try await vault(global)
         }
     }

@@ -48,10 +48,19 @@ struct AnchorCommandTests {
             let run = try home("token", "list", "--json")
             #expect(run.code == 7 && code(run) == "anchorLost", "\(run.text)")
             #expect(try home("lock").code == 0)
+            // What is stored while locked needs no anchor; a given passcode is not ignored.
+            let put = ["token", "put", "s", "waiting"]
+            #expect(try home.run(put, input: [1]).code == 7)
+            let queued = try home.run(put, passcode: "", input: [1])
+            #expect(queued.code == 0, "\(queued.errorText)")
+            #expect(queued.errorText.contains("waiting for the next unlock"))
             #expect(try home.run(way).code == 0, "\(way)")
             #expect(try home("token", "list").code == 0, "\(way)")
         }
         #expect(try home("anchor", "remove", "file").code == 3)
+        let nowhere = try home("anchor", "set", anchor + "/no/place", "--json")
+        #expect(nowhere.code == 7 && code(nowhere) == "anchorLost")
+        #expect(!nowhere.text.contains("anchor reset"), "\(nowhere.text)")
         #expect(try home("anchor", "set").code == 64)
         #expect(try home("anchor", "set", anchor, "--kernel-keyring").code == 64)
         #expect(try home("wipe", "--yes").code == 0)

@@ -91,6 +91,64 @@ struct BackupCommandTests {
         #expect(try scene.home("token", "get", "s", "moves").text == "value moves")
     }
 
+    @Test("--install writes units whose command makes the backup; they are replaced only on request")
+    func timer() throws {
+        let scene = try Scene()
+        let configuration = scene.home.folder.appending(path: "config").path(percentEncoded: false)
+        let environment = ["XDG_CONFIG_HOME": configuration]
+        let create = ["backup", "create", scene.backup, "--to", scene.recipient]
+        func install(_ more: String...) throws -> CommandRun {
+            try scene.home.run(create + ["--install"] + more, passcode: "", environment: environment)
+        }
+        #expect(try install().code == 64)
+        #expect(try install("--keep", "0").code == 64)
+        let units = configuration + "/systemd/user/coffer-backup."
+        let made = try install("--keep", "2")
+        #expect(made.code == 0, "\(made.errorText)")
+        #expect(made.text == "\(units)service\n\(units)timer\n")
+        #expect(!FileManager.default.fileExists(atPath: scene.backup))
+        #expect(try install("--keep", "2").code == 0)
+        #expect(try install("--keep", "3").code == 13)
+        let service = try String(contentsOfFile: units + "service", encoding: .utf8)
+        let line = try #require(service.split(separator: "\n").first { $0.hasPrefix("ExecStart=") })
+        #expect(try install("--keep", "3", "--replace").code == 0)
+        #expect(try String(contentsOfFile: units + "service", encoding: .utf8).contains("--keep 3"))
+        // As systemd runs it, while the vault is unlocked.
+        #expect(try scene.home("unlock").code == 0)
+        defer { _ = try? scene.home.run(["lock"], passcode: "") }
+        let words = line.dropFirst("ExecStart=".count).split(separator: " ").map(String.init)
+        for _ in 0..<3 { #expect(try CommandRun.run(words[0], Array(words.dropFirst())).code == 0) }
+        #expect(FileManager.default.fileExists(atPath: scene.backup + ".1"))
+        #expect(!FileManager.default.fileExists(atPath: scene.backup + ".2"))
+    }
+
+    @Test("A damaged item in a backup is told from those of another device by the exit code")
+    func damagedItem() throws {
+        let scene = try Scene()
+        #expect(try scene.create().code == 0)
+        let script = """
+            import hashlib, io, subprocess, sys, tarfile
+            key, recipient, path = sys.argv[1:]
+            plain = subprocess.run(["age", "-d", "-i", key, path], capture_output=True, check=True).stdout
+            token = plain.index(b'"class":"whenUnlocked"')
+            changed = plain[:token] + b'"class":"whenUnl0cked"' + plain[token + 22:]
+            archive = tarfile.open(fileobj=io.BytesIO(changed))
+            for member in archive:
+                content = archive.extractfile(member).read()
+                digest = hashlib.sha256(content).hexdigest().encode()
+                changed = changed.replace(hashlib.sha256(
+                    content.replace(b"whenUnl0cked", b"whenUnlocked")).hexdigest().encode(), digest)
+            subprocess.run(["age", "-r", recipient, "-o", path], input=changed, check=True)
+            """
+        let made = try CommandRun.run(
+            "python3", ["-c", script, scene.identity, scene.recipient, scene.backup])
+        #expect(made.code == 0, "\(made.errorText)")
+        let options = ["--identity", scene.identity, "--json"]
+        let run = try scene.home.run(["backup", "restore", scene.backup] + options)
+        #expect(run.code == 7 && run.json["impossible"] as? Int == 1, "\(run.text)\(run.errorText)")
+        #expect(run.json["equal"] as? Int == 2)
+    }
+
     @Test("The lines of the README bring the movable items back without Coffer")
     func readme() throws {
         let scene = try Scene()

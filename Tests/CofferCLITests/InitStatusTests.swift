@@ -52,7 +52,7 @@ struct InitStatusTests {
                     // What helps is named, if there is a passcode to forget.
                     let hasPasscode = options.contains("--passcode-fd")
                     #expect(run.text.contains("coffer recovery create") == hasPasscode, "\(run.text)")
-                    #expect(run.text.contains("coffer export and coffer file export") == hasPasscode)
+                    #expect(run.text.contains("see coffer backup create") == hasPasscode)
                 } else {
                     #expect(run.json["eraseAfter"] as? Int == (erases ? 10 : nil))
                 }
@@ -61,7 +61,7 @@ struct InitStatusTests {
         let help = try CommandRun.coffer("init", "--help").text.split(whereSeparator: \.isWhitespace)
             .joined(separator: " ")
         #expect(
-            help.contains("cannot be recovered") && help.contains("see coffer export and coffer file export")
+            help.contains("cannot be recovered") && help.contains("see coffer backup create")
                 && help.contains("see coffer recovery create"))
         let without = try CommandRun.coffer(
             "init", "--keyring", "file", "--passcode-fd", "3", "--recovery-keys", "off", "--home",

@@ -96,13 +96,18 @@ struct RecoveryCommandTests {
             #expect(try home("token", "put", "s", "a", input: Array("value".utf8)).code == 0)
             let key = isStrict ? try create(home, "--strict-device") : try create(home)
             try FileManager.default.removeItem(atPath: home.path + "/vault/device")
-            #expect(try home("token", "list").code == 7)
+            let list = try home("token", "list")
+            #expect(list.code == 7 && list.errorText.contains("coffer recovery use") == !isStrict)
+            #expect(list.errorText.contains("coffer wipe") == isStrict, "\(list.errorText)")
+            let checked = try run(home, ["recovery", "check"], key: key)
+            #expect(checked.code == (isStrict ? 7 : 0), "\(checked.errorText)")
             let used = try run(home, ["recovery", "use", "--unchecked"], key: key, new: "1357")
             guard !isStrict else {
                 #expect(used.code == 7)
                 continue
             }
             #expect(used.code == 0 && used.text.contains("1-4:"), "\(used.errorText)")
+            #expect(!used.errorText.contains("coffer wipe"), "\(used.errorText)")
             #expect(try home.run(["token", "get", "s", "a"], passcode: "1357").text == "value")
         }
     }

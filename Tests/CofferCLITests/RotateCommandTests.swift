@@ -20,6 +20,14 @@ struct RotateCommandTests {
         #expect(try home("token", "get", "s", "a").text == "value")
         #expect(try home("file", "cat", file).text == "content")
         #expect(try home.status()["keyRotationUnfinished"] == nil)
+        let advice = "coffer backup create"
+        #expect(!run.errorText.contains(advice), "\(run.errorText)")
+        let backup = home.folder.appending(path: "vault.age").path(percentEncoded: false)
+        let recipient = "age1x3pc4wukzx9xl3dumlgajml8sd4yqqu7fwd3w0sqw8a3ljkqlycsgrn3ks"
+        #expect(try home("backup", "create", backup, "--to", recipient).code == 0)
+        // Earlier backups are of no use for what stays on the device, and of the same use for the rest.
+        #expect(try home("rotate", "--class", "afterFirstUnlockThisDeviceOnly").errorText.contains(advice))
+        #expect(!(try home("rotate", "--class", "afterFirstUnlock").errorText.contains(advice)))
         let one = try home("rotate", "--class", "whenUnlocked")
         #expect(one.text == "Keys of 0 tokens and 1 file rewrapped, old keys destroyed\n", "\(one.errorText)")
         #expect(try home("rotate", "--resume").text == "No rotation was in progress\n")

@@ -242,6 +242,10 @@ struct TokenCommandTests {
         #expect(other.members["scopes"] as? [String] == ["one"])
         #expect(!other.run.errorText.contains("expiry"), "\(other.run.errorText)")
         #expect(label(other.members) == "other")
+        // A class that the owner chose for new items is nobody else's choice.
+        #expect(try home("settings", "--movable", "on").code == 0)
+        let new = try home("token", "put", "s", "new", input: [1])
+        #expect(new.code == 0 && !new.errorText.contains("class"), "\(new.errorText)")
         let removed = try put("--label", "", "--scope", "", "--class", "whenUnlockedThisDeviceOnly")
         #expect(removed.members["scopes"] as? [String] == [])
         #expect(removed.members["class"] as? String == "whenUnlockedThisDeviceOnly")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills `coffer` at every call that changes the vault or its anchor, and requires that the vault opens afterwards.
 
-    anchor_kills.py --coffer PATH [--actions kill,killafter,torn,EIO,ENOSPC] [--shim faultshim.so]
+    anchor_kills.py --coffer PATH [--commands a,b,…] [--actions kill,killafter,torn,EIO,ENOSPC] [--shim faultshim.so]
 
 The home has an anchor in a file and, where the kernel has a keyring, one there. Each command runs once for every
 crash point and action, always in the same place, because the record names the anchor's path. Afterwards:
@@ -49,6 +49,9 @@ def commands(place):
     }
 
 
+NAMES = list(commands(Place("")))
+
+
 class Kills:
     def __init__(self, options, root):
         self.options = options
@@ -84,6 +87,8 @@ class Kills:
 
     def all(self):
         for name, (arguments, is_new, given, before) in commands(self.place).items():
+            if name not in self.options.commands:
+                continue
             self.template(before)
             saved = os.path.join(self.root, "saved")
             shutil.copytree(self.place.root, saved, symlinks=True)
@@ -140,6 +145,7 @@ def main():
     parser.add_argument("--coffer", required=True, metavar="PATH")
     parser.add_argument("--actions", type=matrix.names(matrix.ACTIONS),
                         default=["kill", "killafter", "torn", "EIO", "ENOSPC"])
+    parser.add_argument("--commands", type=matrix.names(NAMES), default=NAMES, metavar="a,b,…")
     parser.add_argument("--shim", metavar="FILE")
     options = parser.parse_args()
     options.coffer = os.path.abspath(options.coffer)

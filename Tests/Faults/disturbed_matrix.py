@@ -5,7 +5,8 @@
 
 Every file of a home, and the home itself, is missing, empty, cut short, changed in one byte, a directory, a link, a FIFO,
 of mode 000 or 0777, or of another owner; the disk is full or read-only; there is no bus, or its Secret Service is locked
-or dead; limits are tight; HOME and XDG_RUNTIME_DIR are unset or elsewhere; the clock stands at 1970 or ten years ahead.
+or dead; limits are tight; HOME and XDG_RUNTIME_DIR are unset or elsewhere; the clock stands at 1970 or ten years ahead; the
+administrator's policy or the anchor cannot be trusted, read or understood, or is gone.
 In each such world one command runs on a fresh copy of a home with two users' namespaces, next to another vault, with the
 keys of all four held in the kernel keyring and a view copy left by a killed viewer. `--only` takes names or patterns;
 the world around the files is `file=disk,damage=full`, and so on (see --list).
@@ -99,20 +100,23 @@ STAY_OVER_LOCK = (":afterFirstUnlock", ":afterFirstUnlockThisDeviceOnly")
 VAULT = ["vault/" + name for name in ("device", "keybag", "attempts", "filekeys", "fileindex", "tokens")]
 FOLDERS = ["home", "vault", "vault/files", "users", "users/ada", "users/ada/vault", "users/ada/vault/files"]
 FILES = ["lock", "state", *VAULT, "vault/orders", "vault/recovery", "vault/viewroots", "vault/files/container",
+         "vault/anchors", "vault/backup", "vault/keypairs", "vault/served-index",
          *("users/ada/" + name for name in ["lock", "state", *VAULT])]
 FILE_DAMAGES = ["missing", "empty", "truncated", "changed", "changed-id", "directory", "link", "fifo", "mode-000",
                 "mode-0777", "owner"]
 FOLDER_DAMAGES = ["missing", "empty", "file", "link", "fifo", "mode-000", "mode-0777", "owner"]
 
 OPENING = {"state", "vault/device", "vault/keybag", "vault/orders"}
+# What uses the keys asks first whether the vault is an older copy.
+USING = OPENING | {"vault/anchors"}
 NEEDS = {
-    "unlock": OPENING | {"lock", "vault/attempts"},
+    "unlock": USING | {"lock", "vault/attempts"},
     "status": OPENING | {"vault/attempts", "vault/tokens", "vault/filekeys", "vault/fileindex", "vault/files"},
     "doctor": OPENING | {"vault/attempts", "vault/tokens", "vault/filekeys", "vault/fileindex", "vault/files"},
-    "token-get": OPENING | {"vault/tokens"},
-    "token-put": OPENING | {"lock", "vault/tokens"},
+    "token-get": USING | {"vault/tokens"},
+    "token-put": USING | {"lock", "vault/tokens"},
     "recovery-check": OPENING | {"vault/recovery"},
-    "file-cat": OPENING | {"vault/filekeys", "vault/fileindex", "vault/files/container"},
+    "file-cat": USING | {"vault/filekeys", "vault/fileindex", "vault/files/container"},
     # Not to obey an order, but to know that it is one.
     "order": {"lock", "state", "vault/device", "vault/orders"},
 }
@@ -120,11 +124,13 @@ NEEDS = {
 NAMING = ("state", "vault/device", "vault/keybag", "vault/attempts", "vault/filekeys")
 # What says it for certain, and the folders on the way.
 TELLING = ("home", "state", "vault", "vault/device")
+# The record of the anchors, and the anchor itself.
+ANCHORS = {"home/vault/anchors", "outside/anchor"}
 # What a command may change of a home, beside its purpose.
 CHANGES = {
     # A slot of the copy of the device key that no recovery key needs is overwritten.
-    "unlock": {"home/vault/attempts", "home/vault/recovery"},
-    "token-put": {"home/vault/tokens"},
+    "unlock": {"home/vault/attempts", "home/vault/recovery", *ANCHORS},
+    "token-put": {"home/vault/tokens", *ANCHORS},
 }
 DAMAGED = {"corrupt", "notAuthentic", "foreign", "unsupportedVersion", "rolledBack"}
 NOT_OPENED = {"permissionDenied", "refused"}
@@ -159,6 +165,13 @@ ANY = set(EXITS) - set(SERVERS) - DAMAGED - {"wiped", "wrongPasscode", "notIniti
                     "alreadyExists"}
 EVERY = dict.fromkeys(COMMANDS, ANY)
 KEYRING_USERS = ("order", "unlock", "status", "token-get", "token-put", "file-cat", "recovery-check")
+# What obeys the administrator's policy.
+POLICY_USERS = ("unlock", "token-get", "token-put", "file-cat", "recovery-check")
+# Folders of policies that nobody can trust or understand, by what makes them so.
+POLICIES = ("changed", "fifo", "directory", "link", "mode-000", "mode-0777", "owner", "folder-0777", "folder-file", "large")
+POLICY = b'{"PasscodeMinimumLength": 1}'
+# What may not open a vault that nobody can tell from an older copy.
+ANCHOR_LOST = dict.fromkeys(("unlock", "token-get", "file-cat"), {"anchorLost"})
 MEGABYTE = 1 << 20
 LIMITS = {
     "data-90M": (resource.RLIMIT_DATA, 90 * MEGABYTE), "data-40M": (resource.RLIMIT_DATA, 40 * MEGABYTE),
@@ -182,10 +195,15 @@ AROUND = {
     ("bus", "locked"): dict.fromkeys(KEYRING_USERS, {"keyringLocked", "noPrompter"}),
     ("bus", "dead"): dict.fromkeys(KEYRING_USERS, {"timedOut", "keyringUnavailable"}),
     ("bus", "sound"): {}, ("nothing", "sound"): {},
+    ("policy", "sound"): {},
+    **{("policy", damage): dict.fromkeys(POLICY_USERS, {"policyInvalid"}) for damage in POLICIES},
+    ("anchor", "missing"): ANCHOR_LOST, ("anchor", "changed"): ANCHOR_LOST, ("anchor", "fifo"): ANCHOR_LOST,
+    ("anchor", "directory"): ANCHOR_LOST, ("anchor", "owner"): ANCHOR_LOST, ("anchor", "other"): ANCHOR_LOST,
     **{("limit", name): EVERY for name in LIMITS},
     ("limit", "memory-1000M"): {}, ("limit", "files-16"): {},
 }
-NEEDS_ROOT = {("disk", "full"), ("disk", "read-only"), ("proc", "none")}
+NEEDS_ROOT = {("disk", "full"), ("disk", "read-only"), ("proc", "none"), ("anchor", "owner"),
+              *(pair for pair in AROUND if pair[0] == "policy")}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -301,6 +319,50 @@ def own(world, path):
         os.lchown(path, world.user, world.user)
 
 
+def damage_policy(world, damage):
+    """A folder for /etc with a policy in it, or with what should be one."""
+    etc = world.make_etc()
+    folder = os.path.join(etc, "coffer", "policy.d")
+    path = os.path.join(folder, "10.json")
+    with open(path, "wb") as stream:
+        stream.write(POLICY[:-1] if damage == "changed" else POLICY + b" " * (64 * MEGABYTE if damage == "large" else 0))
+    os.chmod(path, {"mode-000": 0, "mode-0777": 0o777}.get(damage, 0o644))
+    if damage == "owner":
+        os.chown(path, world.user, world.user)
+    elif damage == "link":
+        os.rename(path, os.path.join(etc, "moved.json"))
+        os.symlink("../../moved.json", path)
+    elif damage in ("fifo", "directory"):
+        os.unlink(path)
+        os.mkfifo(path) if damage == "fifo" else os.mkdir(path)
+    elif damage == "folder-0777":
+        os.chmod(folder, 0o777)
+    elif damage == "folder-file":
+        world_of.remove_tree(folder)
+        with open(folder, "wb") as stream:
+            stream.write(POLICY)
+    return etc
+
+
+def damage_anchor(world, damage):
+    path = os.path.join(world.here, "outside", "anchor")
+    if damage == "changed":
+        with open(path, "r+b") as stream:
+            stream.write(b"no anchor" * 64)
+    elif damage == "other":
+        os.replace(path + "-of-other", path)
+    elif damage == "owner":
+        os.chown(path, world_of.NOBODY, world_of.NOBODY)
+    else:
+        os.unlink(path)
+        if damage == "fifo":
+            os.mkfifo(path, 0o600)
+        elif damage == "directory":
+            os.mkdir(path, 0o700)
+        if damage != "missing":
+            own(world, path)
+
+
 def disturb(world, cell):
     """Makes the world of a cell; what surrounds the run is returned."""
     weather = Weather()
@@ -329,6 +391,10 @@ def disturb(world, cell):
         weather.limits[kind] = value
     elif cell.file == "proc":
         weather.without_proc = True
+    elif cell.file == "policy":
+        weather.etc = damage_policy(world, cell.damage)
+    elif cell.file == "anchor":
+        damage_anchor(world, cell.damage)
     elif cell.file == "disk":
         world.put_on_disk(full=cell.damage == "full")
     return weather
@@ -476,8 +542,10 @@ class Trial:
     def judge_elsewhere(self):
         """Another vault, its keys, and files that are not the home's."""
         world, before, after = self.world, self.before, self.after
+        # An order's counter is a change, too.
+        raised = "outside/anchor" if self.cell.command in ("order", *CHANGES) else None
         self.require_same(lambda path: path.split("/")[0] in ("other", "outside", "elsewhere")
-                          and not path.startswith("outside/moved"))
+                          and not path.startswith("outside/moved") and path != raised)
         if self.cell.command not in LOCKS and before.keys_of(world, "other") != after.keys_of(world, "other"):
             raise Failed("keys of another vault are gone")
 
@@ -624,7 +692,9 @@ class Trial:
                 raise Failed("%s, and keys are held" % done)
         else:
             self.judge_result()
-        changes = {path for path in CHANGES.get(cell.command, ()) if done.code == 0 or path.endswith("attempts")}
+        changes = {path for path in CHANGES.get(cell.command, ()) if done.code == 0 or path.endswith(("attempts", "anchors"))}
+        if cell.file == "policy" and cell.command == "unlock" and done.code == 0:
+            changes.add("home/vault/policy")
         if (cell.file, cell.damage) == ("home", "link"):
             changes = {path.replace("home", "outside/moved", 1) for path in changes}
         if (done.document or {}).get("waiting"):
@@ -644,8 +714,10 @@ class Trial:
             raise Failed("another value")
         if command == "file-cat" and document.get("contentBase64") != base64.b64encode(CONTENT).decode():
             raise Failed("another content")
-        # Without /proc the boot in which the keys were held is unknown: the vault counts as locked.
-        if self.cell.file == "proc" and (document.get("state") == "locked" or document.get("waiting")):
+        # Without /proc the boot in which the keys were held is unknown: the vault counts as locked. So does one that
+        # cannot be told from an older copy, or whose administrator's rules are not known.
+        if self.cell.file in ("proc", "anchor", "policy", "vault/anchors") and self.cell.damage != "sound" and (
+                document.get("state") == "locked" or document.get("waiting")):
             return
         if command == "status" and document.get("state") not in ("unlocked", "uninitialised"):
             raise Failed("the status of the unlocked home is %s" % document.get("state"))

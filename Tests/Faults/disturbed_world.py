@@ -37,6 +37,8 @@ CONTENT = b"canary content of a file 41ff07aa\n" * 40
 TOKEN = ["service.example", "ada"]
 KEYRING_PASSWORD = b"password of the desktop's keyring"
 NAMESPACE_LABEL = b"coffer/user-namespace/v1"
+# Nobody has its identity.
+BACKUP_RECIPIENT = "age1x3pc4wukzx9xl3dumlgajml8sd4yqqu7fwd3w0sqw8a3ljkqlycsgrn3ks"
 DAY = 86400
 CELL_LIMIT = 30
 USERS_OF_WORKER, CELLS_OF_USER = 32, 100
@@ -291,6 +293,8 @@ class Weather:
     limits: dict = dataclasses.field(default_factory=dict)
     without_proc: bool = False
     without_home_option: bool = False
+    # A folder to be mounted as /etc.
+    etc: str = None
 
 
 class World:
@@ -392,6 +396,9 @@ class World:
             if weather.without_proc:
                 check(libc.unshare(NEW_MOUNTS), "unshare")
                 mount("none", "/proc", "tmpfs", 0)
+            if weather.etc:
+                check(libc.unshare(NEW_MOUNTS), "unshare")
+                mount(weather.etc, "/etc", "none", BIND)
             self.become()
             for name, value in weather.limits.items():
                 resource.setrlimit(name, (value, value))
@@ -433,6 +440,14 @@ class World:
         self.file = self.succeed(["file", "add", document], passcode=PASSCODE).document["id"]
         os.unlink(document)
         self.make_order()
+        self.succeed(["key", "generate", "signing"])
+        backup = os.path.join(self.here, "outside", "backup")
+        self.succeed(["backup", "create", backup, "--to", BACKUP_RECIPIENT])
+        os.unlink(backup)
+        # The desktop's keyring is not on the private bus of a service.
+        if keyring == "file":
+            self.succeed(["serve", "--", "true"])
+        self.succeed(["anchor", "set", os.path.join(self.here, "outside", "anchor")], passcode=PASSCODE)
         made = self.succeed(["recovery", "create", "--unchecked"], passcode=PASSCODE)
         self.recovery = made.document["recoveryKey"].encode()
         self.places = {}
@@ -441,6 +456,8 @@ class World:
             self.places[user] = os.path.join("home", "users", digest[:32])
             self.vaults[user] = self.make_vault(self.places[user], passcode, "file")
         self.vaults["other"] = self.make_vault("other", PASSCODE, "file")
+        anchor = os.path.join(self.here, "outside", "anchor-of-other")
+        self.succeed(["anchor", "set", anchor], home="other", passcode=PASSCODE)
         self.succeed(["token", "put", *TOKEN, "--volatile", "--kind", "id"], given=VOLATILE)
         self.leave_view()
         self.stop_services()
@@ -486,6 +503,16 @@ class World:
         with open(self.order, "wb") as stream:
             stream.write(base64.b64decode(order.document["order"]))
         os.chmod(self.order, 0o644)
+
+    def make_etc(self):
+        """A folder that can be mounted as /etc, with an empty folder of policies."""
+        etc = os.path.join(self.folder, "etc")
+        remove_tree(etc)
+        os.makedirs(os.path.join(etc, "coffer", "policy.d"), mode=0o755)
+        for name in ("passwd", "group", "nsswitch.conf", "ld.so.cache", "machine-id", "localtime"):
+            with contextlib.suppress(FileNotFoundError):
+                shutil.copy(os.path.join("/etc", name), etc)
+        return etc
 
     def leave_view(self):
         """A view copy whose owner and everybody around it were killed."""

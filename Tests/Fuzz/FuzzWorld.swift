@@ -10,11 +10,14 @@ final class FuzzWorld: Sendable {
     let scratch: ScratchDirectory
     let device: DeviceKey
     let classKey: ClassKey
+    /// Opens the backups that are made of inputs.
+    let backupIdentity: AgeIdentity
     /// Whole containers with what they hold.
     let containers: [(bytes: [UInt8], plaintext: [UInt8])]
 
     init() throws {
         let scratch = try ScratchDirectory.make()
+        backupIdentity = try AgeIdentity.generate()
         device = try DeviceKey.create(
             vaultID: .random(), backend: .file, in: scratch.descriptor,
             service: SecretServiceClient(address: nil))

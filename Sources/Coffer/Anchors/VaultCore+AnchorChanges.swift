@@ -52,11 +52,13 @@ extension VaultCore {
         // has to be there before the record names it.
         if next.usesKernelKeyring, !old.usesKernelKeyring || stored == nil { try setKey(to: old.number) }
         let isReadable = anchorNumbers(old).contains { $0.kind == .file && (try? $0.number.get()) != nil }
-        if next.path != nil, isNewFile || !isReadable { try setFile(next, to: old.number) }
+        if next.path != nil, isNewFile || !isReadable {
+            try setFile(next, to: old.number, isNew: isNewFile)
+        }
         if next.usesKernelKeyring { next.keyringBoot = next.boot }
         try write(next, over: stored, in: vault)
         if next.usesKernelKeyring { try setKey(to: next.number) }
-        if next.path != nil { try setFile(next, to: next.number) }
+        if next.path != nil { try setFile(next, to: next.number, isNew: false) }
         if let former = old.path, former != next.path {
             try? AnchorFile(path: former, device: device).remove()
         }
@@ -71,13 +73,18 @@ extension VaultCore {
         }
     }
 
-    private func setFile(_ record: AnchorRecord, to number: UInt64) throws(CofferError) {
+    private func setFile(
+        _ record: AnchorRecord, to number: UInt64, isNew: Bool
+    ) throws(CofferError) {
         let file = AnchorFile(path: record.path ?? [], device: device)
         do throws(CofferError) {
             try file.set(to: number, outside: home)
         } catch {
             guard ![.refused, .alreadyExists, .invalidInput].contains(error.code) else { throw error }
-            throw CofferError.anchorLost("The file \(file.path)", error)
+            let lost = CofferError.anchorLost("The file \(file.path)", error)
+            guard isNew else { throw lost }
+            // The vault does not have this anchor yet, so there is nothing to be reset.
+            throw CofferError(.anchorLost, lost.message, systemError: lost.systemError)
         }
     }
 

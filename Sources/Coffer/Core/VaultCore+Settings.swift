@@ -61,7 +61,8 @@ extension VaultCore {
             }
         }
         try updateKeybag(stored, in: vault) { (keybag) throws(CofferError) in try keybag.apply(new) }
-        if !new.allowsRecoveryKey { try RecoveryRecord.settle(nil, in: vault) }
+        // An unlock overwrites what cannot be overwritten now.
+        if !new.allowsRecoveryKey { try? RecoveryRecord.settle(nil, in: vault) }
         return .changed(from: old, to: new)
     }
 

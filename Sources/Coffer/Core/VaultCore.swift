@@ -196,6 +196,7 @@ final class VaultCore: Sendable {
             throw keys.isWiped ? CofferError.wiped : CofferError.lockedMeanwhile
         }
         // The unlock itself is done. An error here recurs, and is reported, when tokens are read.
+        try? takeBackPendingTokens()
         try? drainPendingTokens()
     }
 

@@ -19,6 +19,11 @@ package struct RestoredFile: Sendable {
         self.modified = modified
         self.protection = protection
     }
+
+    /// Returns whether a stored file can have this name.
+    package static func isName(_ name: FilePath.Component) -> Bool {
+        (try? FileStore.checked(name, [])) != nil
+    }
 }
 
 extension FileStore {

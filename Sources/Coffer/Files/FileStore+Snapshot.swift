@@ -11,6 +11,9 @@ package struct FileSnapshot: Sendable {
     package let protection: ProtectionClass
     /// The value that identifies the file's content.
     fileprivate let commitment: [UInt8]
+
+    /// Returns whether the file has the same content in another snapshot.
+    package func hasContent(of other: FileSnapshot) -> Bool { commitment == other.commitment }
 }
 
 /// A stored file that is open for a backup.
@@ -44,6 +47,16 @@ extension FileStore {
             files.append(FileSnapshot(id: id, protection: protection, commitment: entry.commitment))
         }
         return files.sorted { $0.id.uuid.bytes.lexicographicallyPrecedes($1.id.uuid.bytes) }
+    }
+
+    /// Returns whether the index lists a file, after the change of the vault that is going on, if there is one.
+    /// Blocks.
+    ///
+    /// - Throws: `corrupt` if the index is damaged; `busy`, `wiped`.
+    package func isListed(_ id: FileID) throws(CofferError) -> Bool {
+        try core.home.withExclusiveVault { (vault) throws(CofferError) in
+            try index.snapshot(in: vault).entries[id] != nil
+        }
     }
 
     /// Returns whether a file is bound to a context, so that it cannot be read without that. Blocks.

@@ -102,8 +102,13 @@ extension VaultCore {
                     keybag.removeRecoveryKey()
                 }
             }
-            try RecoveryRecord.settle(nil, in: vault)
-            return isPresent
+            // The key opens nothing any more. An unlock overwrites what cannot be overwritten now.
+            guard isPresent else {
+                try RecoveryRecord.settle(nil, in: vault)
+                return false
+            }
+            try? RecoveryRecord.settle(nil, in: vault)
+            return true
         }
     }
 

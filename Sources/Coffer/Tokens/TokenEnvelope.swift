@@ -70,6 +70,12 @@ struct TokenEnvelope {
             return (info, try Token(bytes))
         } catch {
             guard error.code == .notAuthentic else { throw error }
+            guard wrappedKey.generation <= classKey.generation else {
+                throw CofferError(
+                    .corrupt,
+                    "A stored token needs a newer key than the keybag has: the keybag is an older copy, or "
+                        + "the token is damaged.", remedy: .restoreVault)
+            }
             throw CofferError(.corrupt, "A stored token is damaged.", remedy: .restoreOrReplaceToken)
         }
     }

@@ -212,9 +212,7 @@ public final class Vault: Sendable {
         }
         let home = try VaultDirectory.openDirectory(location, interaction: interaction)
         let vault = try home.openVault()
-        let device = try home.mappingMissingFiles { () throws(CofferError) in
-            try DeviceKey.read(in: vault, service: home.service)
-        }
+        let device = try deviceKey(of: home, in: vault)
         guard try home.state()?.vaultID == device.vaultID else {
             throw CofferError(
                 .foreign,
@@ -224,6 +222,23 @@ public final class Vault: Sendable {
         return try VaultCore(
             home: home, device: device, clock: clock, actions: .ofStores,
             allowingCorruptKeybag: allowingCorruptKeybag)
+    }
+
+    private static func deviceKey(
+        of home: VaultDirectory, in vault: borrowing Descriptor
+    ) throws(CofferError) -> DeviceKey {
+        do throws(CofferError) {
+            return try home.mappingMissingFiles { () throws(CofferError) in
+                try DeviceKey.read(in: vault, service: home.service)
+            }
+        } catch {
+            // A vault with a copy of the device key is not lost with the key.
+            guard error.code == .corrupt, (try? vault.status(of: RecoveryRecord.name)) ?? nil != nil else {
+                throw error
+            }
+            throw CofferError(
+                .corrupt, error.message, remedy: .useRecoveryKey, systemError: error.systemError)
+        }
     }
 
     /// Unlocks the vault by unwrapping its class keys. A vault without a passcode ignores any passcode that

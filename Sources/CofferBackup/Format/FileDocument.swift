@@ -25,7 +25,7 @@ enum FileDocument {
     /// Returns the file that a description describes; `nil` if the bytes are no description.
     static func decode(_ bytes: [UInt8], id: FileID) -> RestoredFile? {
         guard let fields = try? JSONValue(parsing: bytes).object, fields.count == 4,
-            let name = name(fields), name.kind == .regular, let modified = fields["modified"]?.integer,
+            let name = name(fields), RestoredFile.isName(name), let modified = fields["modified"]?.integer,
             let className = fields["class"]?.string,
             let protection = ProtectionClass.named(className), protection.isExportable,
             fields["size"]?.integer != nil

@@ -14,7 +14,7 @@ struct BackupRestore: AsyncParsableCommand {
             The whole backup is checked before anything is stored. Nothing in the vault is removed. Each \
             item is counted once: as added, as equal to the vault's, as kept (the vault's own differs and \
             stays), as replaced, or as impossible, with the reason. If the vault kept something, the command \
-            ends with 10.
+            ends with 10, and with 7 if an item of the backup is damaged.
 
             Items in a ThisDeviceOnly class come back only in the vault that was backed up, and only if the \
             vault does not have them. On a new device, first create a vault with coffer init, or specify \
@@ -106,6 +106,10 @@ struct BackupRestore: AsyncParsableCommand {
                 "\(dryRun ? "Would restore" : "Restored") \(Plural.of(report.total, "item")): "
                     + "\(report.added) added, \(report.equal) equal, \(report.kept) kept, "
                     + "\(report.replaced) replaced, \(report.impossible) impossible.")
+        }
+        // Damage is told from the items of another device, which nobody can expect to come back.
+        if report.items.contains(where: { $0.outcome == .impossible(.damaged) }) {
+            throw ExitCode(CofferError.Code.corrupt.exitCode)
         }
         if report.kept > 0 { throw ExitCode(CofferError.Code.conflict.exitCode) }
     }

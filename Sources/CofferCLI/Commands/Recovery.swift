@@ -105,7 +105,13 @@ struct RecoveryCheck: AsyncParsableCommand {
     @OptionGroup var input: RecoveryKeyOptions
 
     func run() async throws {
-        let vault = try await VaultOpener.vault(global)
+        let vault: Vault
+        do throws(CofferError) {
+            vault = try await VaultOpener.vault(global)
+        } catch {
+            guard Self.isLossOfDeviceKey(error) else { throw error }
+            return try await checkWithoutDeviceKey()
+        }
         guard let status = try await vault.recoveryKeyStatus() else {
             throw CofferError(.absent, "This vault has no recovery key.", remedy: .createRecoveryKey)
         }
@@ -119,6 +125,27 @@ struct RecoveryCheck: AsyncParsableCommand {
         }
         let device = status.opensWithoutDeviceKey ? ", also if its device key is lost" : ""
         try Output.line("Recovery key \(status.number) opens this vault\(device).")
+    }
+
+    private static func isLossOfDeviceKey(_ error: CofferError) -> Bool {
+        [.corrupt, .keyringUnavailable, .keyringLocked].contains(error.code)
+    }
+
+    /// Checks the key against the copy of the device key, when the device key cannot be read.
+    private func checkWithoutDeviceKey() async throws {
+        let key = try input.key()
+        let recovery = try await VaultRecovery(
+            of: VaultOpener.location(global), with: key, interaction: global.interaction)
+        let number = try key.number(in: recovery.vaultID)
+        guard !global.json else {
+            return try Output.json(
+                .object([
+                    ("number", .text(number)), ("created", .none), ("opensWithoutDeviceKey", .flag(true)),
+                ]))
+        }
+        try Output.line(
+            "Recovery key \(number) opens this vault, whose device key cannot be read: run coffer recovery "
+                + "use.")
     }
 }
 

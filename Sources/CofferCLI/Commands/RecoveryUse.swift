@@ -38,7 +38,7 @@ struct RecoveryUse: AsyncParsableCommand {
         let recovery = try await VaultRecovery(
             of: location, with: input.key(), interaction: global.interaction)
         if let loss = recovery.loss {
-            Output.message("coffer: The device key is taken from its copy. \(loss.advice)")
+            Output.message("coffer: The device key is taken from its copy. \(loss.message)")
         }
         if recovery.endsPasscodeDependentItems {
             Output.message(

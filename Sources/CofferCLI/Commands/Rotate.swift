@@ -16,7 +16,8 @@ struct RotateCommand: AsyncParsableCommand {
 
             The passcode comes from --passcode-fd or the terminal, even while the vault is unlocked. It \
             stays the same: to replace it, too, use coffer passcode change --rotate. So does the recovery \
-            key: to replace it, use coffer recovery create.
+            key: to replace it, use coffer recovery create. Earlier backups no longer restore items in \
+            ThisDeviceOnly classes: make a new one.
 
             If the command is interrupted, the next unlock, or --resume, goes on. Earlier releases of coffer \
             refuse to open the vault until then. If an item cannot be read, the old keys are kept: restore \
@@ -71,6 +72,12 @@ struct RotateCommand: AsyncParsableCommand {
         var report = RotationReport()
         try await VaultOpener.waitingForDelay { () async throws(CofferError) in
             report = try await vault.rotateKeys(of: classes, passcode: passcode, newPasscode: newPasscode)
+        }
+        let hasBackup = try await vault.status().lastBackup != nil
+        if hasBackup, report.isComplete, report.classes.contains(where: { !$0.isExportable }) {
+            Output.message(
+                "coffer: Earlier backups do not restore items in ThisDeviceOnly classes any more, because "
+                    + "their keys are replaced. Make a new one with coffer backup create.")
         }
         return report
     }

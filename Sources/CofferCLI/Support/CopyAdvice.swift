@@ -2,7 +2,7 @@
 enum CopyAdvice {
     /// How to keep what an erasure takes.
     static let copies = """
-        Keep a copy of everything that must not be lost: see coffer export and coffer file export.
+        Keep a copy of everything that must not be lost: see coffer backup create.
         """
 
     /// How to open a vault whose passcode is forgotten.

@@ -26,9 +26,28 @@ package struct AnchorFile: Sendable {
         func encode(to writer: inout BinaryWriter) { writer.append(value) }
     }
 
-    /// The number of threads that access anchors, most of which wait if there are many.
-    private static let waiting = Atomic(0)
-    private static let maxWaiting = 16
+    /// The threads that access anchors.
+    private struct Calls {
+        var next = 0
+        var running: [Int: (path: FilePath, since: Duration)] = [:]
+
+        /// Notes a call for this path; `nil` if another one has been waiting for longer than the deadline, or
+        /// if there are too many.
+        mutating func begin(_ path: FilePath) -> Int? {
+            let isSilent = running.values.contains {
+                $0.path == path && Clock.sinceBoot - $0.since >= AnchorFile.deadline
+            }
+            guard !isSilent, running.count < AnchorFile.maxCalls else { return nil }
+            next += 1
+            running[next] = (path, Clock.sinceBoot)
+            return next
+        }
+
+        mutating func end(_ number: Int) { running[number] = nil }
+    }
+
+    private static let calls = Mutex(Calls())
+    private static let maxCalls = 16
 
     package let path: FilePath
     private let device: DeviceKey
@@ -85,7 +104,9 @@ package struct AnchorFile: Sendable {
             } catch {
                 guard [.corrupt, .foreign, .refused].contains(error.code) else { throw error }
                 throw CofferError(
-                    .alreadyExists, "\(path) exists and is not an anchor of this vault. Nothing was changed.")
+                    .alreadyExists,
+                    "\(path) exists and is not an anchor of this vault. Nothing was changed. Move that file "
+                        + "away, or choose another path.")
             }
             try record.update(stored, to: Number(number), device: device, in: directory)
         }
@@ -108,12 +129,27 @@ package struct AnchorFile: Sendable {
             throw CofferError(.invalidInput, "The path of an anchor must end with a file name.")
         }
         let (parent, record) = (path.removingLastComponent(), record(name))
-        guard Self.waiting.load(ordering: .relaxed) < Self.maxWaiting else {
+        // A place that does not answer is not waited for again until it does.
+        guard let number = Self.calls.withLock({ $0.begin(path) }) else {
             throw CofferError(.timedOut, "\(path) has not answered for some time.")
         }
-        return try Threads.call(within: Self.deadline, waitingFor: "\(path)") { () throws(CofferError) in
-            Self.waiting.add(1, ordering: .relaxed)
-            defer { Self.waiting.subtract(1, ordering: .relaxed) }
+        do throws(CofferError) {
+            return try answering(number, parent, record, body)
+        } catch {
+            // Without a thread, nothing waits.
+            if error.code == .outOfMemory { Self.calls.withLock { $0.end(number) } }
+            throw error
+        }
+    }
+
+    private func answering<Result: Sendable>(
+        _ number: Int, _ parent: FilePath, _ record: AuthenticatedRecord<Number>,
+        _ body:
+            @escaping @Sendable (borrowing Descriptor, AuthenticatedRecord<Number>) throws(CofferError) ->
+            Result
+    ) throws(CofferError) -> Result {
+        try Threads.call(within: Self.deadline, waitingFor: "\(path)") { () throws(CofferError) in
+            defer { Self.calls.withLock { $0.end(number) } }
             return try body(Descriptor.open(parent, [.read, .directory]), record)
         }
     }

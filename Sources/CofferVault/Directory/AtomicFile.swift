@@ -34,10 +34,13 @@ package enum AtomicFile {
         case .some(let file):
             result = try fill(file)
             try file.sync()
-            guard former != nil else {
+            // Another process may have created the file meanwhile.
+            let present = replacing ? try directory.status(of: target) : nil
+            guard let present else {
                 try directory.link(file, as: target)
                 break
             }
+            try checkReplaceable(path, present, replacing)
             // No system call replaces an existing file with an unnamed one. A crash before the rename leaves
             // the temporary name.
             let temporary = try Descriptor.temporaryName()
@@ -57,7 +60,7 @@ package enum AtomicFile {
                 _ = try? directory.remove(temporary)
                 throw error
             }
-            try rename(temporary, to: target, in: directory, replacing: former != nil)
+            try rename(temporary, to: target, in: directory, replacing: replacing)
         }
         try directory.sync()
         return result

@@ -68,6 +68,21 @@ extension VaultCore {
         try home.withExclusiveVault { (vault) throws(CofferError) in try drainPendingTokens(in: vault) }
     }
 
+    /// Takes back pending tokens that were marked as damaged although a present key opens them: an older copy
+    /// of the keybag was in the vault directory, whose keys do not.
+    func takeBackPendingTokens() throws(CofferError) {
+        guard try pendingTokens.entries().contains(where: { $0.state == .damaged }) else { return }
+        try home.withExclusiveVault { (vault) throws(CofferError) in
+            for entry in try pendingTokens.entries() where entry.state == .damaged {
+                guard let pending = pendingTokens.damagedToken(entry, in: vault),
+                    let key = keys.present(pending.protection),
+                    (try? pending.open(under: key, device: device)) != nil
+                else { continue }
+                try pendingTokens.mark(entry, .pending, in: vault)
+            }
+        }
+    }
+
     private func storableEntries() throws(CofferError) -> [PendingTokenQueue.Entry] {
         let entries = try pendingTokens.entries()
         guard !entries.isEmpty else { return [] }

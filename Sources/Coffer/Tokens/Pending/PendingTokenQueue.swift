@@ -180,6 +180,16 @@ struct PendingTokenQueue {
         }
     }
 
+    /// Returns the token of an entry that is marked as damaged, if it is authentic after all. Changes nothing.
+    func damagedToken(_ entry: Entry, in vault: borrowing Descriptor) -> PendingToken? {
+        guard let directory = try? vault.open(Self.directoryName, [.read, .directory]),
+            let bytes = try? bytes(of: entry, directory),
+            let pending = try? PendingToken.decode(bytes, device: device), pending.number == entry.number,
+            pending.protection.rawValue == entry.rawClass
+        else { return nil }
+        return pending
+    }
+
     /// Reads an entry's bytes, even if its file mode denies its owner read access.
     private func bytes(
         of entry: Entry, _ directory: borrowing Descriptor

@@ -7,7 +7,8 @@ enum OAuthBenchmarks {
         Benchmark("oauth-100-processes", together),
     ]
 
-    private static func makeSite(_ name: String, _ runner: Runner) throws(CofferError) -> OAuthSite? {
+    /// The site of a benchmark; `nil`, after a line that says so, if it cannot be made.
+    static func makeSite(_ name: String, _ runner: Runner) throws(CofferError) -> OAuthSite? {
         #if OAuth
             return try OAuthSite.make(for: name, runner)
         #else

@@ -1,4 +1,5 @@
 import BenchPeers
+import Coffer
 import CofferBase
 import CofferEngine
 import SystemPackage
@@ -123,7 +124,10 @@ struct OAuthSite: Sendable {
         if isProgram { try file.setPermissions(0o700) }
     }
 
-    private var home: [String] { ["--home", folder.appending("home").string] }
+    /// The place of the vault.
+    var location: VaultLocation { VaultLocation(path: folder.appending("home")) }
+
+    private var home: [String] { ["--home", location.path.string] }
     private var value: FilePath { folder.appending("value") }
 }
 

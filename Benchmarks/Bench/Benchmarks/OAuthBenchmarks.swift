@@ -94,7 +94,7 @@ enum OAuthBenchmarks {
         let renewals = try site.ask("renewals")
         let note =
             renewals == "0"
-            ? "theirs: stores nothing, and signs in anew with a browser that answers at once"
+            ? "theirs: stores nothing, and signs in again with a browser that answers at once"
             : "theirs: stores nothing"
         try await compare(runner, site, with: git.peer, note) { () throws(CofferError) in
             try git.renew()

@@ -126,8 +126,7 @@ extension Meaning {
             "Gives a closure of the program the live access token of a session in an unlocked vault."),
         Meaning(
             "oauth-id-token",
-            "Verifies the signature of an id token under the key of a set that it names, and checks its claims."
-        ),
+            "Verifies an id token under the key of a set that it names, and checks its claims."),
         Meaning(
             "oauth-response",
             "Reads a server's answer of 1.2 kB with an access token, a refresh token and an id token."),

@@ -26,6 +26,7 @@ enum OAuthLibraryBenchmarks {
         let url = try HTTPSURL(site.origin + "/resource")
         let vault = try await Vault(at: site.location)
         defer { vault.close() }
+        try await vault.unlock()
         let grant = try await OAuth(vault).grant("work", account: "ada")
         let id = try TokenID(service: OAuthSite.get[2], account: OAuthSite.get[3])
         var own = ""
@@ -58,15 +59,17 @@ enum OAuthLibraryBenchmarks {
         _ runner: Runner, _ name: String, _ algorithm: JSONWebToken.Algorithm
     ) async throws(CofferError) {
         let peer = try BaselineSignature(algorithm == .rs256 ? .rsa : .ecdsa)
+        let file = try peer.privateKeyFile()
         let key = try JSONWebSigningKey.importing(
-            SecretBytes.copying(peer.privateKeyFile().span), algorithm: algorithm, keyID: "bench")
+            SecretBytes.copying(file.span), algorithm: algorithm, keyID: "bench")
         let token = try JSONWebToken.signing(claims, header: ["typ": "JWT"], with: key)
         let keys = JSONWebKeySet([key.publicKey])
         let rules = JSONWebToken.ClaimRules(issuer: issuer, audience: client, now: now)
         let text = token.exposing { $0.copied() }
         let end = text.lastIndex(of: UInt8(ascii: ".")) ?? 0
         let message = Array(text[..<end])
-        let signature = try peer.converted(Base64URL.decode(Array(text[(end + 1)...]).span))
+        let encoded = Array(text[(end + 1)...])
+        let signature = try peer.converted(Base64URL.decode(encoded.span))
         let forgery = try peer.converted([UInt8](repeating: 1, count: algorithm == .rs256 ? 256 : 64))
         try await runner.compare(
             name, with: DerivationBenchmarks.openSSL,

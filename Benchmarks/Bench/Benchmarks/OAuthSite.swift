@@ -38,7 +38,9 @@ struct OAuthSite: Sendable {
             runner.skip(name, peer: nil, reason: "coffer, coffer-oauth, python3 or openssl is missing")
             return nil
         }
-        let folder = try makeFolder("oauth" + (try Workspace.randomName()), in: runner.filesOnDisk().path)
+        // A short name: the path of a socket in the directory has at most 107 bytes.
+        let name = "oauth-" + HexText.encode(try SecureRandom.bytes(4))
+        let folder = try makeFolder(name, in: runner.filesOnDisk().path)
         let root = FilePath(#filePath).removingLastComponent().removingLastComponent()
             .removingLastComponent().removingLastComponent()
         let script = root.appending("Benchmarks/oauth_server.py").string

@@ -199,7 +199,7 @@ let package = Package(
             name: "Bench",
             dependencies: [
                 "BenchPeers", "BenchReport", "Coffer", "CofferBase", "CofferCrypto", "CofferDatabase",
-                "CofferEngine", "TestSupport",
+                "CofferEngine", "CofferOAuth", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),

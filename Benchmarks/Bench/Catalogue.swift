@@ -4,8 +4,8 @@ import BenchReport
 enum Catalogue {
     static let all: [Benchmark] =
         DerivationBenchmarks.all + CipherBenchmarks.all + FileBenchmarks.all + AgeBenchmarks.all
-        + VaultBenchmarks.all + OAuthBenchmarks.all + WipeBenchmarks.all + RotationBenchmarks.all
-        + DatabaseBenchmarks.all
+        + VaultBenchmarks.all + OAuthBenchmarks.all + OAuthLibraryBenchmarks.all + WipeBenchmarks.all
+        + RotationBenchmarks.all + DatabaseBenchmarks.all
 
     /// The names of results without a sentence that says what they mean.
     static var unexplained: [String] { all.flatMap(\.figures).filter { Meaning.of($0) == nil } }

@@ -121,6 +121,15 @@ extension Meaning {
             "oauth-100-processes",
             "Runs `coffer oauth token` 100 times at once while the access token is due, until every process "
                 + "has printed the new one; the server gets one request."),
+        Meaning(
+            "oauth-with-token",
+            "Gives a closure of the program the live access token of a session in an unlocked vault."),
+        Meaning(
+            "oauth-id-token",
+            "Verifies an id token under the key of a set that it names, and checks its claims."),
+        Meaning(
+            "oauth-response",
+            "Reads a server's answer of 1.2 kB with an access token, a refresh token and an id token."),
     ]
 
     private static let wiping = [

@@ -7,7 +7,8 @@ enum OAuthBenchmarks {
         Benchmark("oauth-100-processes", together),
     ]
 
-    private static func makeSite(_ name: String, _ runner: Runner) throws(CofferError) -> OAuthSite? {
+    /// The site of a benchmark; `nil`, after a line that says so, if it cannot be made.
+    static func makeSite(_ name: String, _ runner: Runner) throws(CofferError) -> OAuthSite? {
         #if OAuth
             return try OAuthSite.make(for: name, runner)
         #else
@@ -93,7 +94,7 @@ enum OAuthBenchmarks {
         let renewals = try site.ask("renewals")
         let note =
             renewals == "0"
-            ? "theirs: stores nothing, and signs in anew with a browser that answers at once"
+            ? "theirs: stores nothing, and signs in again with a browser that answers at once"
             : "theirs: stores nothing"
         try await compare(runner, site, with: git.peer, note) { () throws(CofferError) in
             try git.renew()

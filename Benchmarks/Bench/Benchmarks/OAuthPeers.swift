@@ -101,7 +101,7 @@ final class OIDCAgentPeer {
 
 /// `git-credential-oauth` as Git runs it, with the refresh token of an earlier answer.
 ///
-/// Old versions, such as 0.4.2 of Debian 12, ignore it and sign in anew. They get a browser that answers at
+/// Old versions, such as 0.4.2 of Debian 12, ignore it and sign in again. They get a browser that answers at
 /// once.
 struct GitCredentialPeer: Sendable {
     static let name = "git-credential-oauth"

@@ -1,4 +1,5 @@
 import BenchPeers
+import Coffer
 import CofferBase
 import CofferEngine
 import SystemPackage
@@ -37,7 +38,9 @@ struct OAuthSite: Sendable {
             runner.skip(name, peer: nil, reason: "coffer, coffer-oauth, python3 or openssl is missing")
             return nil
         }
-        let folder = try makeFolder("oauth" + (try Workspace.randomName()), in: runner.filesOnDisk().path)
+        // A short name: the path of a socket in the directory has at most 107 bytes.
+        let name = "oauth-" + HexText.encode(try SecureRandom.bytes(4))
+        let folder = try makeFolder(name, in: runner.filesOnDisk().path)
         let root = FilePath(#filePath).removingLastComponent().removingLastComponent()
             .removingLastComponent().removingLastComponent()
         let script = root.appending("Benchmarks/oauth_server.py").string
@@ -123,7 +126,10 @@ struct OAuthSite: Sendable {
         if isProgram { try file.setPermissions(0o700) }
     }
 
-    private var home: [String] { ["--home", folder.appending("home").string] }
+    /// The place of the vault.
+    var location: VaultLocation { VaultLocation(path: folder.appending("home")) }
+
+    private var home: [String] { ["--home", location.path.string] }
     private var value: FilePath { folder.appending("value") }
 }
 

@@ -16,26 +16,40 @@ extension TokenStore {
     ///
     /// - Parameters:
     ///   - profile: The name of the session's profile.
-    ///   - account: The session's account.
+    ///   - account: The session's account; `nil` for the empty one or, if that has no such token, for the
+    ///     only one that has a session of the profile.
     ///   - clock: The clock.
     /// - Returns: The token.
     /// - Throws: `invalidInput` if the names are too long; `locked`, `wiped` or `corrupt`.
     package func liveAccess(
-        profile: String, account: String, clock: VaultClock = .system
+        profile: String, account: String?, clock: VaultClock = .system
     ) async throws(CofferError) -> GrantAccess? {
+        // Everything in one piece of work: each piece can take a thread of its own.
+        try await BlockingExecutor.run { [self] _ throws(CofferError) -> GrantAccess? in
+            if let account { return try liveAccessNow(profile, account, clock) }
+            if let found = try liveAccessNow(profile, "", clock) { return found }
+            let accounts = try Self.sessionAccounts(of: profile, in: listingNow())
+            guard accounts.count == 1, let only = accounts.first, !only.isEmpty else { return nil }
+            return try liveAccessNow(profile, only, clock)
+        }
+    }
+
+    private func liveAccessNow(
+        _ profile: String, _ account: String, _ clock: VaultClock
+    ) throws(CofferError) -> GrantAccess? {
         let service = ReservedServices.oauth + profile
         let id = try TokenID(service: service, account: account, kind: .access)
-        guard let stored = try await stored(id), let name = stored.info.attributes[GrantAccess.generation],
+        guard let stored = try known(id), let name = stored.info.attributes[GrantAccess.generation],
             let access = GrantAccess(stored, of: name), !access.isDue(clock, minimumLife: Self.minimumLife)
         else { return nil }
         let row = try TokenID(
             service: service + ReservedServices.grantSuffix, account: account, kind: .other)
-        guard let state = try await self.stored(row).flatMap({ Self.plainState($0) }),
+        guard let state = try known(row).flatMap({ Self.plainState($0) }),
             state["state"]?.string?.hasSameBytes(as: "paired") == true,
             state["generation"]?.string?.hasSameBytes(as: name) == true,
-            let settings = try await profileSettings(profile),
+            let settings = try settings(of: profile),
             settings["policy"]?.string?.hasSameBytes(as: "untilRevoked") == true,
-            Self.isSession(state, of: settings), try await !Self.isRestricted()
+            Self.isSession(state, of: settings), !Self.isRestricted()
         else { return nil }
         return access
     }
@@ -65,8 +79,12 @@ extension TokenStore {
     ///
     /// - Throws: `locked`, `wiped` or `corrupt`.
     package func sessionAccounts(of profile: String) async throws(CofferError) -> [String] {
+        Self.sessionAccounts(of: profile, in: try await listing())
+    }
+
+    private static func sessionAccounts(of profile: String, in listing: TokenListing) -> [String] {
         let service = ReservedServices.oauth + profile + ReservedServices.grantSuffix
-        return try await listing().tokens.map(\.id)
+        return listing.tokens.map(\.id)
             .filter { $0.kind == .other && $0.service.hasSameBytes(as: service) }.map(\.account)
     }
 
@@ -79,7 +97,8 @@ extension TokenStore {
         var found: [(name: String, seconds: Int64)] = []
         for id in try await listing().tokens.map(\.id)
         where id.kind == .other && id.service.utf8.hasPrefix(prefix) && id.service.utf8.hasSuffix(suffix) {
-            guard let seconds = try await stored(id).flatMap({ Self.plainState($0) })?["clockSkew"]?.integer
+            guard let row = try await get(id), Self.isOfKnownSender(row),
+                let seconds = Self.plainState(row)?["clockSkew"]?.integer
             else { continue }
             let profile = id.service.utf8.dropFirst(prefix.utf8.count).dropLast(suffix.utf8.count)
             let account = id.account.isEmpty ? "" : "/" + id.account
@@ -102,17 +121,24 @@ extension TokenStore {
     ///
     /// - Throws: `invalidInput` if the name is too long; `locked`, `wiped` or `corrupt`.
     package func profileSettings(_ profile: String) async throws(CofferError) -> JSONValue? {
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in try settings(of: profile) }
+    }
+
+    private func settings(of profile: String) throws(CofferError) -> JSONValue? {
         let id = try TokenID(
             service: ReservedServices.oauthProfile + profile, account: "", kind: .other)
-        guard let stored = try await stored(id) else { return nil }
+        guard let stored = try known(id) else { return nil }
         return try? JSONValue(parsing: stored.token.copyBytes())
     }
 
-    /// Returns a stored value; `nil` if there is none or if its sender is unknown.
-    private func stored(_ id: TokenID) async throws(CofferError) -> StoredToken? {
-        guard let stored = try await get(id), stored.info.version != nil, !stored.info.isStoredWhileLocked
-        else { return nil }
+    /// Returns a stored value; `nil` if there is none or if its sender is unknown. Blocks.
+    private func known(_ id: TokenID) throws(CofferError) -> StoredToken? {
+        guard let stored = try getNow(id), Self.isOfKnownSender(stored) else { return nil }
         return stored
+    }
+
+    private static func isOfKnownSender(_ stored: StoredToken) -> Bool {
+        stored.info.version != nil && !stored.info.isStoredWhileLocked
     }
 
     /// Returns the record in a session's row if the row has only this one. Beside it may stand a private key,
@@ -130,14 +156,12 @@ extension TokenStore {
     }
 
     /// Whether an administrator restricts the servers of this machine, or whether that is unknown.
-    private static func isRestricted() async throws(CofferError) -> Bool {
-        try await BlockingExecutor.run { _ throws(CofferError) -> Bool in
-            do throws(CofferError) {
-                let root = try Descriptor.open("/", [.read, .directory])
-                return try root.status(of: "etc/coffer/oauth.json") != nil
-            } catch {
-                return true
-            }
+    private static func isRestricted() -> Bool {
+        do throws(CofferError) {
+            let root = try Descriptor.open("/", [.read, .directory])
+            return try root.status(of: "etc/coffer/oauth.json") != nil
+        } catch {
+            return true
         }
     }
 }

@@ -165,19 +165,27 @@ public final class TokenStore: Sendable {
     /// - Throws: `locked`, `wiped` or `corrupt`.
     public func get(_ id: TokenID) async throws(CofferError) -> StoredToken? {
         if let cached = try? cachedToken(id) { return cached }
-        return try await BlockingExecutor.run { [self] _ throws(CofferError) -> StoredToken? in
-            let name = try name(of: id)
-            try core.drainPendingTokens()
-            if let own = try core.ownPendingValue(name) {
-                return StoredToken(token: own.token, info: own.info)
-            }
-            guard let envelope = try findEnvelope(name) else {
-                try core.throwIfPending(name)
-                return nil
-            }
-            let (info, token) = try open(envelope, name: name, withValue: true)
-            return token.map { StoredToken(token: $0, info: info) }
+        return try await BlockingExecutor.run { [self] _ throws(CofferError) in try readNow(id) }
+    }
+
+    /// Returns a token like ``get(_:)``. Blocks.
+    func getNow(_ id: TokenID) throws(CofferError) -> StoredToken? {
+        if let cached = try? cachedToken(id) { return cached }
+        return try readNow(id)
+    }
+
+    private func readNow(_ id: TokenID) throws(CofferError) -> StoredToken? {
+        let name = try name(of: id)
+        try core.drainPendingTokens()
+        if let own = try core.ownPendingValue(name) {
+            return StoredToken(token: own.token, info: own.info)
         }
+        guard let envelope = try findEnvelope(name) else {
+            try core.throwIfPending(name)
+            return nil
+        }
+        let (info, token) = try open(envelope, name: name, withValue: true)
+        return token.map { StoredToken(token: $0, info: info) }
     }
 
     /// Calls `body` with a token and its description, and keeps no reference to the token afterwards. In all

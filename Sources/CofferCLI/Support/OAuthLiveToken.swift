@@ -73,15 +73,7 @@ enum OAuthLiveToken {
     }
 
     private static func access(_ options: Options) async -> GrantAccess? {
-        let profile = options.token.profile
         guard let tokens = try? await VaultOpener.unlockedSilently(options.global).tokens else { return nil }
-        if let given = options.token.account {
-            return try? await tokens.liveAccess(profile: profile, account: given)
-        }
-        if let found = try? await tokens.liveAccess(profile: profile, account: "") { return found }
-        guard let accounts = try? await tokens.sessionAccounts(of: profile),
-            let account = try? OAuthTokenOptions.account(nil, of: profile, among: accounts)
-        else { return nil }
-        return try? await tokens.liveAccess(profile: profile, account: account)
+        return try? await tokens.liveAccess(profile: options.token.profile, account: options.token.account)
     }
 }

@@ -43,6 +43,30 @@ struct LiveAccessTests {
         }
     }
 
+    @Test("Without an account, the session is the empty account's, or the only one")
+    func noAccount() async throws {
+        try await with { (temporary, store) async throws in
+            let (saved, clock) = (temporary.vault.tokens, temporary.clock.source)
+            func add(_ account: String, _ answer: String) async throws {
+                let record = try GrantRecord(
+                    issuer: "https://login.example.org", scopes: ["api"], clock: clock)
+                try await store.storeNew(
+                    tokens(EndpointDouble.answer(answer)), record: record, dpopKey: nil,
+                    for: GrantID(profile: "work", account: account), storage: .all, clock: clock)
+            }
+            func found() async throws -> String? {
+                try await saved.liveAccess(profile: "work", account: nil, clock: clock)?.info.id.account
+            }
+            #expect(try await found() == "ada")
+            #expect(try await saved.liveAccess(profile: "work", account: "", clock: clock) == nil)
+            #expect(try await saved.liveAccess(profile: "other", account: nil, clock: clock) == nil)
+            try await add("bob", "r1")
+            #expect(try await found() == nil)
+            try await add("", "r2")
+            #expect(try await found() == "")
+        }
+    }
+
     @Test("A session of another issuer is left to this library")
     func anotherIssuer() async throws {
         try await with { (temporary, _) async throws in

@@ -17,6 +17,18 @@ let shared: [SwiftSetting] = [
 /// programs, which no other package depends on, may have such flags.
 let immediateBinding: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]
 
+/// What the library for C exports: the functions of coffer.h alone. It is never unloaded, because its threads
+/// cannot be stopped. No other target depends on it.
+let exportedNames: [LinkerSetting] = [
+    // Swift's own linker: gold exports Swift's protected symbols all the same.
+    .unsafeFlags(["-use-ld=lld"]),
+    .unsafeFlags(
+        [
+            "-soname", "libcoffer.so.0", "-z", "nodelete", "-z", "now",
+            "--version-script=\(Context.packageDirectory)/Sources/CofferC/coffer.map",
+        ].flatMap { ["-Xlinker", $0] }),
+]
+
 let package = Package(
     name: "coffer",
     products: [
@@ -26,6 +38,8 @@ let package = Package(
         .library(name: "CofferOAuth", targets: ["CofferOAuth"]),
         .library(name: "CofferCrypto", targets: ["CofferCrypto"]),
         .library(name: "CofferTesting", targets: ["CofferTesting"]),
+        // libcoffer for C, by another name: a product coffer is there already.
+        .library(name: "coffer-c", type: .dynamic, targets: ["CofferC"]),
         .executable(name: "coffer", targets: ["CofferCLI"]),
         .executable(name: "coffer-oauth", targets: ["CofferOAuthCLI"]),
         .executable(name: "bench", targets: ["Bench"]),
@@ -151,6 +165,15 @@ let package = Package(
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: shared),
+        // The interface for C: it checks what comes from C, and has no logic of its own.
+        .systemLibrary(name: "CCoffer"),
+        .target(
+            name: "CofferC",
+            dependencies: [
+                "CCoffer", "Coffer", "CofferBase", "CofferCrypto", "CofferEngine", "CofferVault",
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            exclude: ["coffer.map", "coffer.pc"], swiftSettings: shared, linkerSettings: exportedNames),
         // The runner of test vectors, for the command and the tests.
         .target(
             name: "CofferVectors",
@@ -302,6 +325,8 @@ let package = Package(
             ],
             swiftSettings: shared),
         .testTarget(
+            name: "CofferCTests", dependencies: ["TestSupport"], swiftSettings: shared),
+        .testTarget(
             name: "CofferServiceTests",
             dependencies: [
                 "Coffer", "CofferBase", "CofferCrypto", "CofferDBus", "CofferEngine", "CofferService",
@@ -390,6 +415,9 @@ if let folder = Context.environment["COFFER_RELEASE"] {
     let words = ["-z", "pack-relative-relocs", "--gc-sections", "--strip-all"].flatMap { ["-Xlinker", $0] }
     for target in package.targets where ["CofferCLI", "CofferOAuthCLI"].contains(target.name) {
         target.linkerSettings = immediateBinding + [.unsafeFlags(["-use-ld=lld", "-L\(folder)"] + words)]
+    }
+    for target in package.targets where target.name == "CofferC" {
+        target.linkerSettings = exportedNames + [.unsafeFlags(["-L\(folder)"] + words)]
     }
 }
 

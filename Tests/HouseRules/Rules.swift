@@ -155,11 +155,15 @@ enum Rules {
         }
     }
 
+    private static let rooms: Set = [
+        "Sources/CofferC", "Sources/CofferDBus", "Benchmarks/Peers", "Benchmarks/SwiftCrypto",
+    ]
+
     /// The rooms where pointers are, and the files in which libFuzzer, valgrind and SQLite's test program are
     /// spoken to by address.
     private static func isEngineRoom(_ source: SwiftSource) -> Bool {
         source.module.hasPrefix("Sources/CofferEngine")
-            || ["Sources/CofferDBus", "Benchmarks/Peers", "Benchmarks/SwiftCrypto"].contains(source.module)
+            || rooms.contains(source.module)
             || source.path == "Tests/Fuzz/main.swift" || source.path == "Tests/Probe/Poison.swift"
             || source.path == "Tests/SQLite/Fixture/Fixture.swift"
     }

@@ -21,7 +21,8 @@ struct ServeInstallation {
         let services = try UserFile.directory("XDG_DATA_HOME", ".local/share", "dbus-1/services")
         return [
             UserFile(path: units.appending(Self.unit.components), content: Self.unitText(line)),
-            UserFile(path: services.appending(Self.activation.components), content: Self.serviceText(busLine)),
+            UserFile(
+                path: services.appending(Self.activation.components), content: Self.serviceText(busLine)),
         ]
     }
 

@@ -28,6 +28,7 @@ let package = Package(
         .library(name: "CofferTesting", targets: ["CofferTesting"]),
         .executable(name: "coffer", targets: ["CofferCLI"]),
         .executable(name: "coffer-oauth", targets: ["CofferOAuthCLI"]),
+        .executable(name: "coffer-database", targets: ["CofferDatabaseCLI"]),
         .executable(name: "bench", targets: ["Bench"]),
     ],
     traits: [
@@ -179,9 +180,8 @@ let package = Package(
         .executableTarget(
             name: "CofferCLI",
             dependencies: [
-                "Coffer", "CofferBackup", "CofferBase", "CofferCommandLine", "CofferCrypto", "CofferDBus",
-                "CofferDatabase", "CofferEngine", "CofferService", "CofferVectors",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "Coffer", "CofferBase", "CofferCommandLine", "CofferCrypto", "CofferDBus", "CofferEngine",
+                "CofferService", "CofferVectors",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -191,6 +191,18 @@ let package = Package(
             name: "CofferOAuthCLI",
             dependencies: [
                 "Coffer", "CofferBase", "CofferCommandLine", "CofferCrypto", "CofferEngine", "CofferOAuth",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared, linkerSettings: immediateBinding),
+        // The commands that open databases, which coffer runs: SQLite, and Foundation, which GRDB uses, are
+        // not loaded with it.
+        .executableTarget(
+            name: "CofferDatabaseCLI",
+            dependencies: [
+                "Coffer", "CofferBackup", "CofferBase", "CofferCommandLine", "CofferCrypto",
+                "CofferDatabase", "CofferEngine",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -338,8 +350,8 @@ let package = Package(
         .testTarget(
             name: "CofferCLITests",
             dependencies: [
-                "Coffer", "CofferBase", "CofferCLI", "CofferCommandLine", "CofferEngine", "CofferOAuth",
-                "CofferOAuthCLI", "CofferTesting", "TestSupport",
+                "Coffer", "CofferBase", "CofferCLI", "CofferCommandLine", "CofferDatabaseCLI",
+                "CofferEngine", "CofferOAuth", "CofferOAuthCLI", "CofferTesting", "TestSupport",
             ],
             swiftSettings: shared),
     ]
@@ -388,7 +400,8 @@ if let named = Context.environment["COFFER_TESTS"] {
 // too; without symbols.
 if let folder = Context.environment["COFFER_RELEASE"] {
     let words = ["-z", "pack-relative-relocs", "--gc-sections", "--strip-all"].flatMap { ["-Xlinker", $0] }
-    for target in package.targets where ["CofferCLI", "CofferOAuthCLI"].contains(target.name) {
+    for target in package.targets
+    where ["CofferCLI", "CofferOAuthCLI", "CofferDatabaseCLI"].contains(target.name) {
         target.linkerSettings = immediateBinding + [.unsafeFlags(["-use-ld=lld", "-L\(folder)"] + words)]
     }
 }

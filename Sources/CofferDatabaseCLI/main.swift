@@ -16,5 +16,5 @@ do {
             error, asJSON: GlobalOptions.wantsJSON(ProgramArguments.all), root: DatabaseRoot.self))
 }
 Threads.makeOwn()
-OpenSSLAlgorithm.startWithoutErrorTexts()
+OpenSSLAlgorithm.startWithoutTables()
 MainExecutor.run { await DatabaseRoot.start(ProgramArguments.all) }

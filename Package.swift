@@ -42,6 +42,7 @@ let package = Package(
         .library(name: "coffer-c", type: .dynamic, targets: ["CofferC"]),
         .executable(name: "coffer", targets: ["CofferCLI"]),
         .executable(name: "coffer-oauth", targets: ["CofferOAuthCLI"]),
+        .executable(name: "coffer-database", targets: ["CofferDatabaseCLI"]),
         .executable(name: "bench", targets: ["Bench"]),
     ],
     traits: [
@@ -202,9 +203,8 @@ let package = Package(
         .executableTarget(
             name: "CofferCLI",
             dependencies: [
-                "Coffer", "CofferBackup", "CofferBase", "CofferCommandLine", "CofferCrypto", "CofferDBus",
-                "CofferDatabase", "CofferEngine", "CofferService", "CofferVectors",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "Coffer", "CofferBase", "CofferCommandLine", "CofferCrypto", "CofferDBus", "CofferEngine",
+                "CofferService", "CofferVectors",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -214,6 +214,18 @@ let package = Package(
             name: "CofferOAuthCLI",
             dependencies: [
                 "Coffer", "CofferBase", "CofferCommandLine", "CofferCrypto", "CofferEngine", "CofferOAuth",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared, linkerSettings: immediateBinding),
+        // The commands that open databases, which coffer runs: SQLite, and Foundation, which GRDB uses, are
+        // not loaded with it.
+        .executableTarget(
+            name: "CofferDatabaseCLI",
+            dependencies: [
+                "Coffer", "CofferBackup", "CofferBase", "CofferCommandLine", "CofferCrypto",
+                "CofferDatabase", "CofferEngine",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -363,8 +375,8 @@ let package = Package(
         .testTarget(
             name: "CofferCLITests",
             dependencies: [
-                "Coffer", "CofferBase", "CofferCLI", "CofferCommandLine", "CofferEngine", "CofferOAuth",
-                "CofferOAuthCLI", "CofferTesting", "TestSupport",
+                "Coffer", "CofferBase", "CofferCLI", "CofferCommandLine", "CofferDatabaseCLI",
+                "CofferEngine", "CofferOAuth", "CofferOAuthCLI", "CofferTesting", "TestSupport",
             ],
             swiftSettings: shared),
     ]
@@ -413,7 +425,8 @@ if let named = Context.environment["COFFER_TESTS"] {
 // too; without symbols.
 if let folder = Context.environment["COFFER_RELEASE"] {
     let words = ["-z", "pack-relative-relocs", "--gc-sections", "--strip-all"].flatMap { ["-Xlinker", $0] }
-    for target in package.targets where ["CofferCLI", "CofferOAuthCLI"].contains(target.name) {
+    for target in package.targets
+    where ["CofferCLI", "CofferOAuthCLI", "CofferDatabaseCLI"].contains(target.name) {
         target.linkerSettings = immediateBinding + [.unsafeFlags(["-use-ld=lld", "-L\(folder)"] + words)]
     }
     for target in package.targets where target.name == "CofferC" {

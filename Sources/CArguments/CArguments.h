@@ -8,3 +8,7 @@ int carguments_count(void);
 
 // Returns the arguments, terminated by a null pointer; returns null if none were passed.
 char *const *carguments_vector(void);
+
+// Returns the path with which the kernel was asked to start the program; null if the kernel does not say. It
+// may be a link, or relative to the working directory at the start.
+const char *carguments_program(void);

@@ -1,5 +1,7 @@
 #include "CArguments.h"
 
+#include <sys/auxv.h>
+
 static int count;
 static char **vector;
 
@@ -15,3 +17,5 @@ __attribute__((section(".init_array"), used)) static void (*entry)(int, char **,
 int carguments_count(void) { return count; }
 
 char *const *carguments_vector(void) { return vector; }
+
+const char *carguments_program(void) { return (const char *)getauxval(AT_EXECFN); }

@@ -21,5 +21,5 @@ do {
 }
 MountNamespace.execIfRequested(ProgramArguments.all)
 Threads.makeOwn()
-OpenSSLAlgorithm.startWithoutErrorTexts()
+OpenSSLAlgorithm.startWithoutTables()
 MainExecutor.run { await CofferCommand.start(ProgramName.arguments) }

@@ -101,10 +101,17 @@ package enum CommandNames {
             }
         }
         return root.configuration.subcommands.flatMap { group in
-            group.configuration.subcommands.filter { isName(word, of: $0) }.map {
-                [root._commandName, group._commandName, $0._commandName].joined(separator: " ")
+            names(word, in: group).map {
+                [root._commandName, group._commandName, $0].joined(separator: " ")
             }
         }
+    }
+
+    /// Returns the names of the group's commands that have this name or alias.
+    private static func names(_ word: String, in group: any ParsableCommand.Type) -> [String] {
+        let forwarded = (group as? any ForwardedCommand.Type)?.subcommandNames ?? []
+        return group.configuration.subcommands.filter { isName(word, of: $0) }.map { $0._commandName }
+            + forwarded.filter { $0.hasSameBytes(as: word) }
     }
 
     /// Returns what the word may mean at this level: several commands of the program, one of a group.
@@ -115,7 +122,7 @@ package enum CommandNames {
             let name = command.parts(between: " ").first ?? command
             return below.contains { $0._commandName.hasSameBytes(as: name) }
         }
-        // The program coffer-oauth has only some of the commands that a word may mean.
+        // Each program has only some of the commands that a word may mean.
         guard !isRoot else { return CommandMeanings.commands(for: word).filter(isThere) }
         return CommandMeanings.commandsInGroup(for: word).first(where: isThere).map { [$0] } ?? []
     }

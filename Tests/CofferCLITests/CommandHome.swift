@@ -73,6 +73,17 @@ final class CommandHome {
         return run.json
     }
 
+    /// Copies the command into a folder without its companions; gives its path.
+    func lonelyCommand() throws -> String {
+        let folder = folder.appending(path: "lonely")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        let path = folder.appending(path: "coffer").path(percentEncoded: false)
+        // A copy made by this process could be open for writing in a child that another test has just
+        // started, and could not be run until that child ends.
+        try #require(try CommandRun.run("cp", [CommandRun.cofferPath, path]).code == 0)
+        return path
+    }
+
     /// Writes a file beside the home; gives its path.
     func file(_ name: String, _ bytes: [UInt8]) throws -> String {
         let url = folder.appending(path: name)

@@ -120,7 +120,10 @@ struct ErrorTests {
     func manual() throws {
         let run = try CommandRun.run(PackageRoot.path + "Scripts/man-page", [CommandRun.cofferPath])
         #expect(run.code == 0 && run.errors.isEmpty)
-        for command in ["init", "token refresh", "file view", "wipe", "key documented", "git\\-credential"] {
+        for command in [
+            "init", "token refresh", "file view", "wipe", "key documented", "git\\-credential",
+            "database convert", "soup upsert", "backup restore", "reclass",
+        ] {
             #expect(run.text.contains("\n.SS coffer \(command)\n"), "\(command)")
         }
         #expect(run.text.contains("\n.SH EXIT STATUS\n0 ok, "))

@@ -19,8 +19,10 @@ struct HardeningTests {
     }
 
     /// Programs that use the libraries `Coffer` and `CofferDatabase`, as far as they are built.
-    private static let withoutNetwork = ["coffer", "TestAgent", "DatabaseAgent", "Probe", "bench"]
-        .map { CommandRun.programs + $0 }.filter { FileManager.default.isExecutableFile(atPath: $0) }
+    private static let withoutNetwork = [
+        "coffer", "coffer-database", "TestAgent", "DatabaseAgent", "Probe", "bench",
+    ]
+    .map { CommandRun.programs + $0 }.filter { FileManager.default.isExecutableFile(atPath: $0) }
 
     @Test("Programs without OAuth load neither libcurl nor libssl, nor does a library that they load")
     func noNetworkLibrary() throws {
@@ -32,6 +34,26 @@ struct HardeningTests {
             #expect(run.text.contains("libcrypto.so"), "\(program): \(run.text)")
             #expect(!run.text.contains("libcurl") && !run.text.contains("libssl"), "\(program): \(run.text)")
         }
+    }
+
+    @Test("The command is without what only databases need: GRDB, SQLite, and Foundation with its tables")
+    func noDatabase() throws {
+        let foreign = [
+            "libsqlite3.so", "libFoundation.so", "_FoundationICU", "sqlite3_open", "DatabaseQueue",
+        ]
+        func found(_ program: String) throws -> [String] {
+            let content = try Data(
+                contentsOf: URL(filePath: CommandRun.programs + program), options: .alwaysMapped)
+            return foreign.filter { content.range(of: Data($0.utf8)) != nil }
+        }
+        #expect(try found("coffer").isEmpty)
+        // What is searched for can be found.
+        let companion = try found("coffer-database")
+        #expect(companion.contains("libsqlite3.so") && companion.contains("sqlite3_open"), "\(companion)")
+        #expect(companion.contains("DatabaseQueue"), "\(companion)")
+        let loaded = try CommandRun.run("ldd", [CommandRun.cofferPath])
+        #expect(loaded.code == 0 && !loaded.text.contains("sqlite") && !loaded.text.contains("ICU"))
+        #expect(!loaded.text.contains("libFoundation.so"), "\(loaded.text)")
     }
 
     @Test("The loader finds nothing left to bind while the command runs")

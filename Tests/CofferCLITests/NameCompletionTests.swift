@@ -134,6 +134,41 @@ struct NameCompletionTests {
         }
     }
 
+    @Test("After a command that opens databases: commands, options, values, names and files")
+    func databaseCommands() throws {
+        let home = try CommandHome(passcode: nil)
+        #expect(try home("database", "query", "--vault", "notes", "--create", "CREATE TABLE t (a)").code == 0)
+        let upsert = ["soup", "upsert", "people", "--index", "n:integer"]
+        #expect(try home.run(upsert, input: Array("{\"n\":1}".utf8)).code == 0)
+        let stored = try home.file("letter", [1])
+        _ = try home.add(stored)
+        func offered(_ words: String...) throws -> [String] {
+            let command = try #require(words.first { !$0.hasPrefix("--") })
+            let run = try ask(home.path, [command], "positional@0", words)
+            #expect(run.code == 0 && run.errors.isEmpty, "\(run.errorText)")
+            return lines(run).filter { !$0.isEmpty }
+        }
+        #expect(try Set(offered("database", "")).isSuperset(of: ["query", "convert", "list", "remove"]))
+        #expect(try Set(offered("--json", "soup", "")).isSuperset(of: ["list", "upsert"]))
+        #expect(try offered("backup", "").contains("restore"))
+        #expect(try offered("database", "query", "--").contains("--key-hex-fd"))
+        #expect(try offered("database", "query", "--codec", "") == ["gcm1", "sqlcipher4", "sqlcipher3"])
+        #expect(try offered("database", "query", "--vault", "") == ["notes"])
+        #expect(try offered("database", "query", "--vault", "=") == ["notes"])
+        #expect(try offered("database", "rm", "--vault=") == ["--vault=notes"])
+        #expect(try offered("soup", "list", "--store", "") == ["default"])
+        #expect(try offered("soup", "show", "") == ["people"])
+        #expect(try offered("soup", "show", "--store", "default", "p") == ["people"])
+        #expect(try offered("soup", "show", "--store", "none", "").isEmpty)
+        #expect(try offered("reclass", "") == ["letter"])
+        #expect(try offered("reclass", "letter", "") == ["letter"])
+        #expect(try offered("reclass", "--class", "").contains("afterFirstUnlock"))
+        #expect(try offered("backup", "verify", String(stored.dropLast(3))) == [stored])
+        // Also by the scripts of earlier releases.
+        let older = try ask(home.path, ["soup", "show"], "positional@0", ["soup", "show", ""])
+        #expect(older.code == 0 && lines(older) == ["people"], "\(older.text)")
+    }
+
     @Test("A locked vault offers nothing and asks nothing, also on a terminal")
     func locked() throws {
         let home = try CommandHome()

@@ -6,18 +6,6 @@ import Testing
 
 @Suite("The programs of coffer oauth")
 struct OAuthProgramTests {
-    /// A copy of the command in a folder without coffer-oauth.
-    private func lonelyCopy(_ home: CommandHome) throws -> String {
-        let folder = home.folder.appending(path: "lonely")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        let copy = folder.appending(path: "coffer")
-        let path = copy.path(percentEncoded: false)
-        // A copy made by this process could be open for writing in a child that another test has just
-        // started, and could not be run until that child ends.
-        try #require(try CommandRun.run("cp", [CommandRun.cofferPath, path]).code == 0)
-        return path
-    }
-
     @Test(
         "coffer itself answers with a live token; for the rest it needs its companion, not one in PATH",
         .enabled(if: CurlTransport.libraryVersion != nil),
@@ -25,7 +13,7 @@ struct OAuthProgramTests {
     func alone() async throws {
         try await OAuthBench.with { (bench) async throws in
             try await bench.signIn()
-            let copy = try lonelyCopy(bench.home)
+            let copy = try bench.home.lonelyCommand()
             let path = ["PATH": CommandRun.programs + ":/usr/bin:/bin"]
             let home = ["--home", bench.home.path]
             for arguments in [["work"], ["work", "--account", "ada"], ["--format=raw", "work"]] {

@@ -50,6 +50,21 @@ struct WithoutProcTests {
         #expect(run.text.contains("No swap is active by sysinfo(2)") || run.text.contains("Swap is active"))
     }
 
+    @Test("A command that another program runs finds that program, also through a link")
+    func companion() throws {
+        let home = try CommandHome(passcode: nil)
+        let created = try run(home, "database", "query", "--vault", "notes", "--create", "CREATE TABLE t (a)")
+        #expect(created.code == 0, "\(created.errorText)")
+        #expect(try run(home, "database", "list").text.contains("notes"))
+        let link = home.folder.appending(path: "link").path(percentEncoded: false)
+        try FileManager.default.createSymbolicLink(
+            atPath: link, withDestinationPath: CommandRun.cofferPath)
+        let script = "umount -l /proc && exec \"$@\""
+        let linked = try CommandRun.run(
+            "unshare", ["-m", "sh", "-c", script, "sh", link, "database", "list", "--home", home.path])
+        #expect(linked.code == 0 && linked.text.contains("notes"), "\(linked.errorText)")
+    }
+
     @Test("Commands that need /proc say so")
     func refusals() throws {
         let home = try CommandHome(passcode: nil)

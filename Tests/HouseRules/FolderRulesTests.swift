@@ -63,7 +63,8 @@ struct FolderRulesTests {
         "Coffer": coffer, "CofferVault": cofferVault, "CofferCrypto": cofferCrypto,
         "CofferDatabase": cofferDatabase, "CofferOAuth": cofferOAuth,
         "CofferBackup": cofferBackup,
-        "CofferCLI": ["Commands": ["Support"]], "CofferOAuthCLI": ["Commands": ["Support"]],
+        "CofferCLI": ["Commands": ["Support"]], "CofferDatabaseCLI": ["Commands": ["Support"]],
+        "CofferOAuthCLI": ["Commands": ["Support"]],
     ]
 
     @Test(

@@ -49,7 +49,8 @@ struct SourceRulesTests {
 
     @Test("11: no text of a library names a command")
     func commands() {
-        let names = Set(sources.filter { $0.module == "Sources/CofferCLI" }.flatMap(Rules.commandNames))
+        let programs = ["Sources/CofferCLI", "Sources/CofferDatabaseCLI"]
+        let names = Set(sources.filter { programs.contains($0.module) }.flatMap(Rules.commandNames))
         #expect(names.isSuperset(of: ["wipe", "token", "file", "passcode"]), "The commands were not found.")
         report(sources.flatMap { Rules.commands($0, names: names) })
     }

@@ -35,7 +35,9 @@ def problems(program):
     stack = re.search(r"GNU_STACK(?:\s+0x\w+){5}\s+([RWE ]+?)\s+(?:0x)?\d", headers)
     relocations = int((re.search(r"\(RELASZ\)\s+(\d+)", dynamic) or [0, 0])[1]) // 24
     packed = int((re.search(r"\(RELRSZ\)\s+(\d+)", dynamic) or [0, 0])[1])
-    foreign = [name for name in needed if not allowed.fullmatch(name)]
+    # What only another program of this package may load.
+    others = {"libsqlite3", "libcurl", "libssl"} if pathlib.Path(program).name == "coffer" else set()
+    foreign = [name for name in needed if not allowed.fullmatch(name) or name in others]
     runpath = re.findall(r"\((?:RUNPATH|RPATH)\).*\[(.*)\]", dynamic)
     facts = {
         f"loads only the system's C libraries, not {foreign}": needed and not foreign,

@@ -42,10 +42,11 @@ extension CofferCommand {
         return first == LockCommand._commandName || first == WipeCommand._commandName
     }
 
-    /// Replaces a leading `--version` with the `version` command, which can also print JSON.
+    /// Replaces a leading `--version` with the `version` command, which can also print JSON, without what it
+    /// would have to ask another program.
     private static func replacingVersionOption(_ arguments: [String]) -> [String] {
         guard let first = arguments.first, first.hasSameBytes(as: "--version") else { return arguments }
-        return [VersionCommand._commandName] + arguments.dropFirst()
+        return [VersionCommand._commandName, "--without-sqlite"] + arguments.dropFirst()
     }
 
     /// Parses and runs the command, then exits with the code for the command's result.
@@ -57,6 +58,7 @@ extension CofferCommand {
         if let first = hoisted.first, first.hasSameBytes(as: OAuthProgram.subcommand) {
             await runOAuth(Array(hoisted.dropFirst()))
         }
+        if DatabaseProgram.isFor(hoisted) { becomeDatabaseProgram(words) }
         // The other program has the help of its commands.
         if hoisted.count > 2, hoisted[0].hasSameBytes(as: "help"),
             hoisted[1].hasSameBytes(as: OAuthProgram.subcommand)
@@ -64,6 +66,17 @@ extension CofferCommand {
             await runOAuth(["help"] + hoisted.dropFirst(2))
         }
         await ProgramStart.run(self, replacingVersionOption(hoisted))
+    }
+
+    /// Replaces this process with the program that runs the commands that open databases. It parses the
+    /// arguments as they are.
+    private static func becomeDatabaseProgram(_ words: [String]) -> Never {
+        do throws(CofferError) {
+            try DatabaseProgram.become(words)
+        } catch {
+            exit(withError: Failure.reported(error, asJSON: GlobalOptions.wantsJSON(words), root: self))
+        }
+        exit()
     }
 
     /// Runs a command of `coffer oauth`, whose options and help the other program knows.

@@ -2,7 +2,6 @@ import ArgumentParser
 import Coffer
 import CofferBase
 import CofferCommandLine
-import CofferDatabase
 
 /// The `coffer doctor` command, which reports how this host and this vault are protected.
 struct DoctorCommand: AsyncParsableCommand {
@@ -91,11 +90,11 @@ struct DoctorCommand: AsyncParsableCommand {
         var report = Report(checks: [])
         do throws(CofferError) {
             let vault = try await VaultOpener.vault(global)
-            report.checks = try await vault.securityChecks() + LinkedSQLite.protections()
+            report.checks = try await vault.securityChecks() + DatabaseProgram.checks()
             await inspect(vault, &report)
         } catch {
             Output.message("coffer: \(error.advice)")
-            report.checks = Vault.hostSecurityChecks() + LinkedSQLite.protections()
+            report.checks = Vault.hostSecurityChecks() + DatabaseProgram.checks()
             report.failure = Self.ignoredCodes.contains(error.code) ? nil : error
         }
         return report

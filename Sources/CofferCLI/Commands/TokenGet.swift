@@ -54,8 +54,3 @@ struct TokenGet: AsyncParsableCommand {
         Output.message("coffer: This token expired at \(expires.iso8601).")
     }
 }
-
-extension Date {
-    /// The date in ISO 8601 format, such as 2027-01-31T12:00:00Z.
-    var iso8601: String { formatted(.iso8601) }
-}

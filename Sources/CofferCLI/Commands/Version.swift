@@ -2,7 +2,6 @@ import ArgumentParser
 import CofferBase
 import CofferCommandLine
 import CofferDBus
-import CofferDatabase
 import CofferEngine
 
 /// The `coffer version` command, which prints the versions of this program and its libraries.
@@ -11,17 +10,20 @@ struct VersionCommand: ParsableCommand {
         commandName: "version",
         abstract: "Print the versions of this program and its libraries.",
         discussion: """
-            coffer --version prints the same. The library versions are those of the libraries that are \
-            loaded.
+            coffer --version prints the same without SQLite, which only the program coffer-database loads. \
+            The library versions are those of the libraries that are loaded.
             """)
 
     /// The names of the package's products in this release.
     static let products = [
         "Coffer", "CofferDatabase", "CofferBackup", "CofferOAuth", "CofferCrypto", "CofferTesting", "coffer",
-        "coffer-oauth", "bench",
+        "coffer-oauth", "coffer-database", "bench",
     ]
 
     @OptionGroup var global: NoVaultOptions
+
+    @Flag(name: .customLong("without-sqlite"), help: .hidden)
+    var withoutSQLite = false
 
     /// The package traits that are enabled in this build.
     private static var traits: [String] {
@@ -32,30 +34,39 @@ struct VersionCommand: ParsableCommand {
         return names
     }
 
-    /// The names and versions of the C libraries. The version is `nil` for a library that this build does not
-    /// link.
-    private static var libraries: [(name: String, version: String?)] {
-        [
-            ("OpenSSL", OpenSSLFailure.libraryVersion), ("libsodium", SodiumLibrary.version),
-            ("SQLite", LinkedSQLite.version), ("GLib", BusLibrary.version),
-        ]
+    /// The names and versions of the C libraries. Without a version, `absence` says why there is none.
+    private var libraries: [(name: String, version: String?, absence: String)] {
+        let sqlite = withoutSQLite ? [] : [Self.sqlite]
+        return [
+            ("OpenSSL", OpenSSLFailure.libraryVersion, ""), ("libsodium", SodiumLibrary.version, ""),
+        ] + sqlite + [("GLib", BusLibrary.version, "not built in")]
+    }
+
+    private static var sqlite: (name: String, version: String?, absence: String) {
+        let name = "SQLite"
+        do throws(CofferError) {
+            let version = try DatabaseProgram.sqlite()?["version"]?.string
+            return (name, version, "not loaded: the program \(DatabaseProgram.name) is not installed")
+        } catch {
+            return (name, nil, "unknown: \(error.advice)")
+        }
     }
 
     func run() throws(CofferError) {
-        guard !global.json else { return try Output.json(Self.document) }
+        guard !global.json else { return try Output.json(document) }
         try Output.line("coffer \(PackageVersion.current)")
-        for library in Self.libraries {
-            try Output.line("\(library.name) \(library.version ?? "not built in")")
+        for library in libraries {
+            try Output.line("\(library.name) \(library.version ?? library.absence)")
         }
         try Output.line("traits: \(Self.traits.isEmpty ? "none" : Self.traits.joined(separator: ", "))")
         try Output.line("products: \(Self.products.joined(separator: ", "))")
     }
 
-    private static var document: JSONDocument {
+    private var document: JSONDocument {
         .object([
             ("version", .text(PackageVersion.current)),
-            ("products", .list(products.map { .text($0) })),
-            ("traits", .list(traits.map { .text($0) })),
+            ("products", .list(Self.products.map { .text($0) })),
+            ("traits", .list(Self.traits.map { .text($0) })),
             ("libraries", .object(libraries.map { ($0.name, $0.version.map { .text($0) } ?? .none) })),
         ])
     }

@@ -2,36 +2,6 @@ import ArgumentParser
 import Coffer
 import CofferCommandLine
 
-/// The kinds of token, as the words that specify them on the command line.
-enum TokenKindArgument: String, CaseIterable, ExpressibleByArgument {
-    case access, refresh, id, other
-
-    var kind: TokenKind {
-        switch self {
-        case .access: .access
-        case .refresh: .refresh
-        case .id: .id
-        case .other: .other
-        }
-    }
-}
-
-/// The protection classes, as the words that specify them on the command line.
-enum ProtectionClassArgument: String, CaseIterable, ExpressibleByArgument {
-    case whenUnlockedThisDeviceOnly, afterFirstUnlockThisDeviceOnly, whenPasscodeSetThisDeviceOnly
-    case whenUnlocked, afterFirstUnlock
-
-    var protection: ProtectionClass {
-        switch self {
-        case .whenUnlockedThisDeviceOnly: .whenUnlockedThisDeviceOnly
-        case .afterFirstUnlockThisDeviceOnly: .afterFirstUnlockThisDeviceOnly
-        case .whenPasscodeSetThisDeviceOnly: .whenPasscodeSetThisDeviceOnly
-        case .whenUnlocked: .whenUnlocked
-        case .afterFirstUnlock: .afterFirstUnlock
-        }
-    }
-}
-
 /// The ciphers for a container's outer layer, as the words that specify them on the command line.
 enum OuterCipherArgument: String, CaseIterable, ExpressibleByArgument {
     case chaCha20Poly1305 = "chacha20-poly1305"

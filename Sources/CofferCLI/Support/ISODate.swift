@@ -1,4 +1,5 @@
 import CofferBase
+import CofferCommandLine
 import FoundationEssentials
 
 /// Functions that parse dates on the command line.

@@ -1,4 +1,5 @@
 import CofferBase
+import CofferCommandLine
 import CofferEngine
 import SystemPackage
 

@@ -1,4 +1,5 @@
 import CofferBase
+import CofferCommandLine
 import CofferCrypto
 import CofferEngine
 import CofferVectors

@@ -19,11 +19,16 @@ import COpenSSL
     /// Disables that cleanup for bindings that fetch no algorithm themselves.
     static func keepEverythingAtExit() { _ = keepsEverythingAtExit }
 
-    /// Has OpenSSL start without the texts of its errors, which this package never shows and which take
-    /// longer to load than most commands take to encrypt. A program calls this function before its first
-    /// use of OpenSSL; a library must not, because its program may show these texts.
-    package static func startWithoutErrorTexts() {
-        _ = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS), nil)
+    /// Has OpenSSL start without what this package never uses and what takes longer to load than most
+    /// commands take to encrypt: the texts of errors, and the table of ciphers and digests by name, which the
+    /// first fetch fills although it does not read it. This package fetches every algorithm. A program calls
+    /// this function before its first use of OpenSSL; a library must not, because its program may show these
+    /// texts, or look algorithms up by name.
+    package static func startWithoutTables() {
+        let without =
+            OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS | OPENSSL_INIT_NO_ADD_ALL_CIPHERS
+            | OPENSSL_INIT_NO_ADD_ALL_DIGESTS
+        _ = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT) | UInt64(without), nil)
     }
 
     private init(_ fetch: () -> OpaquePointer?) {

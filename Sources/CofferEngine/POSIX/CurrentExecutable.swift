@@ -22,15 +22,26 @@ package enum CurrentExecutable {
     ///
     /// - Parameter name: The program's name.
     /// - Returns: The path.
-    /// - Throws: The system's error if this program's own path cannot be read, such as without /proc.
+    /// - Throws: The system's error if this program's own path cannot be read.
     package static func path(ofSibling name: String) throws(CofferError) -> [UInt8] {
         var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
         let size = buffer.count
         let count = unsafe readlink("/proc/self/exe", &buffer, size)
-        guard count > 0, count < size else { throw Errno.failure("read", "/proc/self/exe") }
-        let own = buffer[..<count].map { UInt8(bitPattern: $0) }
+        let failure = Errno.failure("read", "/proc/self/exe")
+        let link = count > 0 && count < size ? buffer[..<count].map { UInt8(bitPattern: $0) } : nil
+        guard let own = link ?? startedPath else { throw failure }
         let end = own.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0
         return Array(own[..<end]) + Array(name.utf8)
+    }
+
+    /// The path with which this program was started, with links resolved, for a process without /proc.
+    /// `nil` if nothing is there any more.
+    private static var startedPath: [UInt8]? {
+        guard let given = unsafe carguments_program(), let path = unsafe realpath(given, nil) else {
+            return nil
+        }
+        defer { unsafe free(path) }
+        return unsafe UnsafeBufferPointer(start: path, count: strlen(path)).map { UInt8(bitPattern: $0) }
     }
 
     /// Replaces this process with a program in the directory of this one. The program inherits the

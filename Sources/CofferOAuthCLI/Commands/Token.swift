@@ -81,8 +81,3 @@ struct TokenCommand: AsyncParsableCommand {
         ]
     }
 }
-
-extension Date {
-    /// The date in ISO 8601 format, such as 2027-01-31T12:00:00Z.
-    var iso8601: String { formatted(.iso8601) }
-}

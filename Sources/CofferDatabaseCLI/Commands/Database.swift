@@ -67,7 +67,7 @@ struct DatabaseRemove: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
 
     @Option(
-        help: ArgumentHelp("The database's name.", valueName: "name"), completion: NameCompletion.database)
+        help: ArgumentHelp("The database's name.", valueName: "name"), completion: DatabaseNames.database)
     var vault: String
 
     @Flag(help: "Confirm that the database may be destroyed. It cannot be recovered.")

@@ -54,7 +54,7 @@ struct SoupShow: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SoupOptions
 
-    @Argument(help: "The soup.", completion: NameCompletion.soup)
+    @Argument(help: "The soup.", completion: DatabaseNames.soup)
     var soup: String
 
     func run() async throws {
@@ -106,7 +106,7 @@ struct SoupQueryCommand: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SoupOptions
 
-    @Argument(help: "The soup; omit it for a smart query.", completion: NameCompletion.soup)
+    @Argument(help: "The soup; omit it for a smart query.", completion: DatabaseNames.soup)
     var soup: String?
 
     @Option(
@@ -153,7 +153,7 @@ struct SoupUpsert: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SoupOptions
 
-    @Argument(help: "The soup.", completion: NameCompletion.soup)
+    @Argument(help: "The soup.", completion: DatabaseNames.soup)
     var soup: String
 
     @Option(
@@ -215,7 +215,7 @@ struct SoupRemove: AsyncParsableCommand {
     @OptionGroup var global: GlobalOptions
     @OptionGroup var options: SoupOptions
 
-    @Argument(help: "The soup.", completion: NameCompletion.soup)
+    @Argument(help: "The soup.", completion: DatabaseNames.soup)
     var soup: String
 
     @Argument(help: "The _soupEntryId of each document to remove.")

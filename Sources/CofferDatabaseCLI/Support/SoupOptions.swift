@@ -9,7 +9,7 @@ import CofferEngine
 struct SoupOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The name of the store in the vault.", valueName: "name"),
-        completion: NameCompletion.store)
+        completion: DatabaseNames.store)
     var store = "default"
 
     @Flag(name: .customLong("global"), help: "Use a store for all users, not one for the logged-in user.")

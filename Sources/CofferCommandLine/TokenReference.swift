@@ -1,15 +1,14 @@
-import Coffer
-import CofferBase
-import CofferCommandLine
+package import Coffer
+package import CofferBase
 import CofferEngine
 
 /// An environment variable and the token for it, in the form `NAME=SERVICE/ACCOUNT` or
 /// `NAME=SERVICE/ACCOUNT#KIND`.
-struct TokenReference {
+package struct TokenReference {
     /// The variable's name.
-    let name: String
+    package let name: String
     /// The token's id.
-    let id: TokenID
+    package let id: TokenID
 
     /// The escape sequences for `/`, `#` and `%` inside a part of a reference.
     private static let escapes: [(sequence: String, byte: UInt8)] = [
@@ -22,7 +21,7 @@ struct TokenReference {
     ///   - argument: The argument's text.
     ///   - option: The option's name, for the error message.
     /// - Throws: `invalidInput` if the argument has any other form.
-    init(_ argument: String, of option: String) throws(CofferError) {
+    package init(_ argument: String, of option: String) throws(CofferError) {
         guard ProgramArguments.isText(argument) else {
             throw CofferError(.invalidInput, "The names after \(option) must be UTF-8.")
         }
@@ -41,7 +40,9 @@ struct TokenReference {
     ///   - refusal: The error for text without a slash.
     /// - Returns: The token's id.
     /// - Throws: `refusal`, or `invalidInput` if the kind is unknown or a part is empty or too long.
-    static func id(_ bytes: ArraySlice<UInt8>, _ refusal: CofferError) throws(CofferError) -> TokenID {
+    package static func id(
+        _ bytes: ArraySlice<UInt8>, _ refusal: CofferError
+    ) throws(CofferError) -> TokenID {
         var place = bytes
         var kind = TokenKindArgument.access
         if let mark = place.lastIndex(of: UInt8(ascii: "#")) {

@@ -1,17 +1,22 @@
-import CofferBase
+package import CofferBase
 import CofferEngine
-import SystemPackage
+package import SystemPackage
 
 /// A file that starts `coffer` later: a unit of the user's systemd, or a service file of the user's bus.
-struct UserFile {
+package struct UserFile {
     let path: FilePath
     let content: String
+
+    package init(path: FilePath, content: String) {
+        self.path = path
+        self.content = content
+    }
 
     /// Returns a command as the line of a unit: systemd expands `%` and `$`, also inside quotes, and reads two
     /// of them as one.
     ///
     /// - Throws: `unsupported` if a word contains a line break.
-    static func unitLine(of command: [String]) throws(CofferError) -> String {
+    package static func unitLine(of command: [String]) throws(CofferError) -> String {
         let bytes = try busLine(of: command).utf8.flatMap { "%$".utf8.contains($0) ? [$0, $0] : [$0] }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -19,7 +24,7 @@ struct UserFile {
     /// Returns a command as the line of a bus's service file.
     ///
     /// - Throws: `unsupported` if a word contains a line break.
-    static func busLine(of command: [String]) throws(CofferError) -> String {
+    package static func busLine(of command: [String]) throws(CofferError) -> String {
         guard !command.contains(where: { $0.utf8.contains(UInt8(ascii: "\n")) }) else {
             throw CofferError(
                 .unsupported, "The path of the vault, of this program or of a file contains a line break.")
@@ -45,14 +50,14 @@ struct UserFile {
     }
 
     /// Returns the directory of the user's systemd units.
-    static func units() throws(CofferError) -> FilePath {
+    package static func units() throws(CofferError) -> FilePath {
         try directory("XDG_CONFIG_HOME", ".config", "systemd/user")
     }
 
     /// Returns a directory below the one that an environment variable names, or else below a standard one.
     ///
     /// - Throws: `unsupported` if the environment names no home directory.
-    static func directory(
+    package static func directory(
         _ variable: String, _ standard: String, _ below: String
     ) throws(CofferError) -> FilePath {
         if let path = Environment.path(variable), path.isAbsolute { return path.appending(below) }
@@ -66,7 +71,7 @@ struct UserFile {
     ///
     /// - Returns: The paths of the files.
     /// - Throws: `alreadyExists` if a file with other content exists; the error that prevents writing one.
-    static func write(_ files: [UserFile], replacing isReplacing: Bool) throws(CofferError) -> [FilePath] {
+    package static func write(_ files: [UserFile], replacing isReplacing: Bool) throws(CofferError) -> [FilePath] {
         for file in files where !isReplacing { try checkAbsent(file) }
         for file in files {
             guard let name = file.path.lastComponent else { continue }

@@ -1,12 +1,12 @@
-import CofferBase
-import CofferEngine
-import SystemPackage
+package import CofferBase
+package import CofferEngine
+package import SystemPackage
 
 /// A function that parses file paths on the command line.
-enum FilePathArgument {
+package enum FilePathArgument {
     /// Returns the path of a file. Rejects `-`, because commands that can use a standard stream document this
     /// in their help, and other commands would unexpectedly use a file with that name.
-    static func path(_ text: String) throws(CofferError) -> FilePath {
+    package static func path(_ text: String) throws(CofferError) -> FilePath {
         guard !text.hasSameBytes(as: "-") else {
             throw CofferError(
                 .invalidInput,
@@ -18,7 +18,7 @@ enum FilePathArgument {
     }
 
     /// Returns the status of the entry at a path, following links.
-    static func status(of path: FilePath) throws(CofferError) -> FileStatus {
+    package static func status(of path: FilePath) throws(CofferError) -> FileStatus {
         do throws(CofferError) {
             return try FileStatus.at(path)
         } catch {

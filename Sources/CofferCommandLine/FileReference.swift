@@ -1,21 +1,24 @@
-import Coffer
-import CofferBase
-import CofferCommandLine
+package import Coffer
+package import CofferBase
 import CofferEngine
 
 /// A stored file as a user specifies it: by its id, by the beginning of its id, or by its name.
 ///
 /// A complete id always means the file with that id. Anything else that matches several files is `ambiguous`,
 /// because a wrong guess could remove the wrong file. The form `./NAME` always means a name and never an id.
-struct FileReference {
+package struct FileReference {
     /// The minimum length of an id prefix. Shorter text is interpreted only as a name.
-    static let shortestPrefix = 4
+    package static let shortestPrefix = 4
 
     private let text: String
     private let name: [UInt8]
     private let isNameOnly: Bool
 
-    init(_ text: String) throws(CofferError) {
+    /// Creates a reference from an argument.
+    ///
+    /// - Parameter text: The argument's text.
+    /// - Throws: `invalidInput` if the text is - or a path, or can be no name of a file.
+    package init(_ text: String) throws(CofferError) {
         let bytes = ProgramArguments.bytes(text)
         guard !bytes.elementsEqual("-".utf8) else {
             throw CofferError(
@@ -38,7 +41,7 @@ struct FileReference {
     ///
     /// - Throws: `absent` if no file matches; `ambiguous` if several files match, with their ids in
     ///   `entries`; `locked` if the vault is locked and a name cannot be looked up.
-    func id(in vault: Vault) async throws(CofferError) -> FileID {
+    package func id(in vault: Vault) async throws(CofferError) -> FileID {
         let whole = isNameOnly ? nil : try? FileID(text)
         // The command itself reports a store that cannot be read.
         if let whole, (try? await vault.files.hasContainer(whole)) ?? true { return whole }
@@ -54,7 +57,7 @@ struct FileReference {
     /// Returns one word for each file, for shell completion. The word is the file's name if the name is
     /// unique and shells interpret it as one plain word, and otherwise the file's id. Shells expand the words
     /// that they receive, and file names may come from someone else.
-    static func words(for listing: FileListing) -> [String] {
+    package static func words(for listing: FileListing) -> [String] {
         let counts = Dictionary(
             listing.files.map { (FileNameBytes.of($0.name), 1) }, uniquingKeysWith: { $0 + $1 })
         return listing.files.map { file in
@@ -66,7 +69,7 @@ struct FileReference {
     }
 
     /// Returns whether shells interpret the text as one plain word, in which they expand nothing.
-    static func isPlainWord(_ text: String) -> Bool {
+    package static func isPlainWord(_ text: String) -> Bool {
         text.utf8.allSatisfy { isWordByte($0) } && text.hasSameBytes(as: text.printable)
     }
 

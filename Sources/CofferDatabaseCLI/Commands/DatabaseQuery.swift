@@ -46,7 +46,7 @@ struct DatabaseQuery: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp("Open the vault's own database with this name.", valueName: "name"),
-        completion: NameCompletion.database)
+        completion: DatabaseNames.database)
     var vault: String?
 
     @Option(

@@ -12,8 +12,8 @@ package struct UserFile {
         self.content = content
     }
 
-    /// Returns a command as the line of a unit: systemd expands `%` and `$`, also inside quotes, and reads two
-    /// of them as one.
+    /// Returns a command as the line of a unit: systemd expands `%` and `$`, also inside quotes, and reads
+    /// two of them as one.
     ///
     /// - Throws: `unsupported` if a word contains a line break.
     package static func unitLine(of command: [String]) throws(CofferError) -> String {
@@ -71,7 +71,9 @@ package struct UserFile {
     ///
     /// - Returns: The paths of the files.
     /// - Throws: `alreadyExists` if a file with other content exists; the error that prevents writing one.
-    package static func write(_ files: [UserFile], replacing isReplacing: Bool) throws(CofferError) -> [FilePath] {
+    package static func write(
+        _ files: [UserFile], replacing isReplacing: Bool
+    ) throws(CofferError) -> [FilePath] {
         for file in files where !isReplacing { try checkAbsent(file) }
         for file in files {
             guard let name = file.path.lastComponent else { continue }

@@ -211,17 +211,16 @@ def many_values(service):
         except GLib.Error as error:
             return error.message
         return ""
-    structures = GLib.Variant("(a(y))", ([(0,)] * (1 << 18),))
+    structures = GLib.Variant("(a(y))", ([(0,)] * (1 << 17),))
     pairs = GLib.Variant("(a{ss})", ({"%x" % number: "" for number in range(100_000)},))
-    inside = GLib.Variant("(sv)", ("plain", GLib.Variant("a(y)", [(0,)] * (1 << 18))))
-    for _ in range(4):
-        for member, value in [("SearchItems", structures), ("SearchItems", pairs), ("OpenSession", inside)]:
-            message = ask(member, value)
-            assert "LimitsExceeded" in message, message
+    inside = GLib.Variant("(sv)", ("plain", GLib.Variant("a(y)", [(0,)] * (1 << 17))))
+    for member, value in [("SearchItems", structures), ("SearchItems", pairs), ("OpenSession", inside)]:
+        message = ask(member, value)
+        assert "LimitsExceeded" in message, message
     assert "InvalidArgs" in ask("SearchItems", GLib.Variant(
         "(a{ss})", ({"%x" % number: "" for number in range(2000)},)))
     connection.close_sync()
-    assert memory(service) < before + 150, (before, memory(service))
+    assert memory(service) < before + 100, (before, memory(service))
     works(service)
 
 

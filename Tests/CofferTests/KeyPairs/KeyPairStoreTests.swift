@@ -257,7 +257,7 @@ struct KeyPairStoreTests {
         #expect(try await vault.keyPairs.list().count == 1)
     }
 
-    @Test("A file that is overwritten while it is read is not taken for a damaged one", .timeLimit(.minutes(2)))
+    @Test("A file that is overwritten while it is read is not taken for a damaged one")
     func overwrittenWhileRead() async throws {
         let home = try TestHome()
         let vault = try await home.create()

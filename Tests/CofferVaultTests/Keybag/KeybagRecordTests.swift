@@ -102,7 +102,7 @@ struct KeybagRecordTests {
         try forge(vault) { $0[Self.payload + 40] = derivation }
         #expect(try vault.keybag().erasesAfterTenFailures)
         #expect(try vault.keybag().encoded == erasing)
-        for other in [0x04, 0x82, 0xff, 0x81 - derivation] as [UInt8] {
+        for other in [0x02, 0x82, 0xff, 0x81 - derivation] as [UInt8] {
             try forge(vault) { $0[Self.payload + 40] = other }
             #expect(failure { _ = try vault.keybag() } == .unsupportedVersion, "\(other)")
         }

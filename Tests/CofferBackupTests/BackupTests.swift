@@ -154,7 +154,7 @@ struct BackupTests {
         }
         spoilt.append(("extended", good + [0]))
         let (scene, all) = (scene, spoilt)
-        // Other tests occupy the threads of tasks for long: thousands of calls one by one would wait for each.
+        // Other tests occupy the threads of tasks for long: thousands of calls would wait for each.
         let accepted = try await BlockingExecutor.run { cancellation in
             let other = scene.scratch.path.appending("damaged")
             return all.filter { _, bytes in

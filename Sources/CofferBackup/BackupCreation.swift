@@ -186,7 +186,7 @@ struct BackupCreation {
         }
     }
 
-    /// Returns the result of `body`, which reads a file; `nil` if the file is damaged or gone, which is noted.
+    /// Returns the result of `body`, which reads a file; `nil` if the file is damaged or gone, as noted.
     ///
     /// A file that another process removes or replaces looks damaged while its old container is overwritten,
     /// so a file counts as gone if it is listed no longer, and is read once more if it still is.

@@ -30,10 +30,10 @@ extension Vault {
     /// - Returns: What the backup contains.
     /// - Throws: `locked` unless every class of a movable item is unlocked; `alreadyExists`; `refused` if the
     ///   passphrase has fewer than 12 bytes, if the path is in the vault's directory, if a file that would be
-    ///   replaced or renamed is no backup, if there are more than a million entries, or if the administrator's policy allows no export or requires recipients and
-    ///   `key` is a passphrase; `invalidInput` if there is no recipient; `corrupt` if the file index is
-    ///   damaged; `policyInvalid`, `noSpace`, `readOnly`, `busy`, `cancelled`, `wiped`. After an error, there
-    ///   is no new file.
+    ///   replaced or renamed is no backup, if there are more than a million entries, or if the
+    ///   administrator's policy allows no export or requires recipients and `key` is a passphrase;
+    ///   `invalidInput` if there is no recipient; `corrupt` if the file index is damaged; `policyInvalid`,
+    ///   `noSpace`, `readOnly`, `busy`, `cancelled`, `wiped`. After an error, there is no new file.
     @discardableResult
     public func createBackup(
         at path: FilePath, for key: BackupKey, keeping count: Int? = nil, workFactor: Int = 18

@@ -6,7 +6,8 @@ import CofferEngine
 import SystemPackage
 import TestSupport
 
-/// Backups: the tar archive in one, and the documents of its entries. Anyone who knows a recipient can make them.
+/// Backups: the tar archive in one, and the documents of its entries. Anyone who knows a recipient can make
+/// them.
 extension FuzzTarget {
     static let backups = [
         FuzzTarget("backup-archive") { bytes, world in try readArchive(bytes, world) },

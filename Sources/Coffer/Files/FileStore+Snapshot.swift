@@ -49,8 +49,7 @@ extension FileStore {
         return files.sorted { $0.id.uuid.bytes.lexicographicallyPrecedes($1.id.uuid.bytes) }
     }
 
-    /// Returns whether the index lists a file, after the change of the vault that is going on, if there is one.
-    /// Blocks.
+    /// Returns whether the index lists a file, after any change of the vault that is going on. Blocks.
     ///
     /// - Throws: `corrupt` if the index is damaged; `busy`, `wiped`.
     package func isListed(_ id: FileID) throws(CofferError) -> Bool {

@@ -18,7 +18,7 @@ struct BackupCreate: AsyncParsableCommand {
             administrator's policy requires are added; then there can be no passphrase.
 
             The backup appears complete or not at all. An existing file is not replaced unless --keep is \
-            specified: then FILE becomes FILE.1, FILE.1 becomes FILE.2, and so on, and the oldest is removed, \
+            specified: then FILE becomes FILE.1, FILE.1 becomes FILE.2, and so on; the oldest is removed, \
             but not for a backup that omits damaged items. A file that is no backup is never replaced, \
             renamed or removed. Other programs can go on using the vault.
 
@@ -73,8 +73,8 @@ struct BackupCreate: AsyncParsableCommand {
         guard !recipients.isEmpty, let keep, (1...1000).contains(keep), global.passcodeFd == nil else {
             throw CofferError(
                 .invalidInput,
-                "--install needs --to and a --keep from 1 to 1000, and takes no --passcode-fd: nobody enters a "
-                    + "secret at the time of a daily backup.")
+                "--install needs --to and a --keep from 1 to 1000, and takes no --passcode-fd: nobody enters "
+                    + "a secret at the time of a daily backup.")
         }
         let program = String(decoding: try CurrentExecutable.path(ofSibling: "coffer"), as: UTF8.self)
         let current = Environment.workingDirectory

@@ -180,7 +180,8 @@ struct PendingTokenQueue {
         }
     }
 
-    /// Returns the token of an entry that is marked as damaged, if it is authentic after all. Changes nothing.
+    /// Returns the token of an entry that is marked as damaged, if it is authentic after all. Changes
+    /// nothing.
     func damagedToken(_ entry: Entry, in vault: borrowing Descriptor) -> PendingToken? {
         guard let directory = try? vault.open(Self.directoryName, [.read, .directory]),
             let bytes = try? bytes(of: entry, directory),

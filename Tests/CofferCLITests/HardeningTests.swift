@@ -20,7 +20,7 @@ struct HardeningTests {
 
     /// Programs that use the libraries `Coffer` and `CofferDatabase`, as far as they are built.
     private static let withoutNetwork = [
-        "coffer", "coffer-database", "TestAgent", "DatabaseAgent", "Probe", "bench",
+        "coffer", "coffer-database", "libcoffer-c.so", "TestAgent", "DatabaseAgent", "Probe",
     ]
     .map { CommandRun.programs + $0 }.filter { FileManager.default.isExecutableFile(atPath: $0) }
 

@@ -16,8 +16,8 @@ struct VersionCommand: ParsableCommand {
 
     /// The names of the package's products in this release.
     static let products = [
-        "Coffer", "CofferDatabase", "CofferBackup", "CofferOAuth", "CofferCrypto", "CofferTesting", "coffer",
-        "coffer-oauth", "coffer-database", "bench",
+        "Coffer", "CofferDatabase", "CofferBackup", "CofferOAuth", "CofferCrypto", "CofferTesting",
+        "coffer-c", "coffer", "coffer-oauth", "coffer-database", "bench",
     ]
 
     @OptionGroup var global: NoVaultOptions

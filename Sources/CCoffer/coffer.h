@@ -9,9 +9,10 @@
  * Threads. Every function may be called from any thread, also with the same handle at the same time. A
  * call blocks its thread until the result is there or the deadline has passed: see coffer_set_timeout.
  *
- * fork. A child process that was forked after the first call gets COFFER_FORKED from every function but
- * coffer_bytes_data, coffer_bytes_length, coffer_bytes_free and the functions about versions: the threads
- * that do the work are not in the child. Call exec in the child, or fork before the first call.
+ * fork. A child process that was forked after the first call gets COFFER_FORKED from every function that
+ * returns int but coffer_abi_version, and NULL or 0 from the functions about bytes: the threads that do the
+ * work are not in the child, and what they held stays locked there. Call exec in the child, or fork before
+ * the first call.
  *
  * Handles. A coffer_vault, coffer_bytes or coffer_refresh is a number in the form of a pointer, which
  * points nowhere and is never used twice. A handle that was closed or freed before, or is of another kind,
@@ -160,7 +161,8 @@ int coffer_change_passcode(
 int coffer_set_timeout(coffer_vault *vault, uint32_t milliseconds, coffer_error *error);
 /* Asks the calls that run with this handle to stop, which then fail with the name "cancelled". */
 int coffer_cancel(coffer_vault *vault, coffer_error *error);
-/* Removes the keys from memory and closes the handle. A running call with this handle ends first. */
+/* Removes the keys from memory and closes the handle. Calls that other threads make with it at that moment
+ * end by themselves. */
 int coffer_close(coffer_vault *vault);
 /* A JSON object that describes the vault at this place, also if it is locked or wiped. */
 int coffer_status(const char *home, const char *user, coffer_bytes **json, coffer_error *error);

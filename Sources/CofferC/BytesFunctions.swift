@@ -4,16 +4,21 @@ import CofferBase
 /// `coffer_bytes_data`.
 @_cdecl("coffer_bytes_data")
 func data(of bytes: OpaquePointer?) -> UnsafePointer<UInt8>? {
-    unsafe Handles.bytes.find(bytes)?.start
+    ForkMark.isForked ? nil : unsafe Handles.bytes.find(bytes)?.start
 }
 
 /// `coffer_bytes_length`.
 @_cdecl("coffer_bytes_length")
-func length(of bytes: OpaquePointer?) -> Int { unsafe Handles.bytes.find(bytes)?.count ?? 0 }
+func length(of bytes: OpaquePointer?) -> Int {
+    ForkMark.isForked ? 0 : unsafe Handles.bytes.find(bytes)?.count ?? 0
+}
 
 /// `coffer_bytes_free`.
 @_cdecl("coffer_bytes_free")
-func free(_ bytes: OpaquePointer?) { _ = unsafe Handles.bytes.remove(bytes) }
+func free(_ bytes: OpaquePointer?) {
+    guard !ForkMark.isForked else { return }
+    _ = unsafe Handles.bytes.remove(bytes)
+}
 
 /// `coffer_abi_version`.
 @_cdecl("coffer_abi_version")

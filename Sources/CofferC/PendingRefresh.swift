@@ -57,6 +57,7 @@ final class PendingRefresh: Sendable {
             return try Call.wait(deadline + .seconds(5), in: open) {
                 () async throws(CofferError) -> Beginning in
                 for await token in beginning.stream { return .exchange(refresh, token) }
+                if Task.isCancelled { task.cancel() }
                 guard let result = try await task.value.get() else { throw CofferError.absentToken }
                 return .renewedByOther(result.token)
             }

@@ -130,7 +130,8 @@ func cancel(_ vault: OpaquePointer?, _ error: UnsafeMutablePointer<coffer_error>
 /// `coffer_close`.
 @_cdecl("coffer_close")
 func close(_ vault: OpaquePointer?) -> Int32 {
-    // Also in a forked process: the keys that it got from its parent are cleared there, too.
+    // In a forked process, a thread that is not there may hold a lock: not even this is safe.
+    guard !ForkMark.isForked else { return COFFER_FORKED }
     guard let closed = unsafe Handles.vaults.remove(vault) else { return COFFER_INVALID_INPUT }
     closed.vault.close()
     return COFFER_OK

@@ -141,16 +141,23 @@ static void threads(void) {
 
 static void forks(coffer_vault *vault) {
     int status = 0;
-    pid_t child = fork();
+    pid_t child;
+    coffer_bytes *bytes = NULL;
+    EXPECT(COFFER_OK, coffer_token_list(vault, &bytes, &error));
+    child = fork();
     CHECK(child >= 0);
     if (child == 0) {
         coffer_bytes *token = NULL;
         EXPECT(COFFER_FORKED, coffer_token_get(vault, "threads", "1", NULL, &token, &error));
         EXPECT(COFFER_FORKED, coffer_lock(vault, &error));
         CHECK(coffer_abi_version() == COFFER_ABI_VERSION);
-        _exit(coffer_close(vault) == COFFER_OK ? 0 : 2);
+        CHECK(coffer_bytes_data(bytes) == NULL && coffer_bytes_length(bytes) == 0);
+        coffer_bytes_free(bytes);
+        _exit(coffer_close(vault) == COFFER_FORKED ? 0 : 2);
     }
     CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(coffer_bytes_data(bytes) != NULL);
+    coffer_bytes_free(bytes);
 }
 
 /* A pipe that nobody writes to does not hold a call for longer than its deadline. */

@@ -430,7 +430,8 @@ if let folder = Context.environment["COFFER_RELEASE"] {
         target.linkerSettings = immediateBinding + [.unsafeFlags(["-use-ld=lld", "-L\(folder)"] + words)]
     }
     for target in package.targets where target.name == "CofferC" {
-        target.linkerSettings = exportedNames + [.unsafeFlags(["-L\(folder)"] + words)]
+        // SwiftPM passes the option for Swift's static libraries to programs alone.
+        target.linkerSettings = exportedNames + [.unsafeFlags(["-static-stdlib", "-L\(folder)"] + words)]
     }
 }
 

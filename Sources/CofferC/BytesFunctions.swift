@@ -1,28 +1,28 @@
-import CCoffer
+public import CCoffer
 import CofferBase
 
 /// `coffer_bytes_data`.
 @_cdecl("coffer_bytes_data")
-func data(of bytes: OpaquePointer?) -> UnsafePointer<UInt8>? {
+public func data(of bytes: OpaquePointer?) -> UnsafePointer<UInt8>? {
     ForkMark.isForked ? nil : unsafe Handles.bytes.find(bytes)?.start
 }
 
 /// `coffer_bytes_length`.
 @_cdecl("coffer_bytes_length")
-func length(of bytes: OpaquePointer?) -> Int {
+public func length(of bytes: OpaquePointer?) -> Int {
     ForkMark.isForked ? 0 : unsafe Handles.bytes.find(bytes)?.count ?? 0
 }
 
 /// `coffer_bytes_free`.
 @_cdecl("coffer_bytes_free")
-func free(_ bytes: OpaquePointer?) {
+public func free(_ bytes: OpaquePointer?) {
     guard !ForkMark.isForked else { return }
     _ = unsafe Handles.bytes.remove(bytes)
 }
 
 /// `coffer_abi_version`.
 @_cdecl("coffer_abi_version")
-func interfaceVersion() -> Int32 { COFFER_ABI_VERSION }
+public func interfaceVersion() -> Int32 { COFFER_ABI_VERSION }
 
 // nonisolated(unsafe): nothing writes to the text after this, and it is never freed.
 private nonisolated(unsafe) let release: UnsafePointer<CChar> = {
@@ -34,11 +34,11 @@ private nonisolated(unsafe) let release: UnsafePointer<CChar> = {
 
 /// `coffer_version`.
 @_cdecl("coffer_version")
-func version() -> UnsafePointer<CChar> { unsafe release }
+public func version() -> UnsafePointer<CChar> { unsafe release }
 
 /// `coffer_info`.
 @_cdecl("coffer_info")
-func info(
+public func info(
     _ json: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
     unsafe Call.perform(error) { () throws(CofferError) in

@@ -1,4 +1,4 @@
-import CCoffer
+public import CCoffer
 import Coffer
 import CofferBase
 import CofferCrypto
@@ -9,7 +9,7 @@ import SystemPackage
 
 /// `coffer_file_add`.
 @_cdecl("coffer_file_add")
-func addFile(
+public func addFile(
     _ vault: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ content: UnsafePointer<UInt8>?, _ length: Int,
     _ id: UnsafeMutablePointer<CChar>?, _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
@@ -29,7 +29,7 @@ func addFile(
 
 /// `coffer_file_add_path`.
 @_cdecl("coffer_file_add_path")
-func addFile(
+public func addFile(
     _ vault: OpaquePointer?, at path: UnsafePointer<CChar>?, _ id: UnsafeMutablePointer<CChar>?,
     _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
@@ -46,7 +46,7 @@ func addFile(
 
 /// `coffer_file_read_at`.
 @_cdecl("coffer_file_read_at")
-func readFile(
+public func readFile(
     _ vault: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ offset: UInt64,
     _ buffer: UnsafeMutablePointer<UInt8>?, _ size: Int, _ count: UnsafeMutablePointer<Int>?,
     _ error: UnsafeMutablePointer<coffer_error>?
@@ -73,7 +73,7 @@ func readFile(
 
 /// `coffer_file_list`.
 @_cdecl("coffer_file_list")
-func listFiles(
+public func listFiles(
     _ vault: OpaquePointer?, _ json: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
@@ -88,7 +88,7 @@ func listFiles(
 
 /// `coffer_file_rename`.
 @_cdecl("coffer_file_rename")
-func renameFile(
+public func renameFile(
     _ vault: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ name: UnsafePointer<CChar>?,
     _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
@@ -102,7 +102,7 @@ func renameFile(
 
 /// `coffer_file_remove`.
 @_cdecl("coffer_file_remove")
-func removeFile(
+public func removeFile(
     _ vault: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
     unsafe Call.perform(error) { () throws(CofferError) in

@@ -1,4 +1,4 @@
-import CCoffer
+public import CCoffer
 import Coffer
 import CofferBase
 import CofferVault
@@ -6,7 +6,7 @@ import FoundationEssentials
 
 /// `coffer_status`.
 @_cdecl("coffer_status")
-func status(
+public func status(
     _ home: UnsafePointer<CChar>?, _ user: UnsafePointer<CChar>?,
     _ json: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
@@ -20,7 +20,7 @@ func status(
 
 /// `coffer_lock_at`.
 @_cdecl("coffer_lock_at")
-func lock(
+public func lock(
     at home: UnsafePointer<CChar>?, _ user: UnsafePointer<CChar>?,
     _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
@@ -33,7 +33,7 @@ func lock(
 
 /// `coffer_wipe`.
 @_cdecl("coffer_wipe")
-func wipe(
+public func wipe(
     _ home: UnsafePointer<CChar>?, _ user: UnsafePointer<CChar>?,
     _ receipt: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {

@@ -1,11 +1,11 @@
-import CCoffer
+public import CCoffer
 import Coffer
 import CofferBase
 import FoundationEssentials
 
 /// `coffer_refresh_begin`.
 @_cdecl("coffer_refresh_begin")
-func beginRefresh(
+public func beginRefresh(
     _ vault: OpaquePointer?, _ service: UnsafePointer<CChar>?, _ account: UnsafePointer<CChar>?,
     _ kind: UnsafePointer<CChar>?, _ milliseconds: UInt32, _ refresh: UnsafeMutablePointer<OpaquePointer?>?,
     _ token: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<coffer_error>?
@@ -36,7 +36,7 @@ func beginRefresh(
 
 /// `coffer_refresh_commit`.
 @_cdecl("coffer_refresh_commit")
-func commitRefresh(
+public func commitRefresh(
     _ refresh: OpaquePointer?, _ token: UnsafePointer<UInt8>?, _ length: Int, _ expires: Double,
     _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
@@ -55,7 +55,7 @@ func commitRefresh(
 
 /// `coffer_refresh_abandon`.
 @_cdecl("coffer_refresh_abandon")
-func abandonRefresh(_ refresh: OpaquePointer?, _ error: UnsafeMutablePointer<coffer_error>?) -> Int32 {
+public func abandonRefresh(_ refresh: OpaquePointer?, _ error: UnsafeMutablePointer<coffer_error>?) -> Int32 {
     unsafe Call.perform(error) { () throws(CofferError) in
         unsafe try end(refresh, with: .abandoned, expecting: .cancelled)
     }
@@ -63,7 +63,7 @@ func abandonRefresh(_ refresh: OpaquePointer?, _ error: UnsafeMutablePointer<cof
 
 /// `coffer_refresh_revoked`.
 @_cdecl("coffer_refresh_revoked")
-func revokedRefresh(_ refresh: OpaquePointer?, _ error: UnsafeMutablePointer<coffer_error>?) -> Int32 {
+public func revokedRefresh(_ refresh: OpaquePointer?, _ error: UnsafeMutablePointer<coffer_error>?) -> Int32 {
     unsafe Call.perform(error) { () throws(CofferError) in
         unsafe try end(refresh, with: .revoked, expecting: .tokenRevoked)
     }

@@ -1,4 +1,4 @@
-import CCoffer
+public import CCoffer
 import Coffer
 import CofferBase
 import CofferVault
@@ -6,7 +6,7 @@ import FoundationEssentials
 
 /// `coffer_token_put`.
 @_cdecl("coffer_token_put")
-func putToken(
+public func putToken(
     _ vault: OpaquePointer?, _ service: UnsafePointer<CChar>?, _ account: UnsafePointer<CChar>?,
     _ kind: UnsafePointer<CChar>?, _ token: UnsafePointer<UInt8>?, _ length: Int,
     _ options: UnsafePointer<coffer_token_options>?, _ version: UnsafeMutablePointer<UInt64>?,
@@ -29,7 +29,7 @@ func putToken(
 
 /// `coffer_token_get`.
 @_cdecl("coffer_token_get")
-func getToken(
+public func getToken(
     _ vault: OpaquePointer?, _ service: UnsafePointer<CChar>?, _ account: UnsafePointer<CChar>?,
     _ kind: UnsafePointer<CChar>?, _ token: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<coffer_error>?
@@ -46,7 +46,7 @@ func getToken(
 
 /// `coffer_token_info`.
 @_cdecl("coffer_token_info")
-func tokenInfo(
+public func tokenInfo(
     _ vault: OpaquePointer?, _ service: UnsafePointer<CChar>?, _ account: UnsafePointer<CChar>?,
     _ kind: UnsafePointer<CChar>?, _ json: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<coffer_error>?
@@ -63,7 +63,7 @@ func tokenInfo(
 
 /// `coffer_token_list`.
 @_cdecl("coffer_token_list")
-func listTokens(
+public func listTokens(
     _ vault: OpaquePointer?, _ json: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
@@ -78,7 +78,7 @@ func listTokens(
 
 /// `coffer_token_remove`.
 @_cdecl("coffer_token_remove")
-func removeToken(
+public func removeToken(
     _ vault: OpaquePointer?, _ service: UnsafePointer<CChar>?, _ account: UnsafePointer<CChar>?,
     _ kind: UnsafePointer<CChar>?, _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {

@@ -1,4 +1,4 @@
-import CCoffer
+public import CCoffer
 import Coffer
 import CofferBase
 import CofferCrypto
@@ -7,7 +7,7 @@ import Synchronization
 
 /// `coffer_create`: see coffer.h, which documents every function.
 @_cdecl("coffer_create")
-func create(
+public func create(
     _ home: UnsafePointer<CChar>?, _ user: UnsafePointer<CChar>?, _ passcode: UnsafePointer<UInt8>?,
     _ length: Int, _ options: UnsafePointer<coffer_create_options>?,
     _ vault: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<coffer_error>?
@@ -26,7 +26,7 @@ func create(
 
 /// `coffer_open`.
 @_cdecl("coffer_open")
-func open(
+public func open(
     _ home: UnsafePointer<CChar>?, _ user: UnsafePointer<CChar>?,
     _ vault: UnsafeMutablePointer<OpaquePointer?>?, _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
@@ -42,7 +42,7 @@ func open(
 
 /// `coffer_unlock`.
 @_cdecl("coffer_unlock")
-func unlock(
+public func unlock(
     _ vault: OpaquePointer?, _ passcode: UnsafePointer<UInt8>?, _ length: Int,
     _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
@@ -55,7 +55,7 @@ func unlock(
 
 /// `coffer_unlock_fd`.
 @_cdecl("coffer_unlock_fd")
-func unlock(
+public func unlock(
     _ vault: OpaquePointer?, descriptor: Int32, _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
     unsafe Call.perform(error) { () throws(CofferError) in
@@ -72,13 +72,13 @@ func unlock(
 
 /// `coffer_lock`.
 @_cdecl("coffer_lock")
-func lock(_ vault: OpaquePointer?, _ error: UnsafeMutablePointer<coffer_error>?) -> Int32 {
+public func lock(_ vault: OpaquePointer?, _ error: UnsafeMutablePointer<coffer_error>?) -> Int32 {
     unsafe Call.perform(error) { () throws(CofferError) in unsafe try OpenVault.of(vault).vault.lock() }
 }
 
 /// `coffer_is_unlocked`.
 @_cdecl("coffer_is_unlocked")
-func isUnlocked(
+public func isUnlocked(
     _ vault: OpaquePointer?, _ answer: UnsafeMutablePointer<Int32>?,
     _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
@@ -90,7 +90,7 @@ func isUnlocked(
 
 /// `coffer_change_passcode`.
 @_cdecl("coffer_change_passcode")
-func changePasscode(
+public func changePasscode(
     _ vault: OpaquePointer?, _ old: UnsafePointer<UInt8>?, _ oldLength: Int,
     _ new: UnsafePointer<UInt8>?, _ length: Int, _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
@@ -106,7 +106,7 @@ func changePasscode(
 
 /// `coffer_set_timeout`.
 @_cdecl("coffer_set_timeout")
-func setTimeout(
+public func setTimeout(
     _ vault: OpaquePointer?, _ milliseconds: UInt32, _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
     unsafe Call.perform(error) { () throws(CofferError) in
@@ -123,13 +123,13 @@ func setTimeout(
 
 /// `coffer_cancel`.
 @_cdecl("coffer_cancel")
-func cancel(_ vault: OpaquePointer?, _ error: UnsafeMutablePointer<coffer_error>?) -> Int32 {
+public func cancel(_ vault: OpaquePointer?, _ error: UnsafeMutablePointer<coffer_error>?) -> Int32 {
     unsafe Call.perform(error) { () throws(CofferError) in unsafe try OpenVault.of(vault).cancelCalls() }
 }
 
 /// `coffer_close`.
 @_cdecl("coffer_close")
-func close(_ vault: OpaquePointer?) -> Int32 {
+public func close(_ vault: OpaquePointer?) -> Int32 {
     // In a forked process, a thread that is not there may hold a lock: not even this is safe.
     guard !ForkMark.isForked else { return COFFER_FORKED }
     guard let closed = unsafe Handles.vaults.remove(vault) else { return COFFER_INVALID_INPUT }

@@ -34,7 +34,8 @@ def main():
     foreign = [name for name in needed if not allowed.fullmatch(name)]
     symbols = [line.split()[-1].split("@")[0] for line in
                output(["nm", "-D", "--defined-only", library]).splitlines()]
-    others = [name for name in symbols if not name.startswith("coffer_") and name != "COFFER_0"]
+    symbols = [name for name in symbols if name != "COFFER_0"]
+    others = [name for name in symbols if not name.startswith("coffer_")]
     if foreign or others or not needed or "NODELETE" not in dynamic:
         sys.exit(f"loads {foreign}, exports {others}, or can be unloaded")
     with tempfile.TemporaryDirectory() as folder:
@@ -45,7 +46,7 @@ def main():
             home = str(pathlib.Path(folder) / f"home{number}")
             if output([program, home], env=environment, stdin=subprocess.DEVNULL) != "ok\n":
                 sys.exit(f"{program} does not say ok")
-    print(f"libcoffer: {len(symbols) - 1} functions, {library.stat().st_size} bytes, loads {', '.join(needed)}")
+    print(f"libcoffer: {len(symbols)} functions, {library.stat().st_size} bytes, loads {', '.join(needed)}")
 
 
 main()

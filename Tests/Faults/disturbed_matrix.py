@@ -716,7 +716,7 @@ class Trial:
             raise Failed("another content")
         # Without /proc the boot in which the keys were held is unknown: the vault counts as locked. So does one that
         # cannot be told from an older copy, or whose administrator's rules are not known.
-        if self.cell.file in ("proc", "anchor", "policy", "vault/anchors") and self.cell.damage != "sound" and (
+        if self.cell.file in ("proc", "anchor", "policy", "vault/anchors", "vault/attempts") and self.cell.damage != "sound" and (
                 document.get("state") == "locked" or document.get("waiting")):
             return
         if command == "status" and document.get("state") not in ("unlocked", "uninitialised"):

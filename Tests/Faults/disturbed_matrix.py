@@ -717,7 +717,7 @@ class Trial:
             raise Failed("another content")
         # Without /proc the boot in which the keys were held is unknown: the vault counts as locked. So does one that
         # cannot be told from an older copy, or whose administrator's rules are not known.
-        uncertain = ("proc", "clock", "anchor", "policy", "vault/anchors", "vault/attempts")
+        uncertain = ("proc", "clock", "limit", "anchor", "policy", "vault/anchors", "vault/attempts")
         if self.cell.file in uncertain and self.cell.damage != "sound" and (
                 document.get("state") == "locked" or document.get("waiting")):
             return

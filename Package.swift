@@ -17,8 +17,8 @@ let shared: [SwiftSetting] = [
 /// programs, which no other package depends on, may have such flags.
 let immediateBinding: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]
 
-/// What the library for C exports: the functions of coffer.h alone. It is never unloaded, because its threads
-/// cannot be stopped. No other target depends on it.
+/// The exports of the library for C: the functions of coffer.h alone. It is never unloaded, because its
+/// threads cannot be stopped. No other target depends on it.
 let exportedNames: [LinkerSetting] = [
     // Swift's own linker: gold exports Swift's protected symbols all the same.
     .unsafeFlags(["-use-ld=lld"]),

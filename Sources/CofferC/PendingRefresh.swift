@@ -9,7 +9,7 @@ import Synchronization
 /// The library renews a token in one call with a closure. This object runs that call in a task, whose closure
 /// hands over the present token and waits for the caller's second call.
 final class PendingRefresh: Sendable {
-    /// What the second call says.
+    /// The answer that the second call gives.
     enum Answer: Sendable {
         case renewed(Token, expires: Date?)
         case abandoned

@@ -59,7 +59,7 @@ public func unlock(
     _ vault: OpaquePointer?, descriptor: Int32, _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
     unsafe Call.perform(error) { () throws(CofferError) in
-        // Another thread reads, because whoever holds the other end may never write.
+        // Another thread reads, because the process at the other end may never write.
         let passcode = try Call.wait { () async throws(CofferError) in
             try await BlockingExecutor.run { _ throws(CofferError) in
                 try Passcode.read(fromDescriptor: descriptor)

@@ -7,7 +7,7 @@ import CofferEngine
 import CofferOAuth
 import FoundationEssentials
 
-/// What a program that uses the library does with a session, without a request to the server.
+/// The work of a program with a session by the library, without a request to the server.
 enum OAuthLibraryBenchmarks {
     static let all: [Benchmark] =
         [Benchmark("oauth-with-token", live)]

@@ -1,7 +1,6 @@
 import CCoffer
 import CofferBase
 import CofferEngine
-import Dispatch
 import Synchronization
 
 /// How a function of the C interface runs: it reports its error, and blocks while asynchronous work is done.
@@ -46,7 +45,7 @@ enum Call {
         _ timeout: Duration = Call.timeout, in vault: OpenVault? = nil,
         for work: @escaping @Sendable () async throws(CofferError) -> Value
     ) throws(CofferError) -> Value {
-        let outcome = Outcome<Value>()
+        let outcome = AwaitedResult<Result<Value, CofferError>>()
         let task = Task.detached {
             do throws(CofferError) {
                 outcome.set(.success(try await work()))
@@ -64,24 +63,5 @@ enum Call {
                     + "repeat it.")
         }
         return try result.get()
-    }
-}
-
-/// The result of work on another thread.
-private final class Outcome<Value: Sendable>: Sendable {
-    private let result = Mutex<Result<Value, CofferError>?>(nil)
-    private let done = DispatchSemaphore(value: 0)
-
-    func set(_ new: Result<Value, CofferError>) {
-        result.withLock { $0 = new }
-        done.signal()
-    }
-
-    /// Waits for the result; returns `nil` at the deadline.
-    func wait(_ timeout: Duration) -> Result<Value, CofferError>? {
-        let (seconds, attoseconds) = timeout.components
-        let milliseconds = Int(clamping: seconds) * 1000 + Int(attoseconds / 1_000_000_000_000_000)
-        guard done.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else { return nil }
-        return result.withLock { $0 }
     }
 }

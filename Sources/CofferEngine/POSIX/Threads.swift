@@ -1,5 +1,4 @@
 package import CofferBase
-import Dispatch
 import Glibc
 import Synchronization
 
@@ -54,7 +53,7 @@ package enum Threads {
         within deadline: Duration, waitingFor place: String,
         _ body: @escaping @Sendable () throws(CofferError) -> Value
     ) throws(CofferError) -> Value {
-        let outcome = Outcome<Value>()
+        let outcome = AwaitedResult<Result<Value, CofferError>>()
         let hasBegun = begin {
             do throws(CofferError) {
                 outcome.set(.success(try body()))
@@ -69,23 +68,6 @@ package enum Threads {
             throw CofferError(.timedOut, "\(place) did not answer within \(deadline.components.seconds) s.")
         }
         return try result.get()
-    }
-
-    /// The result of a call on another thread.
-    private final class Outcome<Value: Sendable>: Sendable {
-        private let result = Mutex<Result<Value, CofferError>?>(nil)
-        private let isDone = DispatchSemaphore(value: 0)
-
-        func set(_ value: Result<Value, CofferError>) {
-            result.withLock { $0 = value }
-            isDone.signal()
-        }
-
-        func wait(_ deadline: Duration) -> Result<Value, CofferError>? {
-            let milliseconds = Int(deadline / .milliseconds(1))
-            guard isDone.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else { return nil }
-            return result.withLock { $0 }
-        }
     }
 
     /// Reports whether `count` threads can run at the same time.

@@ -95,8 +95,11 @@ package struct AnchorFile: Sendable {
                 )
             }
             guard try directory.status(of: record.name) != nil else {
-                try record.create(Number(number), device: device, in: directory)
-                return try directory.sync()
+                // A part of a file, which a kill left, would not be known for this vault's anchor.
+                let content = try record.newFile(Number(number), device: device)
+                return try AtomicFile.create(at: path, outside: home) { (file) throws(CofferError) in
+                    try file.write(content.span, at: 0)
+                }
             }
             let stored: AuthenticatedRecord<Number>.Contents
             do throws(CofferError) {

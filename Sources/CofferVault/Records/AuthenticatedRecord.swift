@@ -62,10 +62,15 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
     package func createAtomically(
         _ payload: Payload, device: DeviceKey, in directory: borrowing Descriptor
     ) throws(CofferError) {
+        let content = try newFile(payload, device: device)
+        try directory.replace(name, with: content.span)
+    }
+
+    /// Returns the content of a new file with this payload.
+    func newFile(_ payload: Payload, device: DeviceKey) throws(CofferError) -> [UInt8] {
         let slot = try encodeSlot(
             payload.encoded, generation: 1, vaultID: device.vaultID, key: device.key(keyLabel))
-        let both = slot + slot
-        try directory.replace(name, with: both.span)
+        return slot + slot
     }
 
     /// Reads the record. If `repairing` is `true`, which requires the vault directory's lock, also completes

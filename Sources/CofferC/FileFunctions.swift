@@ -77,12 +77,8 @@ public func listFiles(
     _ vault: OpaquePointer?, _ json: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
-    unsafe Call.perform(error) { () throws(CofferError) in
-        let place = unsafe try Output.empty(json, "json")
-        let list = try unsafe OpenVault.of(vault).wait { (vault) async throws(CofferError) in
-            try await vault.files.list()
-        }
-        unsafe try Output.set(place, to: .array(list.map(\.json)))
+    unsafe Output.list(of: vault, to: json, error) { (vault) async throws(CofferError) in
+        try await vault.files.list().map(\.json)
     }
 }
 

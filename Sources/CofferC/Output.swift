@@ -1,3 +1,5 @@
+import CCoffer
+import Coffer
 import CofferBase
 
 /// Where a C caller wants a result.
@@ -26,5 +28,17 @@ enum Output {
     ) throws(CofferError) {
         let text = Array(try json.jsonText().utf8)
         unsafe try set(place, to: text.span)
+    }
+
+    /// Returns what `work` finds in a vault to the caller, as a JSON array. Returns the function's result.
+    static func list(
+        of vault: OpaquePointer?, to json: UnsafeMutablePointer<OpaquePointer?>?,
+        _ error: UnsafeMutablePointer<coffer_error>?,
+        _ work: @escaping @Sendable (Vault) async throws(CofferError) -> [JSONValue]
+    ) -> Int32 {
+        unsafe Call.perform(error) { () throws(CofferError) in
+            let place = unsafe try empty(json, "json")
+            unsafe try set(place, to: .array(OpenVault.of(vault).wait(for: work)))
+        }
     }
 }

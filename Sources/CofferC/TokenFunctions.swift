@@ -67,12 +67,8 @@ public func listTokens(
     _ vault: OpaquePointer?, _ json: UnsafeMutablePointer<OpaquePointer?>?,
     _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
-    unsafe Call.perform(error) { () throws(CofferError) in
-        let place = unsafe try Output.empty(json, "json")
-        let list = try unsafe OpenVault.of(vault).wait { (vault) async throws(CofferError) in
-            try await vault.tokens.list()
-        }
-        unsafe try Output.set(place, to: .array(list.map(\.json)))
+    unsafe Output.list(of: vault, to: json, error) { (vault) async throws(CofferError) in
+        try await vault.tokens.list().map(\.json)
     }
 }
 

@@ -13,14 +13,10 @@ struct BackupVerify: AsyncParsableCommand {
             """)
 
     @OptionGroup var global: GlobalOptions
-    @OptionGroup var opening: BackupOpeningOptions
-
-    @Argument(help: "The backup.", completion: .file())
-    var file: String
+    @OptionGroup var backup: BackupArgument
 
     func run() async throws {
-        let path = try FilePathArgument.path(file)
-        let contents = try await VaultBackup.contents(at: path, with: opening.key(for: path))
+        let contents = try await backup.contents()
         guard !global.json else { return try Output.json(.object(contents.members)) }
         try Output.line(
             "The backup of \(contents.created.iso8601) is complete. \(contents.summary)")
@@ -37,14 +33,10 @@ struct BackupList: AsyncParsableCommand {
             """, aliases: ["ls"])
 
     @OptionGroup var global: GlobalOptions
-    @OptionGroup var opening: BackupOpeningOptions
-
-    @Argument(help: "The backup.", completion: .file())
-    var file: String
+    @OptionGroup var backup: BackupArgument
 
     func run() async throws {
-        let path = try FilePathArgument.path(file)
-        let contents = try await VaultBackup.contents(at: path, with: opening.key(for: path))
+        let contents = try await backup.contents()
         guard !global.json else {
             let entries = contents.entries.map {
                 JSONDocument.object([("path", .text($0.path)), ("size", .value(.integer($0.size)))])

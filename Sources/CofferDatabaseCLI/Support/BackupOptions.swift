@@ -115,3 +115,17 @@ extension BackupContents {
             + "\(Plural.of(counts.deviceOnly, "item")) only in this backup's own vault."
     }
 }
+
+/// A backup to check, and the options for what opens it.
+struct BackupArgument: ParsableArguments {
+    @OptionGroup var opening: BackupOpeningOptions
+
+    @Argument(help: "The backup.", completion: .file())
+    var file: String
+
+    /// Reads and checks the whole backup.
+    func contents() async throws(CofferError) -> BackupContents {
+        let path = try FilePathArgument.path(file)
+        return try await VaultBackup.contents(at: path, with: opening.key(for: path))
+    }
+}

@@ -132,12 +132,13 @@ final class KeptBackups {
         return count == start.count && bytes == start
     }
 
-    /// Removes new backups that a process was killed with before they had their name.
+    /// Removes new backups that a process was killed with before they had their name. One that is locked is
+    /// being written, perhaps by this very call.
     private func removeUnfinished() throws(CofferError) {
         for name in try folder.temporaries() {
-            guard let status = try folder.status(of: name), status.isOwn, (try? isBackup(name)) == true else {
-                continue
-            }
+            guard let status = try folder.status(of: name), status.isOwn, (try? isBackup(name)) == true,
+                let file = try? folder.open(name, [.read, .nonBlocking]), (try? file.tryLock()) == true
+            else { continue }
             try folder.remove(name)
         }
     }

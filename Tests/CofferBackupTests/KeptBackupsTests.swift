@@ -77,6 +77,23 @@ struct KeptBackupsTests {
         #expect(try bytes("vault.age.1") == newest && bytes("vault.age.2") == made[1])
     }
 
+    @Test("A backup that another process is still writing is left alone")
+    func unfinished() async throws {
+        let vault = try await scene.create(passcode: nil)
+        _ = try await create(vault, keeping: 2)
+        let name = try Descriptor.temporaryName()
+        try scene.scratch.write(name, try scene.bytes())
+        do {
+            let folder = try Descriptor.open(scene.scratch.path, [.read, .directory])
+            let writer = try folder.open(name, .readWrite)
+            #expect(try writer.tryLock())
+            _ = try await create(vault, keeping: 2)
+            #expect(try folder.status(of: name) != nil)
+        }
+        _ = try await create(vault, keeping: 2)
+        #expect(try scene.scratch.names() == ["home", "vault.age", "vault.age.1"])
+    }
+
     @Test("Backups that are made at the same time are all kept")
     func together() async throws {
         let vault = try await scene.create(passcode: nil)

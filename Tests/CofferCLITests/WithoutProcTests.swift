@@ -65,6 +65,27 @@ struct WithoutProcTests {
         #expect(linked.code == 0 && linked.text.contains("notes"), "\(linked.errorText)")
     }
 
+    @Test("Where no file can be without a name, as on FAT, backups are kept and anchors are set, too")
+    func namedFiles() throws {
+        let home = try CommandHome(passcode: nil)
+        let path = { (name: String) in home.folder.appending(path: name).path(percentEncoded: false) }
+        let key = try CommandRun.run("age-keygen", ["-o", path("backup.key")])
+        try #require(key.code == 0, "\(key.errorText)")
+        let recipient = key.errorText.replacingOccurrences(of: "Public key: ", with: "")
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        for count in 0..<3 {
+            let made = try run(home, "backup", "create", path("vault.age"), "--to", recipient, "--keep", "2")
+            #expect(made.code == 0, "\(made.errorText)")
+            let names = try FileManager.default.contentsOfDirectory(atPath: path(""))
+            let backups = names.filter { $0.hasPrefix("vault.age") || $0.hasPrefix(".tmp-") }
+            #expect(backups.sorted() == (count == 0 ? ["vault.age"] : ["vault.age", "vault.age.1"]))
+        }
+        let set = try run(home, "anchor", "set", path("anchor"))
+        #expect(set.code == 0, "\(set.errorText)")
+        #expect(try run(home, "anchor", "check").code == 0)
+        #expect(FileManager.default.contents(atPath: path("anchor"))?.count == 1024)
+    }
+
     @Test("Commands that need /proc say so")
     func refusals() throws {
         let home = try CommandHome(passcode: nil)

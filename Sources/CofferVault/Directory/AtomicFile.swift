@@ -32,6 +32,7 @@ package enum AtomicFile {
         // nothing readable.
         switch try directory.openUnnamed() {
         case .some(let file):
+            lock(file)
             result = try fill(file)
             try file.sync()
             // Another process may have created the file meanwhile.
@@ -53,6 +54,7 @@ package enum AtomicFile {
         case .none:
             let temporary = try Descriptor.temporaryName()
             let file = try create(temporary, in: directory, for: path)
+            lock(file)
             do throws(CofferError) {
                 result = try fill(file)
                 try file.sync()
@@ -65,6 +67,10 @@ package enum AtomicFile {
         try directory.sync()
         return result
     }
+
+    /// Shows to others that the file is being written, until it is closed. They leave a file alone that they
+    /// cannot lock, also where the file system locks none.
+    private static func lock(_ file: borrowing Descriptor) { _ = try? file.tryLock() }
 
     /// Creates a file under its temporary name.
     private static func create(

@@ -7,7 +7,7 @@ struct UserTests {
     /// A home with the vaults of two users.
     private func make() throws -> CommandHome {
         let home = try CommandHome(passcode: "2468")
-        for (user, passcode) in [("ada", "1357"), ("bob", "8642")] {
+        for (user, passcode) in [("una", "1357"), ("bob", "8642")] {
             let run = try home.run(
                 ["init", "--user", user, "--keyring", "file"] + CommandHome.cheap, passcode: passcode)
             #expect(run.code == 0, "\(run.errorText)")
@@ -18,7 +18,7 @@ struct UserTests {
     @Test("Each user has tokens, files and a passcode of its own")
     func separate() throws {
         let home = try make()
-        for (user, passcode, value) in [(nil, "2468", "of all"), ("ada", "1357", "of ada")]
+        for (user, passcode, value) in [(nil, "2468", "of all"), ("una", "1357", "of ada")]
             as [(String?, String, String)]
         {
             let options = user.map { ["--user", $0] } ?? []
@@ -27,11 +27,11 @@ struct UserTests {
             #expect(put.code == 0, "\(put.errorText)")
         }
         #expect(try home("token", "get", "s", "a").text == "of all")
-        #expect(try home.run(["token", "get", "s", "a", "--user", "ada"], passcode: "1357").text == "of ada")
+        #expect(try home.run(["token", "get", "s", "a", "--user", "una"], passcode: "1357").text == "of ada")
         #expect(try home.run(["token", "get", "s", "a", "--user", "bob"], passcode: "8642").code == 3)
-        #expect(try home.run(["token", "get", "s", "a", "--user", "ada"]).code == 5)
+        #expect(try home.run(["token", "get", "s", "a", "--user", "una"]).code == 5)
         let early = try CommandRun.coffer(
-            "--user", "ada", "--home=\(home.path)", "--json", "status")
+            "--user", "una", "--home=\(home.path)", "--json", "status")
         #expect(early.json["tokens"] as? Int == 1 && early.json["attemptsLeft"] as? Int == 9)
         #expect(try home.status()["attemptsLeft"] as? Int == 10)
     }
@@ -39,17 +39,17 @@ struct UserTests {
     @Test("unlock and lock hold one user's keys")
     func lock() throws {
         let home = try make()
-        let unlock = try home.run(["unlock", "--user", "ada", "--json"], passcode: "1357")
+        let unlock = try home.run(["unlock", "--user", "una", "--json"], passcode: "1357")
         #expect(unlock.code == 0)
         guard unlock.json["held"] as? Bool == true else { return }
         func state(_ options: [String]) throws -> String? {
             try home.run(["status", "--json"] + options, passcode: "").json["state"] as? String
         }
-        #expect(try state(["--user", "ada"]) == "unlocked" && state([]) == "locked")
+        #expect(try state(["--user", "una"]) == "unlocked" && state([]) == "locked")
         #expect(try home.run(["lock", "--user", "bob"], passcode: "").code == 0)
-        #expect(try state(["--user", "ada"]) == "unlocked")
-        #expect(try home.run(["lock", "--user", "ada"], passcode: "").code == 0)
-        #expect(try state(["--user", "ada"]) == "locked")
+        #expect(try state(["--user", "una"]) == "unlocked")
+        #expect(try home.run(["lock", "--user", "una"], passcode: "").code == 0)
+        #expect(try state(["--user", "una"]) == "locked")
     }
 
     @Test("The vaults are listed without names, and found by name")
@@ -60,7 +60,7 @@ struct UserTests {
             try JSONSerialization.jsonObject(with: Data(all.output)) as? [[String: Any]])
         #expect(entries.count == 2 && all.errorText.contains("User names are not stored"))
         #expect(entries.allSatisfy { $0["user"] is NSNull && $0["state"] as? String == "locked" })
-        #expect(!all.text.contains("ada"))
+        #expect(!all.text.contains("una"))
         let found = try home.run(["users", "bob"], passcode: "")
         #expect(found.code == 0 && found.text.contains("bob") && found.errors.isEmpty)
         #expect(try home.run(["users", "bob", "eve"], passcode: "").code == 3)
@@ -72,8 +72,8 @@ struct UserTests {
     @Test("A wipe of one user leaves the others and the vault")
     func wipe() throws {
         let home = try make()
-        #expect(try home.run(["wipe", "--yes", "--user", "ada"], passcode: "").code == 0)
-        let status = try home.run(["status", "--json", "--user", "ada"], passcode: "")
+        #expect(try home.run(["wipe", "--yes", "--user", "una"], passcode: "").code == 0)
+        let status = try home.run(["status", "--json", "--user", "una"], passcode: "")
         #expect(status.json["state"] as? String == "wiped")
         #expect(try home.run(["token", "list", "--user", "bob"], passcode: "8642").code == 0)
         #expect(try home("token", "list").code == 0)
@@ -82,16 +82,16 @@ struct UserTests {
     @Test("A user without a vault, and names that are none")
     func absent() throws {
         let home = try CommandHome(passcode: nil)
-        let list = try home("token", "list", "--user", "ada")
+        let list = try home("token", "list", "--user", "una")
         let advice = "There is no vault for the user ada. Create one with coffer init --user ada.\n"
         #expect(list.code == 12 && list.errorText == "coffer: " + advice, "\(list.errorText)")
-        let users = try home("users", "ada")
+        let users = try home("users", "una")
         #expect(users.code == 3 && users.errorText == "coffer: " + advice, "\(users.errorText)")
         #expect(try home("token", "list", "--user", "").code == 64)
         #expect(try home.status()["state"] as? String == "unlocked")
         let scratch = try ScratchDirectory.make()
         let none = ["--home", scratch.path(of: "none"), "--no-passcode"]
-        let run = try CommandRun.run(CommandRun.cofferPath, ["init", "--user", "ada"] + none)
+        let run = try CommandRun.run(CommandRun.cofferPath, ["init", "--user", "una"] + none)
         #expect(run.code == 12)
     }
 }

@@ -18,7 +18,7 @@ struct UserTests {
     @Test("Each user has tokens, files and a passcode of its own")
     func separate() throws {
         let home = try make()
-        for (user, passcode, value) in [(nil, "2468", "of all"), ("una", "1357", "of ada")]
+        for (user, passcode, value) in [(nil, "2468", "of all"), ("una", "1357", "of una")]
             as [(String?, String, String)]
         {
             let options = user.map { ["--user", $0] } ?? []
@@ -27,7 +27,7 @@ struct UserTests {
             #expect(put.code == 0, "\(put.errorText)")
         }
         #expect(try home("token", "get", "s", "a").text == "of all")
-        #expect(try home.run(["token", "get", "s", "a", "--user", "una"], passcode: "1357").text == "of ada")
+        #expect(try home.run(["token", "get", "s", "a", "--user", "una"], passcode: "1357").text == "of una")
         #expect(try home.run(["token", "get", "s", "a", "--user", "bob"], passcode: "8642").code == 3)
         #expect(try home.run(["token", "get", "s", "a", "--user", "una"]).code == 5)
         let early = try CommandRun.coffer(
@@ -83,7 +83,7 @@ struct UserTests {
     func absent() throws {
         let home = try CommandHome(passcode: nil)
         let list = try home("token", "list", "--user", "una")
-        let advice = "There is no vault for the user ada. Create one with coffer init --user ada.\n"
+        let advice = "There is no vault for the user una. Create one with coffer init --user ada.\n"
         #expect(list.code == 12 && list.errorText == "coffer: " + advice, "\(list.errorText)")
         let users = try home("users", "una")
         #expect(users.code == 3 && users.errorText == "coffer: " + advice, "\(users.errorText)")

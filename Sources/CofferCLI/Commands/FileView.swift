@@ -63,7 +63,7 @@ struct FileView: AsyncParsableCommand {
         }
         await vault.observeLockTriggers()
         let signals = TerminationSignals.install()
-        let result = await Task { try await view(id, vault) }.result
+        let result = await Task(executorPreference: MainExecutor.current) { try await view(id, vault) }.result
         signals.release()
         let (code, outcome) = try CommandNotStarted.marking { try result.get() }
         if outcome == .dropped {

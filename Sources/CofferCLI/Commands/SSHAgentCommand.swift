@@ -117,7 +117,7 @@ struct SSHAgentCommand: AsyncParsableCommand {
 
     private func serveCommand(_ server: SSHAgentServer, _ agent: SSHAgent, at path: FilePath) async throws {
         let signals = TerminationSignals.installForProgram(grace: 10)
-        let serving = Task { () async -> CofferError? in
+        let serving = Task(executorPreference: MainExecutor.current) { () async -> CofferError? in
             do throws(CofferError) {
                 try await server.run(endingWithSignals: false) { agent.removeExpired() }
                 return nil

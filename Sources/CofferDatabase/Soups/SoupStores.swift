@@ -1,5 +1,6 @@
 public import Coffer
 public import CofferBase
+import CofferEngine
 
 /// An actor that opens, closes and destroys a vault's stores by name.
 ///
@@ -56,7 +57,8 @@ public actor SoupStores {
         let name = try SoupStoreName(name, scope)
         if let store = stores[name] { return store }
         // Callers that ask in the meantime get the same store.
-        let opening = pendingOpens[name] ?? Task { await make(name) }
+        let opening =
+            pendingOpens[name] ?? Task(executorPreference: MainExecutor.current) { await self.make(name) }
         pendingOpens[name] = opening
         return try await opening.value.get()
     }

@@ -57,7 +57,7 @@ final class VaultDatabaseFiles: Sendable {
         session.onKeyEviction(while: writer, isForAnyLock: access.isVolatile) {
             [weak writer, weak handle, weak owner] lost in
             guard lost.contains(protection), !isOwned || owner == nil, let writer, let handle else { return }
-            Task {
+            Task(executorPreference: MainExecutor.current) {
                 _ = try? await BlockingExecutor.run { _ throws(CofferError) in
                     EncryptedDatabase.invalidate(writer, handle)
                 }

@@ -1,5 +1,6 @@
 public import Coffer
 public import CofferBase
+import CofferEngine
 import CofferEngineSQLite
 public import GRDB
 
@@ -83,7 +84,7 @@ public actor VaultDatabases {
         vault.onKeyEviction(while: self) { [weak self] _ in
             guard let self else { return }
             // When the task runs, the vault may have been unlocked and databases reopened: those stay open.
-            Task { await self.close { $0.isRevoked } }
+            Task(executorPreference: MainExecutor.current) { await self.close { $0.isRevoked } }
         }
     }
 
@@ -160,7 +161,11 @@ public actor VaultDatabases {
             await close(name)
         }
         // Callers that ask in the meantime get the same database.
-        let opening = pendingOpens[name] ?? Task { await opened(name, protection, isVolatile, make) }
+        let opening =
+            pendingOpens[name]
+            ?? Task(executorPreference: MainExecutor.current) {
+                await self.opened(name, protection, isVolatile, make)
+            }
         pendingOpens[name] = opening
         return try await opening.value.get().writer(isVolatile: isVolatile)
     }

@@ -1,5 +1,6 @@
 public import Coffer
 public import CofferBase
+import CofferEngine
 public import GRDB
 
 /// A set of encrypted databases in a vault's directory, each with a random key that the vault stores as a
@@ -101,7 +102,7 @@ extension SoupStores {
             clock: clock)
         vault.register(self)
         let events = vault.events
-        Task.detached { [weak stores = self] in
+        Task.detached(executorPreference: MainExecutor.current) { [weak stores = self] in
             for await event in events {
                 guard let stores else { return }
                 switch event.kind {

@@ -83,7 +83,7 @@ struct UserTests {
     func absent() throws {
         let home = try CommandHome(passcode: nil)
         let list = try home("token", "list", "--user", "una")
-        let advice = "There is no vault for the user una. Create one with coffer init --user ada.\n"
+        let advice = "There is no vault for the user una. Create one with coffer init --user una.\n"
         #expect(list.code == 12 && list.errorText == "coffer: " + advice, "\(list.errorText)")
         let users = try home("users", "una")
         #expect(users.code == 3 && users.errorText == "coffer: " + advice, "\(users.errorText)")

@@ -49,6 +49,16 @@ package struct FileLock: ~Copyable, Sendable {
         }
     }
 
+    /// Acquires the lock on `directory` itself. Throws `busy` if another owner still holds the lock after the
+    /// duration `deadline`.
+    package static func acquire(
+        directory: borrowing Descriptor, deadline: Duration
+    ) throws(CofferError) -> FileLock {
+        try acquire(in: directory, deadline: deadline) { (directory) throws(CofferError) in
+            try tryAcquire(directory.open(".", [.read, .directory]))
+        }
+    }
+
     private static func acquire(
         in directory: borrowing Descriptor, deadline: Duration,
         _ attempt: (borrowing Descriptor) throws(CofferError) -> FileLock?

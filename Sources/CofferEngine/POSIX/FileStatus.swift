@@ -5,7 +5,7 @@ package import SystemPackage
 
 /// The result of `stat` for a file.
 package struct FileStatus: Sendable, Equatable {
-    package enum Kind: Sendable { case regular, directory, symbolicLink, other }
+    package enum Kind: Sendable { case regular, directory, symbolicLink, socket, other }
 
     package let kind: Kind
     package let size: Int64
@@ -30,6 +30,7 @@ package struct FileStatus: Sendable, Equatable {
             case 0o100000: .regular
             case 0o040000: .directory
             case 0o120000: .symbolicLink
+            case 0o140000: .socket
             default: .other
             }
         size = Int64(status.st_size)

@@ -28,6 +28,11 @@ package final class LocalSocket: Sendable {
     /// - Throws: `busy` if a program listens there; `alreadyExists` if there is a file that is not a socket;
     ///   `invalidInput` if the path is longer than ``longestPath``; the system's error.
     package static func listening(at path: FilePath) throws(CofferError) -> LocalSocket {
+        // Of programs that find the same abandoned socket, each would remove it, and the later ones would
+        // remove the socket of the first. Another user can keep a shared directory locked, so nobody waits
+        // longer than this.
+        let lock = try? FileLock.acquire(directory: directory(of: path), deadline: .seconds(5))
+        defer { withExtendedLifetime(lock) {} }
         try removeAbandoned(path)
         let descriptor = try make()
         // The mode is set before the file has its name: bind applies the mode of the socket and the mask.
@@ -133,15 +138,18 @@ package final class LocalSocket: Sendable {
     }
 
     private static func fileStatus(of path: FilePath) throws(CofferError) -> FileStatus? {
-        let parent = path.removingLastComponent()
         guard let name = path.lastComponent else { return nil }
-        let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
-        return try directory.status(of: FilePath(root: nil, [name]))
+        return try directory(of: path).status(of: FilePath(root: nil, [name]))
+    }
+
+    private static func directory(of path: FilePath) throws(CofferError) -> Descriptor {
+        let parent = path.removingLastComponent()
+        return try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
     }
 
     private static func removeAbandoned(_ path: FilePath) throws(CofferError) {
         guard let status = try fileStatus(of: path) else { return }
-        guard status.kind == .other, status.isOwn else {
+        guard status.kind == .socket, status.isOwn else {
             throw CofferError(
                 .alreadyExists, "\(path) already exists and is not a socket. Choose another path.")
         }

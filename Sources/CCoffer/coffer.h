@@ -94,7 +94,7 @@ typedef struct coffer_error {
 
 /* ---- Versions ---- */
 
-/* The release, such as "0.2.0". The text stays valid. */
+/* The release, such as "0.1.0". The text stays valid. */
 const char *coffer_version(void);
 /* The version of the interface that this library has: at least the caller's COFFER_ABI_VERSION. */
 int coffer_abi_version(void);

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The C interface, as C, C++ and Python use it.
+/// The C interface, as C and C++ use it.
 @Suite("libcoffer")
 struct InterfaceTests {
     private static let sources = root + "Tests/CInterface/"
@@ -90,8 +90,8 @@ struct InterfaceTests {
         #expect(!dynamic.contains("libcurl") && !dynamic.contains("libsqlite"))
     }
 
-    @Test("The examples read what the command stored, and store what it reads")
-    func examples() throws {
+    @Test("The example reads what the command stored")
+    func example() throws {
         let home = path("data/coffer")
         try FileManager.default.createDirectory(atPath: path("data"), withIntermediateDirectories: false)
         func coffer(_ arguments: [String], _ input: [UInt8] = []) throws -> CommandRun {
@@ -110,9 +110,5 @@ struct InterfaceTests {
             path("program"), ["s", "none"], input: Array("one\n".utf8),
             environment: ["XDG_DATA_HOME": path("data")])
         #expect(wrong.code == 3 && wrong.text.isEmpty)
-        let python = try CommandRun.run(
-            "python3", [Self.sources + "example.py", Self.library, home], input: Array("one\n".utf8))
-        #expect(python.code == 0 && python.text == "from Python\n", "\(python.errorText)")
-        #expect(try coffer(["token", "get", "s", "python"]).text == "from Python")
     }
 }

@@ -233,8 +233,8 @@ let package = Package(
         .executableTarget(
             name: "Bench",
             dependencies: [
-                "BenchPeers", "BenchReport", "Coffer", "CofferBase", "CofferCrypto", "CofferDatabase",
-                "CofferEngine", "CofferOAuth", "TestSupport",
+                "BenchPeers", "BenchReport", "Coffer", "CofferBackup", "CofferBase", "CofferCrypto",
+                "CofferDatabase", "CofferEngine", "CofferOAuth", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),

@@ -104,6 +104,15 @@ extension Meaning {
             "rotate-all",
             "Replaces all class keys of a vault without a passcode; the number is that of its tokens, and of "
                 + "its files."),
+        Meaning(
+            "backup-create",
+            "Backs up a vault with one file of 1 GiB for an age recipient; the peer encrypts the file."),
+        Meaning(
+            "backup-verify",
+            "Checks a backup of a vault with one file of 1 GiB; the peer decrypts the backup to a file."),
+        Meaning(
+            "backup-restore",
+            "Checks such a backup and restores its file; the peer decrypts the backup to a file."),
         Meaning("vault-secret-service-put", "Replaces a token of a vault in a Secret Service."),
         Meaning(
             "cli-token-get", "Runs `coffer token get` from start to end, with a token in a Secret Service."),

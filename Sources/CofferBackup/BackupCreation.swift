@@ -29,14 +29,19 @@ struct BackupCreation {
     let vault: Vault
     let key: ArchiveWriter.Key
     let cancellation: BlockingExecutor.Cancellation
+    let watch: CallWatch
     /// The files that turned out to be damaged while their content was read, as they were listed then.
     private var damaged: [FileID: FileSnapshot] = [:]
     private var hasFoundDamage = false
 
-    init(_ vault: Vault, key: ArchiveWriter.Key, cancellation: BlockingExecutor.Cancellation) {
+    init(
+        _ vault: Vault, key: ArchiveWriter.Key, cancellation: BlockingExecutor.Cancellation,
+        _ watch: CallWatch
+    ) {
         self.vault = vault
         self.key = key
         self.cancellation = cancellation
+        self.watch = watch
     }
 
     /// Writes a backup into an empty file.
@@ -53,7 +58,7 @@ struct BackupCreation {
             vaultID: vault.vaultID.description, time: snapshot.time, counts: plan.counts,
             reserved: plan.reserved + snapshot.pending)
         let writer = try ArchiveWriter.start(
-            in: file, for: key, created: snapshot.time / 1_000_000_000)
+            in: file, for: key, created: snapshot.time / 1_000_000_000, watch)
         let start = try manifest.encoded()
         try writer.add(.manifest, start.span)
         var counts = BackupCounts()

@@ -16,10 +16,10 @@ extension BackupContents {
     /// - Throws: `corrupt` if the backup is damaged or incomplete; the errors of opening it.
     static func inspect(
         _ file: borrowing Descriptor, _ key: BackupOpeningKey,
-        _ cancellation: BlockingExecutor.Cancellation,
+        _ cancellation: BlockingExecutor.Cancellation, _ watch: CallWatch? = nil,
         hashing isWanted: (EntryName) throws(CofferError) -> Bool = { _ in false }
     ) throws(CofferError) -> (contents: BackupContents, hashes: [EntryName: [UInt8]]) {
-        let reader = try ArchiveReader.open(file, with: key.archiveKey)
+        let reader = try ArchiveReader.open(file, with: key.archiveKey, watch)
         guard let first = try reader.next(), first.name == .manifest else { throw TarHeader.damaged }
         let manifest = try Manifest(reader.document())
         var contents = BackupContents(manifest, BackupCounts(), [])

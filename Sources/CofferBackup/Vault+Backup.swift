@@ -32,8 +32,10 @@ extension Vault {
     ///   passphrase has fewer than 12 bytes, if the path is in the vault's directory, if a file that would be
     ///   replaced or renamed is no backup, if there are more than a million entries, or if the
     ///   administrator's policy allows no export or requires recipients and `key` is a passphrase;
-    ///   `invalidInput` if there is no recipient; `corrupt` if the file index is damaged; `policyInvalid`,
-    ///   `noSpace`, `readOnly`, `busy`, `cancelled`, `wiped`. After an error, there is no new file.
+    ///   `invalidInput` if there is no recipient; `corrupt` if the file index is damaged; `timedOut` if the
+    ///   disk or the mount for the backup does not answer a system call within 30 seconds, or a flush within
+    ///   10 minutes; `policyInvalid`, `noSpace`, `readOnly`, `busy`, `cancelled`, `wiped`. After an error,
+    ///   there is no new file, except that a mount that answers later may then show a complete one.
     @discardableResult
     public func createBackup(
         at path: FilePath, for key: BackupKey, keeping count: Int? = nil, workFactor: Int = 18
@@ -45,33 +47,62 @@ extension Vault {
         return try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             let policy = try managedPolicy()
             try policy.require(.allowExport, toAllow: "backups")
-            var creation = BackupCreation(
-                self, key: try key.obeying(policy).archiveKey(workFactor), cancellation: cancellation)
-            if let count { try KeptBackups.check(at: path, keeping: count) }
-            while true {
-                do throws(CofferError) {
+            let key = try key.obeying(policy).archiveKey(workFactor)
+            let (contents, time) = try CallWatch.run(waitingFor: "\(path)") {
+                [self] (watch) throws(CofferError) in
+                if let count {
+                    try watch.call { () throws(CofferError) in
+                        try KeptBackups.check(at: path, keeping: count)
+                    }
+                }
+                var creation = BackupCreation(self, key: key, cancellation: cancellation, watch)
+                return try create(&creation, at: path, keeping: count)
+            }
+            // The backup is complete even if its time cannot be noted, as on a read-only disk.
+            try? noteBackup(at: time, movable: contents.counts.movable)
+            return contents
+        }
+    }
+
+    private func create(
+        _ creation: inout BackupCreation, at path: FilePath, keeping count: Int?
+    ) throws(CofferError) -> (contents: BackupContents, time: Int64) {
+        while true {
+            do throws(CofferError) {
+                return try creation.watch.call { () throws(CofferError) in
                     var kept: KeptBackups?
                     defer { withExtendedLifetime(kept) {} }
-                    let (contents, time) = try createFile(at: path, replacing: count != nil) {
-                        (file) throws(CofferError) in
-                        let written = try creation.write(to: file)
-                        try file.sync()
+                    return try createFile(at: path, replacing: count != nil) { (file) throws(CofferError) in
+                        let written = try write(&creation, to: file)
                         if let count {
                             // A good backup does not go for one with less in it.
                             let isWhole = !written.contents.omitsDamagedItems
-                            kept = try KeptBackups.shift(at: path, keeping: isWhole ? count : nil)
+                            kept = try creation.watch.call { () throws(CofferError) in
+                                try KeptBackups.shift(at: path, keeping: isWhole ? count : nil)
+                            }
                         }
                         return written
                     }
-                    // The backup is complete even if its time cannot be noted, as on a read-only disk.
-                    try? noteBackup(at: time, movable: contents.counts.movable)
-                    return contents
-                } catch {
-                    // Once more without the file that turned out to be damaged.
-                    guard creation.takeFoundDamage() else { throw error }
                 }
+            } catch {
+                // Once more without the file that turned out to be damaged.
+                guard creation.takeFoundDamage() else { throw error }
             }
         }
+    }
+
+    /// Writes and flushes a backup, each of whose calls has its own deadline.
+    private func write(
+        _ creation: inout BackupCreation, to file: borrowing Descriptor
+    ) throws(CofferError) -> (contents: BackupContents, time: Int64) {
+        let watch = creation.watch
+        let outer = try watch.beginPause()
+        defer { watch.end(outer) }
+        let written = try creation.write(to: file)
+        let flush = try watch.begin(within: CallWatch.flushTime)
+        defer { watch.end(flush) }
+        try file.sync()
+        return written
     }
 
     /// Restores a backup into this vault, which keeps everything that it has.
@@ -91,7 +122,8 @@ extension Vault {
     /// - Throws: `corrupt` if the backup is damaged or incomplete; `wrongPasscode`, `absent` or
     ///   `notAuthentic` if `key` does not open it; `unsupportedVersion`; `locked` unless every class
     ///   concerned is unlocked, or while tokens are pending; `refused` if the administrator's policy allows
-    ///   no import; `policyInvalid`, `noSpace`, `readOnly`, `busy`, `cancelled`, `wiped`.
+    ///   no import; `timedOut` as for `VaultBackup.contents(at:with:)`; `policyInvalid`, `noSpace`,
+    ///   `readOnly`, `busy`, `cancelled`, `wiped`.
     @discardableResult
     public func restoreBackup(
         from path: FilePath, with key: BackupOpeningKey, onConflict rule: ConflictRule = .keep,
@@ -99,21 +131,30 @@ extension Vault {
     ) async throws(CofferError) -> RestoreReport {
         try await BlockingExecutor.run { [self] cancellation throws(CofferError) in
             try managedPolicy().require(.allowImport, toAllow: "restoring backups")
-            let file = try VaultBackup.open(path)
-            let databases = DatabaseBackups(self)
-            let (contents, hashes) = try BackupContents.inspect(file, key, cancellation) {
-                (name) throws(CofferError) in
-                switch name {
-                case .fileContent(let id), .deviceFile(let id): try files.isKnown(id)
-                case .databaseContent(let name): try databases.contains(name.scope, name.name)
-                default: false
-                }
+            return try CallWatch.run(waitingFor: "\(path)") { [self] (watch) throws(CofferError) in
+                try restore(path, key, rule, isTrial: isTrial, cancellation, watch)
             }
-            var restoration = BackupRestoration(
-                self, rule, isTrial: isTrial,
-                isOwn: contents.vaultID.hasSameBytes(as: vaultID.description), hashes: hashes, cancellation)
-            try restoration.run(ArchiveReader.open(file, with: key.archiveKey))
-            return restoration.report
         }
+    }
+
+    private func restore(
+        _ path: FilePath, _ key: BackupOpeningKey, _ rule: ConflictRule, isTrial: Bool,
+        _ cancellation: BlockingExecutor.Cancellation, _ watch: CallWatch
+    ) throws(CofferError) -> RestoreReport {
+        let file = try watch.call { () throws(CofferError) in try VaultBackup.open(path) }
+        let databases = DatabaseBackups(self)
+        let (contents, hashes) = try BackupContents.inspect(file, key, cancellation, watch) {
+            (name) throws(CofferError) in
+            switch name {
+            case .fileContent(let id), .deviceFile(let id): try files.isKnown(id)
+            case .databaseContent(let name): try databases.contains(name.scope, name.name)
+            default: false
+            }
+        }
+        var restoration = BackupRestoration(
+            self, rule, isTrial: isTrial,
+            isOwn: contents.vaultID.hasSameBytes(as: vaultID.description), hashes: hashes, cancellation)
+        try restoration.run(ArchiveReader.open(file, with: key.archiveKey, watch))
+        return restoration.report
     }
 }

@@ -21,19 +21,29 @@ public enum VaultBackup {
     ///   encrypted for none of the identities, or with a passphrase instead of for identities or the other
     ///   way around; `wrongPasscode` if the passphrase is wrong; `notAuthentic` if its header was changed;
     ///   `unsupportedVersion` if a newer release wrote it; `refused` if it demands too much memory;
-    ///   `invalidInput` if the path is not a regular file; `cancelled`.
+    ///   `invalidInput` if the path is not a regular file; `timedOut` if the disk or the mount with the
+    ///   backup does not answer a system call within 30 seconds; `cancelled`.
     public static func contents(
         at path: FilePath, with key: BackupOpeningKey
     ) async throws(CofferError) -> BackupContents {
         try await BlockingExecutor.run { cancellation throws(CofferError) in
-            try BackupContents.inspect(open(path), key, cancellation).contents
+            try CallWatch.run(waitingFor: "\(path)") { (watch) throws(CofferError) in
+                let file = try watch.call { () throws(CofferError) in try open(path) }
+                return try BackupContents.inspect(file, key, cancellation, watch).contents
+            }
         }
     }
 
     /// Returns whether a file is a backup that a passphrase opens, rather than an identity.
     ///
-    /// - Throws: `corrupt` if the file is no age file; `invalidInput` if it is no regular file.
+    /// - Throws: `corrupt` if the file is no age file; `invalidInput` if it is no regular file; `timedOut`.
     package static func needsPassphrase(at path: FilePath) throws(CofferError) -> Bool {
+        try CallWatch.run(waitingFor: "\(path)") { (watch) throws(CofferError) in
+            try watch.call { () throws(CofferError) in try hasPassphrase(path) }
+        }
+    }
+
+    private static func hasPassphrase(_ path: FilePath) throws(CofferError) -> Bool {
         let file = try open(path)
         var start = [UInt8](repeating: 0, count: 64)
         var span = start.mutableSpan

@@ -5,7 +5,7 @@ extension CofferError {
     public struct Remedy: Sendable, Hashable, CaseIterable {
         private enum Kind: String, CaseIterable {
             case createVault, returnOrCreateVault, activateVault, unlockVault
-            case restoreVault, restoreOrWipeVault, useNewerRelease
+            case restoreVault, restoreOrWipeVault, useNewerRelease, upgradeVault, createBackup
             case restoreKeyring, restoreKeyringOrWipeVault
             case createRecoveryKey, useRecoveryKey, setAnchor, resetAnchors
             case eraseUserVault, removeDirectory, restoreOrRemoveOrders, wipeAgain
@@ -52,6 +52,10 @@ extension CofferError {
         public static let restoreOrWipeVault = Remedy(kind: .restoreOrWipeVault)
         /// Use the newer release that wrote the data, or restore the vault directory from a backup.
         public static let useNewerRelease = Remedy(kind: .useNewerRelease)
+        /// Make a backup, then upgrade the vault.
+        public static let upgradeVault = Remedy(kind: .upgradeVault)
+        /// Make a backup, or do without one.
+        public static let createBackup = Remedy(kind: .createBackup)
         /// Restore the desktop keyring from a backup.
         public static let restoreKeyring = Remedy(kind: .restoreKeyring)
         /// Restore the desktop keyring from a backup, or wipe the vault.

@@ -22,6 +22,8 @@ extension CofferError.Remedy {
         DIRECTORY.
         """,
         .useNewerRelease: "Use a newer release, or restore the vault directory from a backup.",
+        .upgradeVault: "Make a backup with coffer backup create, then run coffer upgrade.",
+        .createBackup: "Make one with coffer backup create, or specify --no-backup.",
         .restoreKeyring: "Restore the desktop keyring from a backup.",
         .restoreKeyringOrWipeVault: """
         Restore the desktop keyring from a backup, or erase the vault with coffer wipe --yes --home \

@@ -15,12 +15,14 @@ Afterwards, by what is there and by running the operation again:
               nothing that is stored afterwards
     recover   the old passcode or the new one opens, and one of the two sheets
     anchor    the vault opens, and the anchor it names can be read
+    upgrade   a home of the first release is as it was or wholly upgraded, and a second run completes it
 
 No file of the home or beside it holds a token's value. One line for each operation, `operation points runs failed`;
 the exit code is 1 when anything failed. Needs cc and the right to trace.
 """
 
 import argparse
+import base64
 import concurrent.futures
 import contextlib
 import json
@@ -95,6 +97,13 @@ class Place:
         subprocess.run(["cp", "-a", self.root, root], check=True)
         return type(self)(self.coffer, root)
 
+    def content(self, name):
+        """A file outside the home that can be added."""
+        path = os.path.join(self.root, "user", name)
+        with open(path, "wb") as stream:
+            stream.write(os.urandom(100_000))
+        return path
+
     # What is asked of every home ---------------------------------------------------------------------------------
 
     def passcode(self):
@@ -139,6 +148,16 @@ class Place:
 
 class Operation:
     passcode, new, recovery = OLD, None, None
+
+    def make(self, place):
+        """Makes the home."""
+        place.succeed([*INIT, "--movable"])
+        for account in range(12):
+            place.succeed(["token", "put", "s", str(account)], given=VALUE)
+        place.succeed(["token", "put", "s", "stays", "--class", "whenUnlockedThisDeviceOnly"], given=VALUE)
+        for name in ("one", "two"):
+            place.succeed(["file", "add", place.content(name)])
+        place.succeed(["database", "query", "--vault", "notes", "--create", "CREATE TABLE note (text)"])
 
     def prepare(self, place):
         pass
@@ -290,7 +309,54 @@ class Anchor(Operation):
         place.succeed(self.arguments(place))
 
 
-OPERATIONS = {"create": Create, "keep": Keep, "restore": Restore, "rotate": Rotate, "recover": Recover, "anchor": Anchor}
+class Upgrade(Operation):
+    PARTS = ["keybag", "fileIndex"]
+
+    def make(self, place):
+        archive = os.path.join(HERE, "..", "Golden", "v0", "passcode.tar.gz")
+        subprocess.run(["tar", "-xzpf", archive, "--no-same-owner", "-C", place.root], check=True)
+
+    def arguments(self, place):
+        return ["upgrade", "--no-backup"]
+
+    def prepare(self, place):
+        self.before = self.formats(place)
+
+    def formats(self, place):
+        found = {}
+        for folder, _, names in os.walk(place.home):
+            for name in names:
+                if name not in ("attempts", "lock"):
+                    with open(os.path.join(folder, name), "rb") as stream:
+                        found[os.path.relpath(os.path.join(folder, name), place.home)] = stream.read()
+        return found
+
+    def judge(self, place, done):
+        left = place.succeed(["upgrade", "--dry-run"], passcode=None)["available"]
+        place.succeed(["token", "list"])
+        if left == self.PARTS:
+            if done.returncode == 0 or self.formats(place) != self.before:
+                raise Violation("neither as before nor upgraded: %s" % sorted(self.formats(place)))
+        elif left:
+            raise Violation("half upgraded: %s is left" % left)
+        place.succeed(self.arguments(place))
+        if place.succeed(["upgrade", "--dry-run"], passcode=None)["available"]:
+            raise Violation("a second run does not complete it")
+        if not {"keybag", "fileindex", "filekeys"} <= set(os.listdir(os.path.join(place.home, "vault"))):
+            raise Violation("a file is missing")
+        for name in os.listdir(place.home):
+            if name == "vault.next":
+                raise Violation("the new files are still beside the old ones")
+        for account, value in (("ada", "kept from before"), ("after", "outlasts")):
+            got = place.succeed(["token", "get", "api.example.org", account])
+            if base64.b64decode(got["valueBase64"]).decode() != value:
+                raise Violation("the token of %s is another one" % account)
+        place.succeed(["token", "put", "s", "movable", "--class", "whenUnlocked"], given=VALUE)
+        place.succeed(["file", "add", place.content("later")])
+
+
+OPERATIONS = {"create": Create, "keep": Keep, "restore": Restore, "rotate": Rotate, "recover": Recover, "anchor": Anchor,
+              "upgrade": Upgrade}
 
 
 class Kills:
@@ -302,16 +368,7 @@ class Kills:
 
     def template(self, operation):
         place = Place(self.options.coffer, os.path.join(self.root, "template")).make()
-        place.succeed([*INIT, "--movable"])
-        for account in range(12):
-            place.succeed(["token", "put", "s", str(account)], given=VALUE)
-        place.succeed(["token", "put", "s", "stays", "--class", "whenUnlockedThisDeviceOnly"], given=VALUE)
-        for name in ("one", "two"):
-            path = os.path.join(place.root, "user", name)
-            with open(path, "wb") as stream:
-                stream.write(os.urandom(100_000))
-            place.succeed(["file", "add", path])
-        place.succeed(["database", "query", "--vault", "notes", "--create", "CREATE TABLE note (text)"])
+        operation.make(place)
         operation.prepare(place)
         return place
 

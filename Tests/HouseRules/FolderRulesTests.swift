@@ -7,7 +7,7 @@ struct FolderRulesTests {
         "Anchors": ["Core", "Diagnostics", "Files", "RemoteCommands", "Vault"],
         // Tokens: what a lock and a logout clear.
         "Core": ["Lock", "Tokens"],
-        "Diagnostics": ["Core", "Files", "KeyPairs", "Lock", "Recovery", "Tokens", "Vault"],
+        "Diagnostics": ["Core", "Files", "KeyPairs", "Lock", "Recovery", "Tokens", "Upgrade", "Vault"],
         "Files": ["Core"],
         "KeyPairs": ["Core"],
         "Recovery": ["Core", "Vault"],
@@ -17,6 +17,7 @@ struct FolderRulesTests {
         "Rotation": ["Core", "Files", "KeyPairs", "Tokens", "Vault"],
         "SSH": ["Core", "KeyPairs", "Vault"],
         "Tokens": ["Core"],
+        "Upgrade": ["Core", "Files", "Vault"],
         "Vault": [
             "Core", "Files", "KeyPairs", "Lock", "RemoteCommands", "Revocation", "Tokens", "Wipe",
         ],

@@ -64,6 +64,9 @@ final class ClassKeyStore: Sendable {
         return isIn
     }
 
+    /// Records the classes for which the keybag of an earlier release has no key.
+    func note(missing classes: Set<ProtectionClass>) { state.withLock { $0.missing = classes } }
+
     /// Evicts the keys of all classes that `keys` does not contain. Then inserts `keys`, unless the vault has
     /// been locked since `locks` was read. Returns whether the keys were inserted.
     @discardableResult

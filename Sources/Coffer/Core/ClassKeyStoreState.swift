@@ -55,6 +55,8 @@ extension ClassKeyStore {
         var held: [ProtectionClass: Held] = [:]
         /// The vault's classes whose keys the store lacks although it has the keys of other classes.
         var lapsed: Set<ProtectionClass> = []
+        /// The classes for which the keybag, which is from an earlier release, has no key.
+        var missing: Set<ProtectionClass> = []
         var isWiped = false
         var locks = 0
         var mark = KeyMark()
@@ -87,6 +89,7 @@ extension ClassKeyStore {
             let isRestored = term != nil && former?.isRestored ?? true
             held[protection] = Held(key: key, idleEnd: idleEnd, end: end, isRestored: isRestored)
             lapsed.remove(protection)
+            missing.remove(protection)
             findNextEnd()
         }
 
@@ -115,6 +118,11 @@ extension ClassKeyStore {
                 return CofferError(
                     .locked, "The class \(protection.name) is no longer unlocked. Unlock the vault again.")
             }
+            if isOpen, missing.contains(protection) {
+                return .needsUpgrade(
+                    "An earlier release created this vault, which has no key for the class "
+                        + "\(protection.name).")
+            }
             return protection.requiresPasscode && isOpen ? .requiresPasscode : .locked
         }
 
@@ -128,7 +136,7 @@ extension ClassKeyStore {
 
         mutating func removeAll() {
             drop(Set(ProtectionClass.allCases))
-            lapsed = []
+            (lapsed, missing) = ([], [])
             locks += 1
         }
 

@@ -46,3 +46,20 @@ extension VaultCore {
         }
     }
 }
+
+extension Keybag {
+    /// Throws `unsupported` if this is the keybag of an earlier release and lacks keys that `feature` needs.
+    /// Nothing is added before an upgrade asks for it.
+    func requireComplete(for feature: String) throws(CofferError) {
+        guard !isComplete else { return }
+        throw CofferError.needsUpgrade(
+            "An earlier release created this vault, whose keybag lacks keys for \(feature).")
+    }
+}
+
+extension CofferError {
+    /// The error for something that a vault of an earlier release lacks until it is upgraded.
+    static func needsUpgrade(_ message: String) -> CofferError {
+        CofferError(.unsupported, message, remedy: .upgradeVault)
+    }
+}

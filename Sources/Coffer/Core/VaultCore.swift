@@ -184,7 +184,8 @@ final class VaultCore: Sendable {
             unwrapped = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
                 try policy.check(currentPasscode: stored.payload.passcode == nil ? nil : passcode)
                 notePolicy(policy, in: vault)
-                return try finishChanges(stored.payload, keys, with: passcode, in: vault)
+                try finishChanges(stored.payload, in: vault)
+                return keys
             }
         } catch {
             guard error.code == .readOnly, let keys = try? keysOnReadOnlyDisk() else { throw error }
@@ -195,17 +196,20 @@ final class VaultCore: Sendable {
         guard keys.insert(unwrapped, since: locks) else {
             throw keys.isWiped ? CofferError.wiped : CofferError.lockedMeanwhile
         }
+        // A vault without a passcode has no key of the class that requires one.
+        let wanted = ProtectionClass.allCases.filter { !$0.requiresPasscode }
+        keys.note(missing: Set(wanted.filter { unwrapped[$0] == nil }))
         // The unlock itself is done. An error here recurs, and is reported, when tokens are read.
         try? takeBackPendingTokens()
         try? drainPendingTokens()
     }
 
     /// Unwraps the class keys of a vault without a passcode, where nothing can be written. No attempt must be
-    /// recorded for such a vault. Returns `nil` if a passcode is set, or if class keys must be added.
+    /// recorded for such a vault. Returns `nil` if a passcode is set.
     private func keysOnReadOnlyDisk() throws(CofferError) -> [ProtectionClass: ClassKey]? {
         try home.withReadOnlyVault { (vault) throws(CofferError) -> [ProtectionClass: ClassKey]? in
             let keybag = try Keybag.record.read(device: device, in: vault).payload
-            guard keybag.passcode == nil, keybag.isComplete else { return nil }
+            guard keybag.passcode == nil else { return nil }
             try checkAnchors(in: vault)
             let kek = try Keybag.wrappingKey(device: device)
             return try asCorrupt { () throws(CofferError) in
@@ -220,38 +224,11 @@ final class VaultCore: Sendable {
         _ = try evaluating(passcode) { (keys, _, _) throws(CofferError) in keys }
     }
 
-    /// Finishes what an interrupted change or an earlier release left undone, and returns all class keys.
-    func finishChanges(
-        _ keybag: Keybag, _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?,
-        in vault: borrowing Descriptor
-    ) throws(CofferError) -> [ProtectionClass: ClassKey] {
+    /// Finishes what an interrupted change left undone. Changes no format: see `Upgrade`.
+    func finishChanges(_ keybag: Keybag, in vault: borrowing Descriptor) throws(CofferError) {
         if keybag.hasOrphans { _ = try actions.removeOrphans(self, vault) }
         // A slot of no use that cannot be overwritten now is overwritten at a later unlock.
         try? RecoveryRecord.settle(keybag.recoverySlots, in: vault)
-        // Key pairs from before the mark. The next unlock tries again.
-        if !keybag.features.contains(.keyPairs), (try? vault.status(of: VaultDirectory.keyPairsName)) != nil {
-            try? markKeyPairs(in: vault)
-        }
-        guard !keybag.isComplete else { return keys }
-        return try complete(keybag, keys, with: passcode, in: vault)
-    }
-
-    /// Adds the class keys that a keybag from an earlier release lacks. No item can have been stored under
-    /// those keys.
-    private func complete(
-        _ keybag: Keybag, _ keys: [ProtectionClass: ClassKey], with passcode: Passcode?,
-        in vault: borrowing Descriptor
-    ) throws(CofferError) -> [ProtectionClass: ClassKey] {
-        let wanted = ProtectionClass.all(hasPasscode: keybag.passcode != nil)
-        let missing = wanted.filter { keys[$0] == nil }
-        let all = keys.merging(try ClassKey.make(for: missing, vaultID: device.vaultID)) { old, _ in old }
-        // If no passcode is set, ignore the given one.
-        let passcode = keybag.passcode == nil ? nil : passcode
-        try updateKeybag(in: vault) { (changed) throws(CofferError) in
-            try changed.protect(
-                all, with: passcode, cost: keybag.passcode?.cost ?? .standard, device: device)
-        }
-        return all
     }
 
     func changePasscode(to new: Passcode?, current: Passcode?) throws(CofferError) -> PasscodeDependentItems {

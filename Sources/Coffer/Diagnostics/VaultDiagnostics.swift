@@ -35,7 +35,7 @@ extension Vault {
                     return [Self.attempts(keybag, backend)]
                 }
                 + core.recoveryKeyChecks(keybag) + core.backupChecks() + core.anchorChecks()
-                + core.policyChecks() + core.keyPairChecks()
+                + core.policyChecks() + core.keyPairChecks() + core.upgradeChecks(keybag)
                 + Self.checked("tokens") { () throws(CofferError) in
                     _ = try core.storage.count()
                     return []

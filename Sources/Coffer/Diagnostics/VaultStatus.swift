@@ -75,6 +75,9 @@ public struct VaultStatus: Sendable, Equatable {
     /// Whether a key rotation was interrupted, or found items that it could not read. The next unlock goes on
     /// with it.
     public var isRotatingKeys = false
+    /// The parts of the vault that ``Vault/upgrade(passcode:requiringBackup:)`` would bring to this release's
+    /// format; empty if there are none.
+    public var availableUpgrades: [FormatUpgrade] = []
     /// The administrator's policy that the vault obeys.
     public var policy = ManagedPolicy.none
     /// The faults of the administrator's policy, as one or more sentences; `nil` if it has none. Until it
@@ -133,6 +136,7 @@ extension Vault {
             status.requiresDiskEncryption = (try? core.requiresDiskEncryption()) ?? true
             if keybag.passcode != nil { status.timeLeft = cached.timeLeft(now: core.clock.bootTime()) }
             status.isRotatingKeys = keybag.isRotating
+            status.availableUpgrades = (try? core.availableUpgrades(keybag, in: core.home.openVault())) ?? []
             status.recoveryKey = keybag.recoverySlots.map(RecoveryKeyStatus.init)
             status.keyPairs = try? KeyPairFile(device: core.device).read(in: core.home.openVault()).records
                 .count
@@ -219,6 +223,7 @@ extension Vault {
     package func announceHolding() async throws(CofferError) {
         let core = core
         try await BlockingExecutor.run { _ throws(CofferError) in
+            try core.requireIdentifiableKeys()
             let mark = try UnlockMark.place(for: core.device.vaultID)
             core.unlockMark.withLock { $0 = mark }
         }
@@ -237,8 +242,8 @@ extension Vault {
     /// Restores the class keys that an earlier process cached in the kernel keyring.
     ///
     /// Only keys that belong to this vault's keybag are restored. A key with an exact end time is also
-    /// evicted from this process at that time. A keybag from an earlier release cannot identify keys until an
-    /// unlock has completed it, so no key is restored before then.
+    /// evicted from this process at that time. A keybag from an earlier release cannot identify keys until
+    /// ``upgrade(passcode:requiringBackup:)`` has completed it, so no key is restored before then.
     ///
     /// - Returns: Whether the vault now has any keys that a lock would evict.
     /// - Throws: `wiped` or `corrupt`.
@@ -269,6 +274,7 @@ extension VaultCore {
     fileprivate func cacheKeysInKernel(seconds: Int?) throws(CofferError) {
         let locks = keys.locks
         let announced = unlockMark.withLock { $0.take() }
+        try requireIdentifiableKeys()
         try requireTime(seconds)
         guard keys.isUnlocked else { throw CofferError.locked }
         guard mayHold(for: seconds.map { .seconds($0) }) else {
@@ -297,6 +303,14 @@ extension VaultCore {
             cachedKeys.remove(all: true)
             throw error
         }
+    }
+
+    /// Throws `unsupported` if the keybag is from an earlier release and cannot identify cached keys, which
+    /// no process would therefore find.
+    fileprivate func requireIdentifiableKeys() throws(CofferError) {
+        let keybag = try readKeybag()
+        guard keybag.keys.keys.contains(where: { keybag.publicKeys[$0] == nil }) else { return }
+        try keybag.requireComplete(for: "caching the keys of an unlocked vault")
     }
 
     /// Throws `locked` if another process has locked the vault since the mark was placed. After an announced

@@ -28,22 +28,7 @@ extension FileStore {
     private func makeIndex(
         _ contents: FileKeysetRecord.Contents, in vault: borrowing Descriptor
     ) throws(CofferError) -> [FileID] {
-        let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
-        var files: [(record: FileIndexRecord, protection: ProtectionClass)] = []
-        var unreadable: [FileID] = []
-        for id in try ids().sorted() {
-            do throws(CofferError) {
-                let file = try directory.open(id.fileName, .read)
-                let (header, protection) = try ContainerReader.header(
-                    of: file, id: id, device: core.device, keys: contents.keys)
-                files.append((FileIndexRecord(header), protection))
-            } catch {
-                switch error.code {
-                case .corrupt, .foreign, .unsupportedVersion: unreadable.append(id)
-                default: throw error
-                }
-            }
-        }
+        let (files, unreadable) = try containers(contents.keys, in: vault)
         try index.replace(with: files, in: vault) { (protection) throws(CofferError) in
             try core.keys.key(protection)
         }
@@ -54,6 +39,31 @@ extension FileStore {
             try FileKeysetRecord(device: core.device).write(contents, in: vault)
         }
         return unreadable
+    }
+
+    /// Returns the records of all containers that can be read, and the others.
+    func containers(
+        _ keys: FileKeyset, in vault: borrowing Descriptor
+    ) throws(CofferError) -> (
+        files: [(record: FileIndexRecord, protection: ProtectionClass)], unreadable: [FileID]
+    ) {
+        let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
+        var files: [(record: FileIndexRecord, protection: ProtectionClass)] = []
+        var unreadable: [FileID] = []
+        for id in try ids().sorted() {
+            do throws(CofferError) {
+                let file = try directory.open(id.fileName, .read)
+                let (header, protection) = try ContainerReader.header(
+                    of: file, id: id, device: core.device, keys: keys)
+                files.append((FileIndexRecord(header), protection))
+            } catch {
+                switch error.code {
+                case .corrupt, .foreign, .unsupportedVersion: unreadable.append(id)
+                default: throw error
+                }
+            }
+        }
+        return (files, unreadable)
     }
 
     /// Adds a file to the index before its container appears. If the store has no index, creates one first;

@@ -11,7 +11,8 @@ extension VaultCore {
     ) throws(CofferError) {
         try requireRecoveryKeys()
         _ = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
-            let all = try finishChanges(stored.payload, keys, with: passcode, in: vault)
+            try stored.payload.requireComplete(for: "a recovery key")
+            try finishChanges(stored.payload, in: vault)
             let stored = try Keybag.record.read(device: device, in: vault)
             guard stored.payload.allowsRecoveryKey else {
                 throw CofferError(.refused, "The vault's settings do not allow a recovery key.")
@@ -19,10 +20,10 @@ extension VaultCore {
             try replaceRecoveryKey(stored, by: key, keepingDeviceKey, in: vault) {
                 (changed, created) throws(CofferError) in
                 try changed.setRecoveryKey(
-                    key, over: all, created: created, keepingDeviceKey: keepingDeviceKey, device: device)
+                    key, over: keys, created: created, keepingDeviceKey: keepingDeviceKey, device: device)
             }
             try checkRecoveryKey(key, in: vault)
-            return all
+            return keys
         }
     }
 

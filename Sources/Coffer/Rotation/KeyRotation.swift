@@ -56,9 +56,7 @@ struct KeyRotation {
             }
             try keybag.policy.check(newPasscode)
         }
-        guard keybag.isComplete else {
-            throw CofferError(.conflict, "The keybag lacks keys. Unlock the vault, then rotate its keys.")
-        }
+        try keybag.requireComplete(for: "a rotation")
         // An entry that this release cannot seal again would be lost with the old key.
         for entry in try core.pendingTokens.entries() where entry.state != .damaged {
             let isNewer = try core.pendingTokens.read(entry, in: vault) == nil

@@ -71,7 +71,7 @@ struct VaultEraser {
         switch try home.state()?.phase {
         case .wiping, .wipingTokens: true
         case .wiped: try home.directory.status(of: VaultDirectory.vaultName) != nil
-        case .active, nil: false
+        case .active, .replacing, nil: false
         }
     }
 

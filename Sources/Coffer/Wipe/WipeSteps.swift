@@ -90,7 +90,12 @@ extension VaultEraser {
     /// Overwrites in place the files that open everything else, flushes them, and only then removes them.
     /// Afterwards, nothing else in the vault can be read.
     func destroyKeys(_ findings: inout WipeFindings) {
-        guard let vault = openedVault() else { return }
+        for name in [VaultDirectory.vaultName, VaultDirectory.nextName] {
+            if let directory = opened(name) { destroyKeys(in: directory, &findings) }
+        }
+    }
+
+    private func destroyKeys(in vault: VaultHandle, _ findings: inout WipeFindings) {
         var keys: [FilePath] = []
         for name in Self.keyFiles {
             let kind = (try? vault.directory.status(of: name))??.kind
@@ -121,15 +126,19 @@ extension VaultEraser {
 
     /// Whether a file that may hold the vault's keys is still there.
     private var hasKeyFiles: Bool {
-        guard (try? home.directory.status(of: VaultDirectory.vaultName)) != nil else { return false }
-        guard let vault = openedVault() else { return true }
-        return Self.keyFiles.contains { (try? vault.directory.status(of: $0)) != nil }
+        [VaultDirectory.vaultName, VaultDirectory.nextName].contains { name in
+            guard (try? home.directory.status(of: name)) != nil else { return false }
+            guard let directory = opened(name) else { return true }
+            return Self.keyFiles.contains { (try? directory.directory.status(of: $0)) != nil }
+        }
     }
 
     /// Returns the vault's directory; `nil` if it cannot be opened.
-    private func openedVault() -> VaultHandle? {
-        guard let vault = try? home.directory.openClosed(VaultDirectory.vaultName) else { return nil }
-        return VaultHandle(vault)
+    private func openedVault() -> VaultHandle? { opened(VaultDirectory.vaultName) }
+
+    private func opened(_ name: FilePath) -> VaultHandle? {
+        guard let directory = try? home.directory.openClosed(name) else { return nil }
+        return VaultHandle(directory)
     }
 
     // MARK: Data
@@ -227,7 +236,10 @@ extension VaultEraser {
 
     private func removeUnfinishedHomes(_ findings: inout WipeFindings) {
         let names = (try? home.directory.names()) ?? []
-        for name in names where name.string.utf8.starts(with: VaultDirectory.buildPrefix.utf8) {
+        for name in names
+        where name == VaultDirectory.nextName
+            || name.string.utf8.starts(with: VaultDirectory.buildPrefix.utf8)
+        {
             for error in home.directory.removeAll(of: name).prefix(1) {
                 findings.note("an unfinished vault", remainsBecause: error)
             }

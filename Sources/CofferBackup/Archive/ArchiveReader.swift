@@ -36,6 +36,10 @@ final class ArchiveReader {
     /// A place in the file, apart from the reader that advances it.
     private final class Position {
         var offset: Int64 = 0
+        /// Gives every call for the file a deadline; `nil` for none.
+        let watch: CallWatch?
+
+        init(_ watch: CallWatch?) { self.watch = watch }
     }
 
     private init(
@@ -51,9 +55,11 @@ final class ArchiveReader {
     /// Opens a backup.
     ///
     /// - Throws: The errors of `AgeReader`.
-    static func open(_ file: borrowing Descriptor, with key: Key) throws(CofferError) -> ArchiveReader {
+    static func open(
+        _ file: borrowing Descriptor, with key: Key, _ watch: CallWatch? = nil
+    ) throws(CofferError) -> ArchiveReader {
         let file = try file.duplicate()
-        let position = Position()
+        let position = Position(watch)
         let age: AgeReader
         switch key {
         case .identities(let identities):
@@ -71,6 +77,8 @@ final class ArchiveReader {
     private static func read(
         _ file: borrowing Descriptor, _ position: Position, into buffer: inout MutableSpan<UInt8>
     ) throws(CofferError) -> Int? {
+        let outer = try position.watch?.begin()
+        defer { if let outer { position.watch?.end(outer) } }
         let count = try file.read(at: position.offset, into: &buffer)
         position.offset += Int64(count)
         return count > 0 ? count : nil

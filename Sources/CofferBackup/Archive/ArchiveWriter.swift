@@ -20,6 +20,8 @@ final class ArchiveWriter {
     }
 
     private let file: Descriptor
+    /// Gives every call for the file a deadline; `nil` for none.
+    private let watch: CallWatch?
     /// `nil` after the end.
     private var age: AgeWriter?
     private var list: EntryList?
@@ -29,9 +31,11 @@ final class ArchiveWriter {
     private var digest: DigestContext?
 
     private init(
-        _ file: consuming Descriptor, _ age: consuming AgeWriter, _ list: consuming EntryList, created: Int64
+        _ file: consuming Descriptor, _ watch: CallWatch?, _ age: consuming AgeWriter,
+        _ list: consuming EntryList, created: Int64
     ) {
         self.file = file
+        self.watch = watch
         self.age = consume age
         self.list = consume list
         self.created = created
@@ -43,24 +47,33 @@ final class ArchiveWriter {
     ///   - file: The file.
     ///   - key: For whom the backup is encrypted.
     ///   - created: The time that entries without one of their own have, in seconds since 1970.
+    ///   - watch: Gives every call for the file a deadline; `nil` for none.
     /// - Returns: The writer.
     /// - Throws: The errors of `AgeWriter`, and those of writing to the file.
     static func start(
-        in file: borrowing Descriptor, for key: Key, created: Int64
+        in file: borrowing Descriptor, for key: Key, created: Int64, _ watch: CallWatch? = nil
     ) throws(CofferError) -> ArchiveWriter {
         let file = try file.duplicate()
         let age: AgeWriter
         switch key {
         case .recipients(let recipients):
             age = try AgeWriter.start(to: recipients) { (bytes) throws(CofferError) in
-                try file.append(bytes)
+                try append(bytes, to: file, watch)
             }
         case .passphrase(let passphrase, let workFactor):
             age = try AgeWriter.start(passphrase: passphrase.secret, workFactor: workFactor) {
-                (bytes) throws(CofferError) in try file.append(bytes)
+                (bytes) throws(CofferError) in try append(bytes, to: file, watch)
             }
         }
-        return ArchiveWriter(file, age, try EntryList.make(keepingText: true), created: created)
+        return ArchiveWriter(file, watch, age, try EntryList.make(keepingText: true), created: created)
+    }
+
+    private static func append(
+        _ bytes: Span<UInt8>, to file: borrowing Descriptor, _ watch: CallWatch?
+    ) throws(CofferError) {
+        let outer = try watch?.begin()
+        defer { if let outer { watch?.end(outer) } }
+        try file.append(bytes)
     }
 
     /// Begins an entry, whose content follows with ``write(_:)``.
@@ -124,14 +137,16 @@ final class ArchiveWriter {
         let end = TarHeader.padding(after: Int64(text.count)) + 2 * TarHeader.blockSize
         try emit([UInt8](repeating: 0, count: end))
         guard let age = age.take() else { throw Self.misused }
-        try age.finish { (bytes) throws(CofferError) in try file.append(bytes) }
+        try age.finish { (bytes) throws(CofferError) in try Self.append(bytes, to: file, watch) }
     }
 
     private func emit(_ bytes: [UInt8]) throws(CofferError) { try emit(bytes.span) }
 
     private func emit(_ bytes: Span<UInt8>) throws(CofferError) {
         guard age != nil else { throw Self.misused }
-        try age?.write(bytes) { (sealed) throws(CofferError) in try file.append(sealed) }
+        try age?.write(bytes) { (sealed) throws(CofferError) in
+            try Self.append(sealed, to: file, watch)
+        }
     }
 
     private static var misused: CofferError {

@@ -19,7 +19,7 @@ struct CofferCommand: AsyncParsableCommand {
         PasscodeCommand.self, RecoveryCommand.self, AnchorCommand.self, TokenCommand.self, OAuthCommand.self,
         RunCommand.self, ServeCommand.self,
         FileCommand.self, SettingsCommand.self, PolicyCommand.self, ReclassCommand.self, RotateCommand.self,
-        UsersCommand.self,
+        UpgradeCommand.self, UsersCommand.self,
         KeyringCommand.self, WipeCommand.self,
         RemoteWipeCommand.self,
         BackupCommand.self, ExportCommand.self, ImportCommand.self, DatabaseCommand.self, SoupCommand.self,

@@ -23,7 +23,8 @@ struct StatusCommand: AsyncParsableCommand {
             show prints the values. policyChanged: the policy is another one than at the last unlock. \
             policyInvalid: nothing can be unlocked until the policy is corrected. recoveryKey: the number \
             of the recovery key, as on its sheet; null if there is none. lastBackup: the time of the last \
-            coffer backup create; null if there was none. keyPairs: null if their file cannot be read.
+            coffer backup create; null if there was none. keyPairs: null if their file cannot be read. \
+            upgradeAvailable: an earlier release wrote these parts of the vault; see coffer upgrade.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -58,6 +59,9 @@ struct StatusCommand: AsyncParsableCommand {
         }
         if status.isFileKeysRecordDamaged { fields.append(("fileKeysDamaged", .flag(true))) }
         if status.isRotatingKeys { fields.append(("keyRotationUnfinished", .flag(true))) }
+        if !status.availableUpgrades.isEmpty {
+            fields.append(("upgradeAvailable", .list(status.availableUpgrades.map { .text($0.rawValue) })))
+        }
         if status.isFileIndexDamaged { fields.append(("fileIndexDamaged", .flag(true))) }
         if status.pendingTokens > 0 { fields.append(("waitingTokens", .number(status.pendingTokens))) }
         if status.unconfirmedTokens > 0 {

@@ -29,6 +29,7 @@ package import SystemPackage
 ///         files/       sealed file containers
 ///         soups/       encrypted databases, session-only ones in directories of their own
 ///         leases/      empty files that are locked while their tokens are refreshed
+///       vault.next/    files that replace the vault's in one step, for as long as that takes
 ///       users/         one vault directory for each namespace
 package final class VaultDirectory: Sendable {
     package static let vaultName: FilePath = "vault"
@@ -171,7 +172,7 @@ package final class VaultDirectory: Sendable {
     /// vault was wiped, and `corrupt` if the state record is missing. If `forTokens` is `true`, also throws
     /// `busy` while the tokens are being erased.
     package func openVault(forTokens: Bool = false) throws(CofferError) -> Descriptor {
-        let state = try state()
+        let state = try settledState()
         switch state?.phase {
         case nil:
             guard try directory.status(of: Self.vaultName) == nil else {
@@ -184,7 +185,7 @@ package final class VaultDirectory: Sendable {
             guard !forTokens else {
                 throw CofferError(.busy, "The vault's tokens are being erased. Open the vault again.")
             }
-        case .active: break
+        case .active, .replacing: break
         }
         if let state, !belongsToThisVault(state) { throw CofferError.wiped }
         do throws(CofferError) {
@@ -197,6 +198,22 @@ package final class VaultDirectory: Sendable {
                     + "away.",
                 remedy: .returnOrCreateVault)
         }
+    }
+
+    /// Returns the state record, after a replacement of files that was interrupted is finished. Waits for one
+    /// that another process is about to finish.
+    private func settledState() throws(CofferError) -> VaultStateFile? {
+        let state = try state()
+        guard state?.phase == .replacing else { return state }
+        guard try directory.status(of: Self.nextName) != nil else {
+            let again = try self.state()
+            guard again?.phase == .replacing else { return again }
+            throw CofferError(
+                .corrupt, "The files that were about to replace others are missing.",
+                remedy: .restoreOrWipeVault)
+        }
+        try withExclusiveLock { () throws(CofferError) in }
+        return try self.state()
     }
 
     /// Returns the vault's directory for token access. The same descriptor is reused until the state record
@@ -226,6 +243,7 @@ package final class VaultDirectory: Sendable {
             beforeUnlocking.withLock { $0 }?()
             extendLifetime(lock)
         }
+        try settleNext()
         return try body()
     }
 
@@ -327,7 +345,7 @@ extension VaultDirectory {
             // The system refuses to open an entry that is not a regular file.
             let isNoFile = error.code == .refused && error.systemError != nil
             let isGone = error.code == .absent || isNoFile
-            guard isGone || error.code == .corrupt else { throw error }
+            guard isGone || error.code == .corrupt else { throw namingRelease(error) }
             guard let state = try state(), state.isAlive, belongsToThisVault(state) else {
                 throw CofferError.wiped
             }

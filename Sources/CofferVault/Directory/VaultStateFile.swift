@@ -6,8 +6,10 @@ package import SystemPackage
 /// tokens) or was wiped. The record is one sector long. It is allocated when the vault is created and is
 /// written in place, so a wipe requires no additional disk space.
 ///
-/// Layout (512 bytes): magic (8), version (2), 6 zero bytes, vault id (16), phase (8, ASCII, zero-padded),
-/// the reason for the wipe in a tombstone (296), and zeros.
+/// Layout (512 bytes): magic (8), version (2; 2 while files are being replaced, so that earlier releases
+/// refuse the vault, otherwise 1), the ``ReleaseNumber`` of the first release that reads the vault (6; zeros
+/// if every release may), vault id (16), phase (8, ASCII, zero-padded), the reason for the wipe in a
+/// tombstone (296), and zeros.
 package struct VaultStateFile: Equatable {
     package enum Phase: String, CaseIterable {
         case active = "LIVE"
@@ -15,11 +17,17 @@ package struct VaultStateFile: Equatable {
         case wiped = "WIPED"
         /// The vault is alive and its tokens are being erased.
         case wipingTokens = "TOKENS"
+        /// The vault is alive, and the files in ``VaultDirectory/nextName`` count instead of those that they
+        /// are about to replace.
+        case replacing = "REPLACE"
 
         /// The phase as stored in the record: 8 bytes, zero-padded.
         package var bytes: [UInt8] {
             Array(rawValue.utf8) + [UInt8](repeating: 0, count: 8 - rawValue.utf8.count)
         }
+
+        /// The version of a record with this phase.
+        fileprivate var version: UInt16 { self == .replacing ? 2 : 1 }
     }
 
     package static let fileName: FilePath = "state"
@@ -29,15 +37,21 @@ package struct VaultStateFile: Equatable {
     package let vaultID: VaultID
     /// The reason for the wipe; `nil` if the record has none.
     package var cause: WipeReason?
+    /// The first release that reads the vault, as its last upgrade recorded it; `nil` if none did. Anyone who
+    /// can write to the directory can change it, so use it only in messages.
+    package var release: ReleaseNumber?
 
-    package init(phase: Phase, vaultID: VaultID, cause: WipeReason? = nil) {
+    package init(
+        phase: Phase, vaultID: VaultID, cause: WipeReason? = nil, release: ReleaseNumber? = nil
+    ) {
         self.phase = phase
         self.vaultID = vaultID
         self.cause = cause
+        self.release = release
     }
 
     /// Whether the vault can be used.
-    package var isAlive: Bool { phase == .active || phase == .wipingTokens }
+    package var isAlive: Bool { phase == .active || phase == .wipingTokens || phase == .replacing }
 
     /// Returns the state record in the directory `home`; `nil` if there is none.
     package static func read(in home: borrowing Descriptor) throws(CofferError) -> VaultStateFile? {
@@ -48,19 +62,29 @@ package struct VaultStateFile: Equatable {
         }
         var reader = BinaryReader(bytes, name: "vault's state record", remedy: .restoreOrWipeVault)
         guard try reader.take(8) == Array(FileMagic.state.utf8) else { throw reader.corruptError }
-        guard try reader.number(UInt16.self) == 1 else {
+        let version = try reader.number(UInt16.self)
+        let release = ReleaseNumber(bytes: try reader.take(ReleaseNumber.size))
+        guard (1...2).contains(version) else {
             throw CofferError(
                 .unsupportedVersion,
-                "The vault was created by a newer release, or the vault's state record is damaged.",
-                remedy: .useNewerRelease)
+                "The vault was created by a newer release, or the vault's state record is damaged."
+                    + ReleaseNumber.sentence(release), remedy: .useNewerRelease)
         }
-        try reader.skip(6)
         guard let vaultID = VaultID(bytes: try reader.take(16)) else { throw reader.corruptError }
         let text = try reader.take(8)
-        guard let word = Phase.allCases.first(where: { $0.bytes == text }) else { throw reader.corruptError }
+        guard let word = Phase.allCases.first(where: { $0.bytes == text }), version == word.version else {
+            throw reader.corruptError
+        }
         let cause = try reader.take(WipeReason.size)
         try reader.expectPadding()
-        return VaultStateFile(phase: word, vaultID: vaultID, cause: WipeReason(cause))
+        return VaultStateFile(phase: word, vaultID: vaultID, cause: WipeReason(cause), release: release)
+    }
+
+    /// Returns the release to record: this value's own or, while the vault is alive, the one that the present
+    /// record has.
+    private func recordedRelease(in home: borrowing Descriptor) -> ReleaseNumber? {
+        guard release == nil, isAlive, let present = (try? Self.read(in: home)) ?? nil else { return release }
+        return present.vaultID == vaultID ? present.release : nil
     }
 
     /// Writes this state to the directory `home` and flushes it. The first write creates the record by
@@ -68,7 +92,8 @@ package struct VaultStateFile: Equatable {
     package func write(in home: borrowing Descriptor) throws(CofferError) {
         var writer = BinaryWriter()
         writer.append(Array(FileMagic.state.utf8))
-        writer.append(UInt16(1))
+        writer.append(phase.version)
+        writer.append(recordedRelease(in: home)?.bytes ?? [])
         writer.pad(to: 16)
         writer.append(vaultID.bytes)
         writer.append(phase.bytes)

@@ -66,10 +66,14 @@ package struct AuthenticatedRecord<Payload: RecordPayload>: Sendable {
         try directory.replace(name, with: content.span)
     }
 
-    /// Returns the content of a new file with this payload.
-    func newFile(_ payload: Payload, device: DeviceKey) throws(CofferError) -> [UInt8] {
+    /// Returns the content of a new file with this payload, which follows the contents `old`, if there are
+    /// any.
+    package func newFile(
+        _ payload: Payload, after old: Contents? = nil, device: DeviceKey
+    ) throws(CofferError) -> [UInt8] {
         let slot = try encodeSlot(
-            payload.encoded, generation: 1, vaultID: device.vaultID, key: device.key(keyLabel))
+            payload.encoded, generation: (old?.generation ?? 0) + 1, vaultID: device.vaultID,
+            key: device.key(keyLabel))
         return slot + slot
     }
 

@@ -55,6 +55,10 @@ struct GoldenHome: ~Copyable {
         let administrator: String?
         let export: Export?
         let documented: String?
+        /// The attempts that are left; 9 if it is not given.
+        let attemptsLeft: Int?
+        /// The parts that an upgrade brings to the present format; none if they are not given.
+        let upgrades: [String]?
     }
 
     /// The version of the format and the name of a home.

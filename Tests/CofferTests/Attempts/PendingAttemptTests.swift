@@ -126,7 +126,7 @@ struct PendingAttemptTests {
         }
     }
 
-    @Test("The next right passcode adds the tag that an earlier release's keybag lacks")
+    @Test("The keybag of an earlier release, without a tag, counts until an upgrade adds the tag")
     func aKeybagWithoutATag() async throws {
         let home = try TestHome()
         let session = try await home.create("correct horse")
@@ -135,7 +135,9 @@ struct PendingAttemptTests {
         #expect(await refusal(of: "wrong", by: try home.open())?.attemptsLeft == 9)
         // Pending, it counts for every other passcode, and not for itself.
         try leavePending("correct horse", failures: 10, in: home)
-        _ = try await home.unlocked("correct horse")
+        let opened = try await home.unlocked("correct horse")
+        #expect(try home.keybag().passcodeTag == nil)
+        _ = try await opened.upgrade(passcode: Passcode(copying: "correct horse"), requiringBackup: false)
         #expect(try home.keybag().passcodeTag != nil)
         #expect(try await session.status().attemptsLeft == 10)
         try home.changeKeybag { $0.passcodeTag = nil }

@@ -124,7 +124,7 @@ struct CachedKeyForgeryTests {
         #expect(try await !other.restoreCachedKeys() && !other.hasKeys)
     }
 
-    @Test("A keybag without public keys restores nothing until an unlock completes it")
+    @Test("A keybag without public keys restores nothing until an upgrade completes it")
     func earlierKeybag() async throws {
         let home = try TestHome()
         let made = try await home.create(Self.passcode)
@@ -136,6 +136,10 @@ struct CachedKeyForgeryTests {
         #expect(try await !session.restoreCachedKeys() && !session.hasKeys)
         #expect(try await session.status().state == .locked)
         try await session.unlock(with: Passcode(copying: Self.passcode))
+        #expect(try await !home.open().restoreCachedKeys())
+        let refused = await refusal { try await session.cacheKeysInKernel() }
+        #expect(refused?.code == .unsupported && refused?.remedy == .upgradeVault)
+        _ = try await session.upgrade(passcode: Passcode(copying: Self.passcode), requiringBackup: false)
         #expect(try await home.open().restoreCachedKeys())
     }
 

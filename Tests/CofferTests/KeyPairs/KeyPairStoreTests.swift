@@ -197,7 +197,10 @@ struct KeyPairStoreTests {
         #expect(await code { _ = try await vault.keyPairs.generate(.ed25519, alias: "a") } == .corrupt)
         #expect(try home.keybag().features.isEmpty)
         try home.write("keypairs", [])
-        _ = try await home.unlocked(Self.passcode)
+        // A file from before the mark: an upgrade marks it, and no unlock does.
+        let unlocked = try await home.unlocked(Self.passcode)
+        #expect(try home.keybag().features.isEmpty)
+        #expect(try await unlocked.upgrade(passcode: secret(), requiringBackup: false) == [.keyPairs])
         #expect(try home.keybag().features == .keyPairs)
         let other = try TestHome()
         let second = try await other.create()

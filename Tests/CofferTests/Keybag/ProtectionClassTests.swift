@@ -162,30 +162,17 @@ struct ProtectionClassTests {
 
     // MARK: Homes of an earlier release
 
-    @Test("A home of an earlier release with two classes opens and gets the others")
+    @Test("A home of an earlier release with two classes opens, and an upgrade gives it the others")
     func aHomeWithTwoClassesOpensAndGetsTheOthers() async throws {
-        let home = try TestHome()
-        let files = FileManager.default
-        let own: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
-        for directory in [home.location.path, home.path("files")] {
-            try files.createDirectory(
-                atPath: directory.string, withIntermediateDirectories: true, attributes: own)
-        }
-        for directory in [home.location.path, home.location.path.appending("vault")] {
-            try files.setAttributes(own, ofItemAtPath: directory.string)
-        }
-        for file in TwoClassHome.files {
-            let path = home.location.path.appending(file.path).string
-            try #require(
-                files.createFile(
-                    atPath: path, contents: Data(file.bytes), attributes: [.posixPermissions: 0o600]))
-        }
+        let home = try TwoClassHome.make()
         let session = try await home.open()
         #expect(try home.keybag().keys.count == 2)
         #expect(await refusal(of: "battery staple", by: session)?.code == .wrongPasscode)
         #expect(try home.keybag().keys.count == 2)
         for opened in [session, try await home.open()] {
             try await opened.unlock(with: Passcode(copying: "correct horse"))
+            _ = try await opened.upgrade(
+                passcode: Passcode(copying: "correct horse"), requiringBackup: false)
             #expect(try home.keybag().isComplete)
             #expect(try await value("ada", in: opened) == "kept from before")
             for protection in ProtectionClass.allCases {

@@ -113,6 +113,24 @@ final class TestHome: Sendable {
         try Keybag.record.update(stored, to: keybag, device: device, in: vault)
     }
 
+    /// Puts files where they are about to replace those of the vault, with or without the switch to them.
+    func stageNext(_ files: [String: [UInt8]], isSwitched: Bool) throws {
+        let next = homePath("vault.next").string
+        let manager = FileManager.default
+        try manager.createDirectory(
+            atPath: next, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        for (name, bytes) in files {
+            let path = next + "/" + name
+            let isMade = manager.createFile(
+                atPath: path, contents: Data(bytes), attributes: [.posixPermissions: 0o600])
+            guard isMade else { throw CocoaError(.fileWriteUnknown) }
+        }
+        guard isSwitched else { return }
+        let home = try directory()
+        let id = try deviceKey().vaultID
+        try VaultStateFile(phase: .replacing, vaultID: id).write(in: home.directory)
+    }
+
     /// The counter of attempts, read from its file.
     func attempts() throws -> AttemptRecord {
         try AttemptRecord.record.read(device: deviceKey(), in: directory().openVault()).payload

@@ -1,4 +1,6 @@
+import Coffer
 import Foundation
+import SystemPackage
 
 /// A home as the release with two protection classes made it: passcode `correct horse`, and for the service
 /// `api.example.org` the token `kept from before` of account `ada` and `outlasts` of account `after`, the
@@ -85,4 +87,27 @@ enum TwoClassHome {
                     + "mMDVQIhMLVMZEg=="
             ]),
     ]
+
+    static let passcode = "correct horse"
+
+    /// The home on the disk.
+    static func make() throws -> TestHome {
+        let home = try TestHome()
+        let manager = FileManager.default
+        let own: [FileAttributeKey: Any] = [.posixPermissions: 0o700]
+        for directory in [home.location.path, home.path("files")] {
+            try manager.createDirectory(
+                atPath: directory.string, withIntermediateDirectories: true, attributes: own)
+        }
+        for directory in [home.location.path, home.location.path.appending("vault")] {
+            try manager.setAttributes(own, ofItemAtPath: directory.string)
+        }
+        for file in files {
+            let path = home.location.path.appending(file.path).string
+            let isMade = manager.createFile(
+                atPath: path, contents: Data(file.bytes), attributes: [.posixPermissions: 0o600])
+            guard isMade else { throw CocoaError(.fileWriteUnknown) }
+        }
+        return home
+    }
 }

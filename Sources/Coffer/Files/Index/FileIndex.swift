@@ -268,6 +268,23 @@ final class FileIndex: Sendable {
         with files: [(record: FileIndexRecord, protection: ProtectionClass)], in vault: borrowing Descriptor,
         classKey: (ProtectionClass) throws(CofferError) -> ClassKey
     ) throws(CofferError) {
+        let (frames, tag) = try frames(listing: files, classKey: classKey)
+        try install(frames, lastTag: tag, in: vault)
+    }
+
+    /// Returns the content of an index that lists only `files`.
+    func content(
+        listing files: [(record: FileIndexRecord, protection: ProtectionClass)],
+        classKey: (ProtectionClass) throws(CofferError) -> ClassKey
+    ) throws(CofferError) -> [UInt8] {
+        let (frames, tag) = try frames(listing: files, classKey: classKey)
+        return try FileIndexContents.file(frames: frames, lastTag: tag, device: device)
+    }
+
+    private func frames(
+        listing files: [(record: FileIndexRecord, protection: ProtectionClass)],
+        classKey: (ProtectionClass) throws(CofferError) -> ClassKey
+    ) throws(CofferError) -> (bytes: [UInt8], lastTag: [UInt8]) {
         let key = try device.key(KDFLabel.fileIndexMAC)
         var bytes: [UInt8] = []
         var tag = FileIndexContents.noTag
@@ -283,7 +300,7 @@ final class FileIndex: Sendable {
                 bytes += frame.body + tag
             }
         }
-        try install(bytes, lastTag: tag, in: vault)
+        return (bytes, tag)
     }
 
     /// Seals every record again, under the current key of its class.

@@ -35,6 +35,11 @@ struct FileKeysetRecord {
         }
     }
 
+    /// Returns the content of a file that replaces the one that `contents` was read from.
+    func newFile(_ contents: Contents) throws(CofferError) -> [UInt8] {
+        try FileKeyset.record.newFile(contents.keys, after: contents.stored, device: device)
+    }
+
     /// Creates a new vault's record, in a directory that is not visible yet.
     static func create(device: DeviceKey, in vault: borrowing Descriptor) throws(CofferError) {
         var keys = FileKeyset()

@@ -20,7 +20,7 @@ extension CofferError {
             case limitDocumentedSchemes
             case signIn, acceptEndpoints, addProfile, allowHost, removeProfile
             case trustAuthority, enterEndpoint, storeClientSecret, storeClientKey, storeClientCertificate
-            case convertKey, checkIssuer, signInElsewhere
+            case convertKey, checkIssuer, signInElsewhere, renewCertificate
             case correctPolicy, changePasscode
         }
 
@@ -179,6 +179,8 @@ extension CofferError {
         public static let storeClientCertificate = Remedy(kind: .storeClientCertificate)
         /// Convert the private key to an unencrypted PKCS #8 file.
         public static let convertKey = Remedy(kind: .convertKey)
+        /// Request a new certificate for the key pair and install it, or make another self-signed one.
+        public static let renewCertificate = Remedy(kind: .renewCertificate)
         /// Add a profile with the issuer exactly as the server writes it.
         public static let checkIssuer = Remedy(kind: .checkIssuer)
         /// Sign in without the browser of this machine, or on another device.

@@ -144,6 +144,10 @@ extension CofferError.Remedy {
             "Make a key with coffer oauth key create NAME, or store one with coffer oauth key import NAME.",
         .storeClientCertificate:
             "Store both with coffer oauth key import NAME --key-fd N --certificate FILE.",
+        .renewCertificate: """
+        Request a new one with coffer key csr and install it with coffer key install, or make one with \
+        coffer key self-signed --replace.
+        """,
         .convertKey: "Convert it with openssl pkcs8 -topk8 -nocrypt.",
         .checkIssuer: """
         If this is the server that you mean, remove the profile and add it again with this --issuer; the \

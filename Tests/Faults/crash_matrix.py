@@ -106,6 +106,18 @@ def key_remove(alias):
     return ["key", "remove", alias]
 
 
+def key_csr(alias):
+    return ["key", "csr", alias]
+
+
+def key_self_signed(alias):
+    return ["key", "self-signed", alias]
+
+
+def key_install(alias, path):
+    return ["key", "install", alias, path]
+
+
 def key_sign(alias):
     return ["key", "sign", alias]
 
@@ -185,6 +197,12 @@ def files_in(document):
 def keys_in(document):
     """(alias, fingerprint) of every key pair in the output of KEY_LIST."""
     return [(entry["alias"], entry["fingerprint"]) for entry in document["keyPairs"]]
+
+
+def certificates_in(document):
+    """The state and the issuer of each key pair's certificate in the output of KEY_LIST, by alias."""
+    return {entry["alias"]: tuple((entry["certificate"] or {}).get(part) for part in ("state", "issuer"))
+            for entry in document["keyPairs"]}
 
 
 def id_of_added(document):
@@ -448,6 +466,10 @@ class Template:
             command.succeed(self.place, token_put(service, account, kind), given=value, **secret)
         for alias in ("kept", "other"):
             command.succeed(self.place, key_generate(alias), **secret)
+        self.certificate = os.path.join(inputs, "certificate.pem")
+        request = command.succeed(self.place, key_csr("other"), **secret).document()["request"]
+        with open(self.certificate, "wb") as stream:
+            stream.write(signed_by_authority(inputs, request.encode()))
         self.keys = {fingerprint for _, fingerprint in keys_in(command.succeed(self.place, KEY_LIST).document())}
         self.files = {}
         for name, content in self.contents.items():
@@ -466,6 +488,17 @@ class Template:
     @property
     def probe(self):
         return token_get(*next(iter(self.tokens))), next(iter(self.tokens.values()))
+
+
+def signed_by_authority(folder, request):
+    """What an authority of openssl's answers to a request."""
+    key, certificate = os.path.join(folder, "authority.key"), os.path.join(folder, "authority.pem")
+    if not os.path.exists(certificate):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc",
+                        "-keyout", key, "-out", certificate, "-subj", "/CN=authority", "-days", "365"],
+                       check=True, capture_output=True)
+    return subprocess.run(["openssl", "x509", "-req", "-days", "300", "-CA", certificate, "-CAkey", key],
+                          input=request, check=True, capture_output=True).stdout
 
 
 def read_file(path):
@@ -508,12 +541,13 @@ def observe(command, place, template, candidates):
 
 
 def observe_keys(command, place, template, secret):
-    """Every key pair, after it has signed and its public key has verified."""
-    keys = set()
-    for alias, fingerprint in keys_in(command.succeed(place, KEY_LIST).document()):
+    """Every key pair with its certificate, after it has signed and its public key has verified."""
+    keys, document = set(), command.succeed(place, KEY_LIST).document()
+    for alias, fingerprint in keys_in(document):
         signature = command.succeed(place, key_sign(alias), given=b"message", **secret).document()["signature"]
         command.succeed(place, key_verify(alias, signature), given=b"message")
-        keys.add((alias, fingerprint if fingerprint in template.keys else "new"))
+        keys.add((alias, fingerprint if fingerprint in template.keys else "new",
+                  *(part or "" for part in certificates_in(document)[alias])))
     return frozenset(keys)
 
 
@@ -1357,6 +1391,9 @@ def all_operations():
         Operation("key-generate", "old", lambda t: key_generate("new")),
         Operation("key-rename", "old", lambda t: key_rename("other", "another")),
         Operation("key-remove", "old", lambda t: key_remove("other")),
+        Operation("key-csr", "old", lambda t: key_csr("kept")),
+        Operation("key-self-signed", "old", lambda t: key_self_signed("kept")),
+        Operation("key-install", "old", lambda t: key_install("other", t.certificate)),
         Operation("passcode-change", "old", lambda t: PASSCODE_CHANGE, new="new", candidates=["new", "old"],
                   store="keys"),
         Operation("passcode-set", None, lambda t: PASSCODE_SET, new="new", candidates=["new"], store="keys"),

@@ -14,7 +14,7 @@ struct FuzzTarget: Sendable {
     /// Every target.
     static let all: [FuzzTarget] =
         records + indexes + containers + texts + messages + orders + databases + oauthProfiles
-        + answers + jsonWebTokens + redirects + age + ssh + policies + backups
+        + answers + jsonWebTokens + redirects + age + ssh + certificates + policies + backups
 
     /// Feeds `bytes` to the parser. A refusal is a result; everything else that is thrown is a finding.
     func run(_ bytes: [UInt8], _ world: FuzzWorld) throws {

@@ -38,7 +38,8 @@ struct FolderRulesTests {
         "SecretService": ["Coding", "Storage"],
     ]
     private static let cofferCrypto: [String: Set<String>] = [
-        "AEAD": ["KDF", "Keys"], "Age": ["AEAD", "KDF", "Keys"], "Insecure": ["AEAD", "KDF", "Keys"],
+        "AEAD": ["KDF", "Keys"], "Age": ["AEAD", "KDF", "Keys"], "Certificates": ["KDF", "Signing"],
+        "Insecure": ["AEAD", "KDF", "Keys"],
         "KDF": ["Keys"],
         "JOSE": ["KDF", "Keys", "Signing"], "Keyset": ["AEAD", "Keys"], "Signing": ["Keys"],
         "Wrapping": ["AEAD", "KDF", "Keys"],

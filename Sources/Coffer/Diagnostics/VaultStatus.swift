@@ -53,6 +53,8 @@ public struct VaultStatus: Sendable, Equatable {
     public var files = 0
     /// The number of key pairs; `nil` if there is no vault, or if the file of key pairs cannot be read.
     public var keyPairs: Int?
+    /// The certificates that key pairs have or await, in the order of the aliases' bytes.
+    public var certificates: [CertificateStatus] = []
     /// The number of interrupted file additions and removals that left data in the vault.
     public var unfinishedFiles = 0
     /// The number of bytes that interrupted file additions and removals left in the vault. The next command
@@ -138,8 +140,10 @@ extension Vault {
             status.isRotatingKeys = keybag.isRotating
             status.availableUpgrades = (try? core.availableUpgrades(keybag, in: core.home.openVault())) ?? []
             status.recoveryKey = keybag.recoverySlots.map(RecoveryKeyStatus.init)
-            status.keyPairs = try? KeyPairFile(device: core.device).read(in: core.home.openVault()).records
-                .count
+            if let pairs = try? core.keyPairsByAlias() {
+                status.keyPairs = pairs.count
+                status.certificates = (try? core.certificates(of: pairs)) ?? []
+            }
             status.lastBackup = (try? core.lastBackup()).map { Date(nanosecondsSince1970: $0.time) }
             let inactivity = core.managed.inactivity(with: keybag.inactivity)
             status.inactivityMinutes = inactivity.map { ($0 + 59) / 60 }

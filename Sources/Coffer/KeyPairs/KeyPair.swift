@@ -24,7 +24,27 @@ public struct KeyPair: Sendable, Hashable {
     public let created: Date
     /// The number of the key pair under this alias, from 1.
     public let generation: UInt32
+    /// The key pair's certificate and those of the authorities above it; `nil` without a certificate. It is
+    /// bound to the private key like the alias.
+    public internal(set) var chain: CertificateChain?
+    /// Whether a certificate was requested, and none was installed since.
+    public internal(set) var isAwaitingCertificate = false
 
     /// The key pair's algorithm.
     public var algorithm: SigningAlgorithm { publicKey.algorithm }
+
+    /// Returns this description with another alias and class.
+    func with(alias: String, _ protection: ProtectionClass) -> KeyPair {
+        KeyPair(
+            id: id, alias: alias, publicKey: publicKey, protection: protection, uses: uses,
+            confirmsEachUse: confirmsEachUse, created: created, generation: generation, chain: chain,
+            isAwaitingCertificate: isAwaitingCertificate)
+    }
+
+    /// Returns this description with a certificate.
+    func with(_ chain: CertificateChain) -> KeyPair {
+        var pair = self
+        (pair.chain, pair.isAwaitingCertificate) = (chain, false)
+        return pair
+    }
 }

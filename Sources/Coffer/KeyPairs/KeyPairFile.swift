@@ -75,7 +75,7 @@ struct KeyPairFile {
     ///   - vault: The vault's directory.
     ///   - overwriting: Whether to overwrite the old file's blocks, because a private key was removed. A
     ///     crash between the two steps leaves the old blocks, in which the key stays sealed.
-    /// - Throws: `refused` for more than ``maxCount`` key pairs; `noSpace` or `readOnly`.
+    /// - Throws: `refused` for more than ``maxCount`` key pairs or 8 MiB; `noSpace` or `readOnly`.
     func write(
         _ contents: Contents, in vault: borrowing Descriptor, overwriting: Bool = false
     ) throws(CofferError) {
@@ -85,6 +85,10 @@ struct KeyPairFile {
         var next = contents
         next.generation += 1
         let sealed = try seal(next)
+        guard sealed.count <= Self.sizeLimit else {
+            throw CofferError(
+                .refused, "The key pairs of a vault and their certificates take at most 8 MiB.")
+        }
         try vault.removeTemporaries()
         guard overwriting else { return try vault.replace(Self.fileName, with: sealed.span) }
         let old = try vault.open(Self.fileName, .readWrite)

@@ -6,16 +6,23 @@ import FoundationEssentials
 
 /// A key pair in its stored form.
 ///
-/// Layout, with sizes in bytes: version 1 (1), algorithm (1), class (2), uses (2), flags (1), zero (1),
+/// Layout, with sizes in bytes: version (1), algorithm (1), class (2), uses (2), flags (1), zero (1),
 /// generation (4), id (16), created in seconds since 1970 (8), length (4) and alias, length (4) and public
-/// key; then the wrapped key (96), and length (4) and sealed private key. The public key is an Ed25519 key, a
-/// point, or the modulus and the exponent of an RSA key, each with its length (4).
+/// key; in version 2, 1 if a certificate was requested (1), number of certificates (1), and length (4) and
+/// DER of each; then the wrapped key (96), and length (4) and sealed private key. The public key is an
+/// Ed25519 key, a point, or the modulus and the exponent of an RSA key, each with its length (4).
+///
+/// Version 1 is written for a key pair without a certificate that has not requested one, so that earlier
+/// releases can read it. They refuse the whole file if one record has version 2.
 ///
 /// Each private key is sealed under its own random key, which is wrapped under a key derived from the class
 /// key. Both are bound to the vault and to everything before them, so that nobody can change the alias, the
 /// uses or the flags without the class key.
 struct KeyPairRecord: Sendable {
     private static let version: UInt8 = 1
+    private static let certificateVersion: UInt8 = 2
+    /// The first byte of the contexts, which does not depend on the record's version.
+    private static let contextVersion: UInt8 = 1
     private static let confirmFlag: UInt8 = 2
     /// The maximum number of bytes of an alias.
     static let longestAlias = 64
@@ -113,14 +120,15 @@ struct KeyPairRecord: Sendable {
     }
 
     private static func context(_ part: Part, _ head: [UInt8], _ vaultID: VaultID) -> [UInt8] {
-        [version, part.rawValue] + vaultID.bytes + head
+        [contextVersion, part.rawValue] + vaultID.bytes + head
     }
 
     // MARK: Coding
 
     private static func publicPart(_ pair: KeyPair, _ uses: UInt16, _ flags: UInt8) -> [UInt8] {
         var writer = BinaryWriter()
-        writer.append([version, pair.algorithm.rawValue])
+        let hasCertificates = pair.chain != nil || pair.isAwaitingCertificate
+        writer.append([hasCertificates ? certificateVersion : version, pair.algorithm.rawValue])
         writer.append(pair.protection.rawValue)
         writer.append(uses)
         writer.append([flags, 0])
@@ -133,6 +141,11 @@ struct KeyPairRecord: Sendable {
         case .rsa(let key):
             writer.appendLengthPrefixed(key.modulus)
             writer.appendLengthPrefixed(key.exponent)
+        }
+        if hasCertificates {
+            let certificates = pair.chain?.certificates ?? []
+            writer.append([pair.isAwaitingCertificate ? 1 : 0, UInt8(certificates.count)])
+            for certificate in certificates { writer.appendLengthPrefixed(certificate) }
         }
         return writer.bytes
     }
@@ -148,7 +161,7 @@ struct KeyPairRecord: Sendable {
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> KeyPairRecord {
         var reader = BinaryReader(bytes, name: "stored key pair", remedy: .restoreVault)
         let start = try reader.take(2)
-        guard start[0] == version, let algorithm = SigningAlgorithm(rawValue: start[1]),
+        guard version...certificateVersion ~= start[0], let algorithm = SigningAlgorithm(rawValue: start[1]),
             let protection = ProtectionClass(rawValue: try reader.number())
         else {
             throw CofferError(
@@ -163,6 +176,8 @@ struct KeyPairRecord: Sendable {
         let created = Date(timeIntervalSince1970: Double(try reader.number(Int64.self)))
         let alias = try reader.text()
         let publicKey = try publicKey(algorithm, &reader)
+        let (chain, isAwaiting) =
+            start[0] == certificateVersion ? try certificates(&reader) : (nil, false)
         let head = Array(bytes[..<reader.position])
         let wrappedBytes = try reader.take(WrappedKey.encodedSize)
         let sealed = try reader.lengthPrefixed(limit: SigningPrivateKey.largestSize + 40)
@@ -170,7 +185,7 @@ struct KeyPairRecord: Sendable {
         let pair = KeyPair(
             id: id, alias: alias, publicKey: publicKey, protection: protection,
             uses: KeyPairUses(rawValue: uses), confirmsEachUse: flags & confirmFlag != 0, created: created,
-            generation: generation)
+            generation: generation, chain: chain, isAwaitingCertificate: isAwaiting)
         return KeyPairRecord(
             pair: pair, uses: uses, flags: flags, head: head,
             wrappedKey: try WrappedKey.decode(wrappedBytes.span), sealed: sealed)
@@ -188,5 +203,19 @@ struct KeyPairRecord: Sendable {
             let exponent = try reader.lengthPrefixed(limit: 8)
             return .rsa(try RSASignature.PublicKey(modulus: bytes, exponent: exponent))
         }
+    }
+
+    private static func certificates(
+        _ reader: inout BinaryReader
+    ) throws(CofferError) -> (CertificateChain?, Bool) {
+        let isAwaiting = try reader.number(UInt8.self)
+        let count = Int(try reader.number(UInt8.self))
+        guard isAwaiting <= 1, count <= CertificateChain.mostCertificates, (isAwaiting == 1) != (count > 0)
+        else { throw reader.corruptError }
+        var certificates: [[UInt8]] = []
+        for _ in 0..<count {
+            certificates.append(try reader.lengthPrefixed(limit: CertificateChain.largestSize))
+        }
+        return (count > 0 ? CertificateChain(stored: certificates) : nil, isAwaiting == 1)
     }
 }

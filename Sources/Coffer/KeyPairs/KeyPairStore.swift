@@ -14,7 +14,7 @@ import FoundationEssentials
 /// can find it.
 public final class KeyPairStore: Sendable {
     let core: VaultCore
-    private var file: KeyPairFile { KeyPairFile(device: core.device) }
+    var file: KeyPairFile { KeyPairFile(device: core.device) }
 
     init(core: VaultCore) { self.core = core }
 
@@ -54,7 +54,7 @@ public final class KeyPairStore: Sendable {
         }
     }
 
-    private func contents() throws(CofferError) -> KeyPairFile.Contents {
+    func contents() throws(CofferError) -> KeyPairFile.Contents {
         let vault = try core.home.openVault()
         return try core.home.mappingMissingFiles { () throws(CofferError) in try file.read(in: vault) }
     }
@@ -316,6 +316,14 @@ public final class KeyPairStore: Sendable {
         _ message: [UInt8], with record: KeyPairRecord, for use: KeyPairUses, _ scheme: SigningScheme?,
         _ confirm: (KeyPair) -> Bool
     ) throws(CofferError) -> [UInt8] {
+        let key = try privateKey(of: record, for: use, confirm)
+        return try key.sign(message.span, scheme: scheme ?? .standard(for: record.pair.algorithm))
+    }
+
+    /// Returns the private key for one of the key pair's uses, confirmed by a person if it requires that.
+    func privateKey(
+        of record: KeyPairRecord, for use: KeyPairUses, _ confirm: (KeyPair) -> Bool
+    ) throws(CofferError) -> SigningPrivateKey {
         let pair = record.pair
         guard pair.uses.isSuperset(of: use) else {
             throw CofferError(
@@ -326,8 +334,7 @@ public final class KeyPairStore: Sendable {
         guard !pair.confirmsEachUse || confirm(pair) else {
             throw CofferError(.refused, "The use of the key pair \(pair.alias) was not confirmed.")
         }
-        let key = try open(record)
-        return try key.sign(message.span, scheme: scheme ?? .standard(for: pair.algorithm))
+        return try open(record)
     }
 
     private func open(_ record: KeyPairRecord) throws(CofferError) -> SigningPrivateKey {
@@ -346,16 +353,7 @@ public final class KeyPairStore: Sendable {
         }
     }
 
-    private static var absent: CofferError {
+    static var absent: CofferError {
         CofferError(.absent, "There is no key pair with this alias.")
-    }
-}
-
-extension KeyPair {
-    /// Returns this description with another alias and class.
-    fileprivate func with(alias: String, _ protection: ProtectionClass) -> KeyPair {
-        KeyPair(
-            id: id, alias: alias, publicKey: publicKey, protection: protection, uses: uses,
-            confirmsEachUse: confirmsEachUse, created: created, generation: generation)
     }
 }

@@ -11,6 +11,9 @@ public struct KeyPairUses: OptionSet, Sendable, Hashable {
     /// Signatures of any message that a program gives.
     public static let sign = KeyPairUses(rawValue: 2)
 
+    /// The owner's authentication in TLS, with a certificate.
+    public static let tlsClient = KeyPairUses(rawValue: 4)
+
     /// All uses that this release knows.
-    static let known: KeyPairUses = [.ssh, .sign]
+    static let known: KeyPairUses = [.ssh, .sign, .tlsClient]
 }

@@ -22,7 +22,10 @@ struct KeyGenerate: AsyncParsableCommand {
 
     @Option(
         name: .customLong("use"), parsing: .singleValue,
-        help: "ssh for the SSH agent, sign for coffer key sign; may be repeated. Default: both.")
+        help: """
+            ssh for the SSH agent, sign for coffer key sign, tls-client for a client's certificate; may be \
+            repeated. Default: ssh and sign.
+            """)
     var uses: [KeyPairUseArgument] = []
 
     func run() async throws {

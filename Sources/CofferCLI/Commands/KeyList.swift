@@ -14,6 +14,8 @@ struct KeyList: AsyncParsableCommand {
 
     func run() async throws {
         let pairs = try await VaultOpener.vault(global).keyPairs.list()
+        CertificateStatus.report(
+            try pairs.compactMap { (pair) throws(CofferError) in try pair.certificateStatus() })
         guard !global.json else {
             return try Output.json(
                 .object([
@@ -24,10 +26,13 @@ struct KeyList: AsyncParsableCommand {
             [
                 pair.alias.printable, pair.algorithm.name, String(pair.publicKey.size), pair.protection.name,
                 pair.useNames.joined(separator: ", "), pair.confirmsEachUse ? "yes" : "no",
-                pair.created.iso8601, try SSHPublicKey.fingerprint(pair.publicKey),
+                pair.created.iso8601, try pair.certificateStatus()?.word ?? "-",
+                try SSHPublicKey.fingerprint(pair.publicKey),
             ]
         }
-        let heading = ["ALIAS", "ALGORITHM", "BITS", "CLASS", "USES", "CONFIRM", "CREATED", "FINGERPRINT"]
+        let heading = [
+            "ALIAS", "ALGORITHM", "BITS", "CLASS", "USES", "CONFIRM", "CREATED", "CERTIFICATE", "FINGERPRINT",
+        ]
         for line in TextTable.lines(heading, rows, numbers: [2]) { try Output.line(line) }
     }
 }
@@ -45,14 +50,17 @@ struct KeyShow: AsyncParsableCommand {
         guard let pair = try await VaultOpener.vault(global).keyPairs.keyPair(alias) else {
             throw KeyPairAlias.absent
         }
+        let certificate = try pair.certificateStatus()
+        CertificateStatus.report(certificate.map { [$0] } ?? [])
         guard !global.json else { return try Output.json(pair.document()) }
-        let lines = [
+        var lines = [
             ("Alias", pair.alias.printable), ("Identifier", pair.id.uuidString),
             ("Algorithm", "\(pair.algorithm.name), \(pair.publicKey.size) bits"),
             ("Class", pair.protection.name), ("Uses", pair.useNames.joined(separator: ", ")),
             ("Confirm each use", pair.confirmsEachUse ? "yes" : "no"), ("Created", pair.created.iso8601),
             ("Fingerprint", try SSHPublicKey.fingerprint(pair.publicKey)), ("Private key", "not exportable"),
         ]
+        lines += certificate?.lines ?? []
         for (name, value) in lines { try Output.line("\(name): \(value)") }
     }
 }
@@ -61,11 +69,14 @@ struct KeyShow: AsyncParsableCommand {
 struct KeyPublic: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "public", abstract: "Print a public key, also while the vault is locked.",
-        discussion: "The default form is a line for authorized_keys; pem is a SubjectPublicKeyInfo.")
+        discussion: """
+            The default form is a line for authorized_keys; pem is a SubjectPublicKeyInfo; certificate is \
+            the installed certificate and those of the authorities above it, in PEM.
+            """)
 
     /// The forms of a public key.
     enum Form: String, CaseIterable, ExpressibleByArgument {
-        case ssh, pem
+        case ssh, pem, certificate
     }
 
     @OptionGroup var global: GlobalOptions
@@ -83,8 +94,18 @@ struct KeyPublic: AsyncParsableCommand {
             switch form {
             case .ssh: try SSHPublicKey.line(pair.publicKey, comment: pair.alias) + "\n"
             case .pem: try pair.publicKey.pem()
+            case .certificate: try Self.certificates(of: pair)
             }
-        guard !global.json else { return try Output.json(.object([("publicKey", .text(text))])) }
+        let name = form == .certificate ? "certificates" : "publicKey"
+        guard !global.json else { return try Output.json(.object([(name, .text(text))])) }
         try Output.bytes(Array(text.utf8).span)
+    }
+
+    private static func certificates(of pair: KeyPair) throws(CofferError) -> String {
+        guard let chain = pair.chain else {
+            throw CofferError(
+                .absent, "The key pair has no certificate. Request one with coffer key csr.")
+        }
+        return try chain.pem()
     }
 }

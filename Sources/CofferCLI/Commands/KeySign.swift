@@ -60,21 +60,13 @@ struct KeySign: AsyncParsableCommand {
         let scheme = try options.scheme(of: pair)
         let message = try MessageInput.read()
         let raw = try await vault.keyPairs.sign(
-            message, with: alias, scheme: scheme, confirm: Self.isConfirmed)
+            message, with: alias, scheme: scheme, confirm: KeyPairAlias.isConfirmed)
         let signature = pair.publicKey.standardForm(of: raw)
         guard !binary else { return try Output.bytes(signature.span) }
         let text = String(decoding: try Encoding.base64Text(signature), as: UTF8.self)
         guard global.json else { return try Output.line(text) }
         try Output.json(
             .object([("signature", .text(text)), ("algorithm", .text(pair.algorithm.name))]))
-    }
-
-    private static func isConfirmed(_ pair: KeyPair) -> Bool {
-        do throws(CofferError) {
-            return try TerminalQuestion.isConfirmed("Sign with the key \(pair.alias.printable)?")
-        } catch {
-            return false
-        }
     }
 }
 

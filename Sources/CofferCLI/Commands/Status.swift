@@ -24,7 +24,8 @@ struct StatusCommand: AsyncParsableCommand {
             policyInvalid: nothing can be unlocked until the policy is corrected. recoveryKey: the number \
             of the recovery key, as on its sheet; null if there is none. lastBackup: the time of the last \
             coffer backup create; null if there was none. keyPairs: null if their file cannot be read. \
-            upgradeAvailable: an earlier release wrote these parts of the vault; see coffer upgrade.
+            certificates: those that key pairs have or await, and the days left. upgradeAvailable: an \
+            earlier release wrote these parts of the vault; see coffer upgrade.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -68,6 +69,10 @@ struct StatusCommand: AsyncParsableCommand {
             fields.append(("unconfirmedTokens", .number(status.unconfirmedTokens)))
         }
         if status.corruptTokens > 0 { fields.append(("damagedTokens", .number(status.corruptTokens))) }
+        if !status.certificates.isEmpty {
+            fields.append(("certificates", .list(status.certificates.map(\.shortDocument))))
+        }
+        CertificateStatus.report(status.certificates)
         fields += status.policyFields
         CorruptPendingTokens.report(status.corruptTokens)
         guard !global.json else { return try Output.json(.object(fields)) }

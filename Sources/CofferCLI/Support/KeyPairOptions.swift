@@ -22,18 +22,21 @@ enum KeyPairAlgorithmArgument: String, CaseIterable, ExpressibleByArgument {
 /// The uses of a key pair, as the words that specify them on the command line.
 enum KeyPairUseArgument: String, CaseIterable, ExpressibleByArgument {
     case ssh, sign
+    case tlsClient = "tls-client"
 
     var use: KeyPairUses {
         switch self {
         case .ssh: .ssh
         case .sign: .sign
+        case .tlsClient: .tlsClient
         }
     }
 }
 
 /// The alias of a key pair as an argument.
 struct KeyPairAlias: ParsableArguments {
-    @Argument(help: "The key pair's alias.")
+    @Argument(
+        help: "The key pair's alias.", completion: .shellCommand("coffer key names 2>/dev/null"))
     var alias: String
 
     /// The alias, after checking that it is text.
@@ -44,6 +47,15 @@ struct KeyPairAlias: ParsableArguments {
             throw CofferError(.invalidInput, "The alias of a key pair must be UTF-8.")
         }
         return alias
+    }
+
+    /// Asks on the terminal whether a key pair may be used.
+    static func isConfirmed(_ pair: KeyPair) -> Bool {
+        do throws(CofferError) {
+            return try TerminalQuestion.isConfirmed("Sign with the key \(pair.alias.printable)?")
+        } catch {
+            return false
+        }
     }
 
     static var absent: CofferError {
@@ -75,6 +87,7 @@ extension KeyPair {
             ("uses", .list(useNames.map { .text($0) })), ("confirm", .flag(confirmsEachUse)),
             ("generation", .number(Int(generation))), ("created", .text(created.iso8601)),
             ("fingerprint", .text(try SSHPublicKey.fingerprint(publicKey))),
+            ("certificate", try certificateStatus()?.document() ?? .none),
         ])
     }
 }

@@ -113,8 +113,8 @@ void coffer_bytes_free(coffer_bytes *bytes);
 
 /* ---- Vaults ----
  *
- * home is the vault's directory; NULL is the default, which the command coffer uses. user is NULL, or the
- * name of a user who has a vault of their own below home. */
+ * home is the vault's directory; NULL is the default of the command coffer, whatever COFFER_HOME says. user
+ * is NULL, or the name of a user who has a vault of their own below home. */
 
 /* How coffer_create makes a vault. Set size to sizeof(coffer_create_options), and what is not needed to 0. */
 typedef struct coffer_create_options {

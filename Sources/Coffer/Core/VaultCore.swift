@@ -71,7 +71,8 @@ final class VaultCore: Sendable {
                 return nil
             }
         }
-        let managed = PolicyState(home.policyDirectory, inactivity: inactivity)
+        let managed = PolicyState(
+            PolicySources(home: home, device: device), inactivity: inactivity)
         self.managed = managed
         let cachedKeys = KernelKeyCache(
             vaultID: device.vaultID, inactivity: managed.inactivity, clock: clock)
@@ -183,7 +184,7 @@ final class VaultCore: Sendable {
         do throws(CofferError) {
             unwrapped = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
                 try policy.check(currentPasscode: stored.payload.passcode == nil ? nil : passcode)
-                notePolicy(policy, in: vault)
+                notePolicy(policy, stored.payload, in: vault)
                 return try finishChanges(stored.payload, keys, with: passcode, in: vault)
             }
         } catch {
@@ -230,7 +231,7 @@ final class VaultCore: Sendable {
         try? RecoveryRecord.settle(keybag.recoverySlots, in: vault)
         // Key pairs from before the mark. The next unlock tries again.
         if !keybag.features.contains(.keyPairs), (try? vault.status(of: VaultDirectory.keyPairsName)) != nil {
-            try? markKeyPairs(in: vault)
+            try? mark(.keyPairs, in: vault)
         }
         guard !keybag.isComplete else { return keys }
         return try complete(keybag, keys, with: passcode, in: vault)

@@ -21,7 +21,7 @@ extension CofferError {
             case signIn, acceptEndpoints, addProfile, allowHost, removeProfile
             case trustAuthority, enterEndpoint, storeClientSecret, storeClientKey, storeClientCertificate
             case convertKey, checkIssuer, signInElsewhere, renewCertificate
-            case correctPolicy, changePasscode
+            case correctPolicy, changePasscode, restorePolicyRecord, enterPasscode
         }
 
         private let kind: Kind
@@ -152,6 +152,10 @@ extension CofferError {
         public static let correctPolicy = Remedy(kind: .correctPolicy)
         /// Change the passcode to one that the administrator's policy allows.
         public static let changePasscode = Remedy(kind: .changePasscode)
+        /// Take the administrator's signed policy again, or restore the vault directory from a backup.
+        public static let restorePolicyRecord = Remedy(kind: .restorePolicyRecord)
+        /// Give the passcode of the vault with this call.
+        public static let enterPasscode = Remedy(kind: .enterPasscode)
 
         // MARK: Servers
 

@@ -158,6 +158,11 @@ extension CofferError.Remedy {
         the files; until then, lock, wipe and status work.
         """,
         .changePasscode: "Change the passcode with coffer passcode change.",
+        .restorePolicyRecord: """
+        Have the administrator sign the policy again and take it with coffer policy take FILE, or restore \
+        the vault directory from a backup; until then, lock, wipe and status work.
+        """,
+        .enterPasscode: "Enter the passcode on a terminal, or specify it with --passcode-fd.",
         .signInElsewhere: """
         Sign in with coffer oauth login NAME --no-browser, or on another device with --device.
         """,

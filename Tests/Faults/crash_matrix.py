@@ -46,7 +46,7 @@ import uuid
 # ---------------------------------------------------------------------------------------------------------------
 # What is assumed of the command: its contract. Names of options, fields and exit codes stand here and nowhere else.
 
-OK, ABSENT, LOCKED, WRONG_PASSCODE, WIPED, USAGE = 0, 3, 4, 5, 6, 64
+OK, ABSENT, LOCKED, WRONG_PASSCODE, WIPED, REPLAYED, USAGE = 0, 3, 4, 5, 6, 10, 64
 UNINITIALISED = 12
 ATTEMPTS = 10
 
@@ -160,6 +160,12 @@ BACKUP_RESTORE = ["backup", "restore", BACKUP_FILE, "--identity", BACKUP_IDENTIT
 POLICY = b'{"AllowExport": false, "PasscodeMinimumLength": 4}'
 POLICY_INSTALL = ["policy", "install", "<root>/rules.json"]
 POLICY_SHOW = ["policy", "show"]
+EARLIER_POLICY = b'{"AllowImport": false}'
+POLICY_TAKE = ["policy", "take", "<root>/user/rules.policy"]
+
+
+def policy_sign(path, key, vault, counter):
+    return ["policy", "sign", path, "--key-file", key, "--vault", vault, "--counter", str(counter)]
 
 
 def policy_in(document):
@@ -946,6 +952,75 @@ class PolicyInstall(Operation):
             raise Problem("residue", "left behind: " + ", ".join(left[:5]))
 
 
+class PolicyTake(Operation):
+    """A signed policy is obeyed whole or not at all, and what was said to be taken is; taking it again completes it."""
+
+    def __init__(self, name, follows):
+        super().__init__(name, "old", lambda template: POLICY_TAKE)
+        # Whether the vault has taken another policy before.
+        self.follows = follows
+
+    def start(self, bench):
+        super().start(bench)
+        root = self.template.place.root + "-" + self.name
+        if not os.path.exists(root):
+            shutil.copytree(self.template.place.root, root, symlinks=True)
+            self.sign(Place(root))
+        self.original = Place(root)
+        return self
+
+    def sign(self, place):
+        vault = str(uuid.UUID(bytes=vault_in(self.command.succeed(place, STATUS).document())))
+        key = os.path.join(place.root, "user", "office.key")
+        public = self.command.succeed(place, order_keygen(key), json_output=False).out.decode().strip()
+        self.command.succeed(place, order_pin(public), passcode=PASSCODES["old"])
+        for counter, document in enumerate([EARLIER_POLICY, POLICY] if self.follows else [POLICY], 1):
+            path = os.path.join(place.root, "user", "rules.json")
+            with open(path, "wb") as stream:
+                stream.write(document)
+            signed = self.command.succeed(place, policy_sign(path, key, vault, counter), json_output=False).out
+            with open(below(place, POLICY_TAKE)[-1], "wb") as stream:
+                stream.write(signed)
+            if document != POLICY:
+                self.command.succeed(place, below(place, POLICY_TAKE))
+
+    def perform(self, place, fault=None, log=False):
+        return self.command(place, below(place, POLICY_TAKE), fault=fault, log=log)
+
+    def look(self, place):
+        """The keys that hold. The vault opens under them."""
+        self.command.succeed(place, TOKEN_LIST, passcode=PASSCODES["old"])
+        return policy_in(self.command.succeed(place, POLICY_SHOW).document())
+
+    def learn_after(self, place, done):
+        self.after = self.look(place)
+        self.after_listing = self.again(place)
+
+    def learn_before(self, place):
+        self.before = self.look(place)
+        if len(self.before) != self.follows or len(self.after) != 2:
+            raise Problem("other", "%s before, %s after" % (self.before, self.after))
+
+    def again(self, place):
+        done = self.perform(place)
+        if done.code not in (OK, REPLAYED) or self.look(place) != self.after:
+            raise Problem("mixed", "a second run: %s" % done)
+        return listing(place)
+
+    def judge_home(self, place, done):
+        with self.bench.copy(place) as copy:
+            # Without an unlock before it, which would mend the home.
+            self.again(copy)
+        keys = self.look(place)
+        if keys not in (self.before, self.after):
+            raise Problem("mixed", "the keys are %s" % sorted(keys))
+        if says_done(done) and keys != self.after:
+            raise Problem("lost", "reported taken, but not obeyed")
+        left = surplus(self.again(place), [self.after_listing])
+        if left:
+            raise Problem("residue", "left behind: " + ", ".join(left[:5]))
+
+
 class Rotate(Operation):
     """Keys are replaced: the old ones open everything until all is rewrapped, and then nothing."""
 
@@ -1401,6 +1476,8 @@ def all_operations():
         BackupCreate(),
         BackupRestore(),
         PolicyInstall(),
+        PolicyTake("policy-take", False),
+        PolicyTake("policy-retake", True),
         Reclass(),
         Rotate("rotate", ROTATE),
         Rotate("passcode-rotate", PASSCODE_ROTATE, new="new", candidates=["new", "old"]),

@@ -100,22 +100,22 @@ STAY_OVER_LOCK = (":afterFirstUnlock", ":afterFirstUnlockThisDeviceOnly")
 VAULT = ["vault/" + name for name in ("device", "keybag", "attempts", "filekeys", "fileindex", "tokens")]
 FOLDERS = ["home", "vault", "vault/files", "users", "users/ada", "users/ada/vault", "users/ada/vault/files"]
 FILES = ["lock", "state", *VAULT, "vault/orders", "vault/recovery", "vault/viewroots", "vault/files/container",
-         "vault/anchors", "vault/backup", "vault/keypairs", "vault/served-index",
+         "vault/anchors", "vault/backup", "vault/keypairs", "vault/policy", "vault/served-index",
          *("users/ada/" + name for name in ["lock", "state", *VAULT])]
 FILE_DAMAGES = ["missing", "empty", "truncated", "changed", "changed-id", "directory", "link", "fifo", "mode-000",
                 "mode-0777", "owner"]
 FOLDER_DAMAGES = ["missing", "empty", "file", "link", "fifo", "mode-000", "mode-0777", "owner"]
 
 OPENING = {"state", "vault/device", "vault/keybag", "vault/orders"}
-# What uses the keys asks first whether the vault is an older copy.
-USING = OPENING | {"vault/anchors"}
+# What uses the keys asks first whether the vault is an older copy, and which rules hold.
+USING = OPENING | {"vault/anchors", "vault/policy"}
 NEEDS = {
     "unlock": USING | {"lock", "vault/attempts"},
     "status": OPENING | {"vault/attempts", "vault/tokens", "vault/filekeys", "vault/fileindex", "vault/files"},
     "doctor": OPENING | {"vault/attempts", "vault/tokens", "vault/filekeys", "vault/fileindex", "vault/files"},
     "token-get": USING | {"vault/tokens"},
     "token-put": USING | {"lock", "vault/tokens"},
-    "recovery-check": OPENING | {"vault/recovery"},
+    "recovery-check": OPENING | {"vault/recovery", "vault/policy"},
     "file-cat": USING | {"vault/filekeys", "vault/fileindex", "vault/files/container"},
     # Not to obey an order, but to know that it is one.
     "order": {"lock", "state", "vault/device", "vault/orders"},
@@ -148,6 +148,8 @@ def needs(command, entry):
 
 
 def codes_for(entry, damage):
+    if entry == "vault/policy":
+        return {"policyInvalid"}
     codes = set(CODES[damage])
     if entry in ("home", "vault") and damage in ("missing", "empty", "file", "fifo", "link"):
         codes |= {"notInitialised"} | ODD_KIND
@@ -716,7 +718,7 @@ class Trial:
             raise Failed("another content")
         # Without /proc the boot in which the keys were held is unknown: the vault counts as locked. So does one that
         # cannot be told from an older copy, or whose administrator's rules are not known.
-        uncertain = ("proc", "limit", "anchor", "policy", "vault/anchors", "vault/attempts")
+        uncertain = ("proc", "limit", "anchor", "policy", "vault/anchors", "vault/attempts", "vault/policy")
         if self.cell.file in uncertain and self.cell.damage != "sound" and (
                 document.get("state") == "locked" or document.get("waiting")):
             return

@@ -498,11 +498,22 @@ class World:
         public = self.succeed(["remote-wipe", "keygen", key]).document["publicKey"]
         self.succeed(["remote-wipe", "trust-key", public], passcode=PASSCODE)
         order = self.succeed(["remote-wipe", "create", "--key-file", key, "--vault", self.vaults["home"].text])
+        self.make_policy(key)
         os.unlink(key)
         self.order = os.path.join(self.here, "outside", "order")
         with open(self.order, "wb") as stream:
             stream.write(base64.b64decode(order.document["order"]))
         os.chmod(self.order, 0o644)
+
+    def make_policy(self, key):
+        """The vault obeys a signed policy, whose rule it meets."""
+        path = os.path.join(self.here, "outside", "rules.json")
+        with open(path, "wb") as stream:
+            stream.write(b'{"PasscodeMinimumLength": 1}')
+        os.chmod(path, 0o644)
+        signed = self.succeed(["policy", "sign", path, "--key-file", key, "--vault", self.vaults["home"].text])
+        os.unlink(path)
+        self.succeed(["policy", "take", "-"], given=base64.b64decode(signed.document["policy"]))
 
     def make_etc(self):
         """A folder that can be mounted as /etc, with an empty folder of policies."""

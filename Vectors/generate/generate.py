@@ -32,6 +32,7 @@ from cases import (
     order,
     pbes2,
     pbkdf2,
+    policy,
     recovery,
     signatures,
     siv,
@@ -63,6 +64,7 @@ FAMILIES = (
     jose,
     container,
     order,
+    policy,
     recovery,
     age,
 )

@@ -94,6 +94,8 @@ skip. It holds no cases itself.
 * SIGNED-ORDER: `order` as `Formats.md` of the documentation describes it, shown to a vault (`vaultID`) on a
   machine (`deviceID`) that has pinned `keys` (32 bytes each), has seen the counters `lastOrder` and
   `lastContact` and whose clock is at `now`. The other fields are what it says; `privateKey` signed it.
+* SIGNED-POLICY: `policy` as `Formats.md` of the documentation describes it, shown like an order to a vault that has
+  taken a policy with the counter `last`. Nobody looks at its `document`.
 * RECOVERY-KEY: `text` is the key as people write it, `secret` its 20 bytes. `slot` is a wrapped key of a keybag with
   the class `protection`, `copy` the first 128 bytes of a slot of the file `recovery`; `Formats.md` describes both.
 * AGE: `file` is an age file of version 1 (C2SP `age.md`), opened with the secret key `identity` or, where that is
@@ -113,6 +115,8 @@ skip. It holds no cases itself.
   which shares no code with it. Run as a program, the first measures what the checks of the text find.
 * Signed orders are written by `generate/cases/order.py`, signed by both implementations of Ed25519, and
   judged by `Tests/Independent/read_order.py`; the code of each refusal is the one that it gives.
+* Signed policies are written by `generate/cases/policy.py` and judged by `Tests/Independent/read_policy.py` in the
+  same way.
 * age files are written in plain Python by `generate/cases/age.py` and read by `Tests/Independent/read_age.py`
   over pyca/cryptography; the code of each refusal is the one that it gives. They have no case of the
   specification's test kit, which the package's tests read when it is there.
@@ -138,6 +142,7 @@ skip. It holds no cases itself.
 | `generate/cases/jose.py` | tokens, thumbprints and proof keys |
 | `generate/cases/container.py` | file containers |
 | `generate/cases/order.py` | signed orders |
+| `generate/cases/policy.py` | signed policies |
 | `generate/cases/recovery.py` | recovery keys |
 | `generate/cases/age.py` | age files |
 | `generate/reference/__init__.py`, `library.py` | the libraries behind one shape |

@@ -29,6 +29,7 @@ sys.path.insert(0, str(FOLDER.parent / "Tests" / "Independent"))
 import read_age  # noqa: E402
 import read_container  # noqa: E402
 import read_order  # noqa: E402
+import read_policy  # noqa: E402
 import read_recovery  # noqa: E402
 
 ITERATIONS = 1 << 31
@@ -313,6 +314,17 @@ def signed_order(algorithm, group, t):
     need(order.signer == library.ed25519_public_key(t["privateKey"]))
 
 
+def signed_policy(algorithm, group, t):
+    pinned = tuple(t["keys"][at : at + 32] for at in range(0, len(t["keys"]), 32))
+    last = int.from_bytes(t["last"], "big")
+    vault = read_policy.Vault(pinned, t["vaultID"], t["deviceID"], last, t["now"])
+    policy = read_policy.judge(t["policy"], vault)
+    need(policy.counter == int.from_bytes(t["counter"], "big"))
+    for name in ("target", "format", "issued", "expires", "document"):
+        need(getattr(policy, name) == t[name])
+    need(policy.signer == library.ed25519_public_key(t["privateKey"]))
+
+
 def recovery_key(algorithm, group, t):
     need(read_recovery.judge(t) is None)
 
@@ -387,6 +399,11 @@ TYPES = {
         signed_order,
         "keys vaultID deviceID lastOrder lastContact privateKey counter subject reason order",
         "order",
+    ),
+    "SignedPolicyTest": (
+        signed_policy,
+        "keys vaultID deviceID last privateKey counter document policy",
+        "policy",
     ),
     "AgeTest": (age, "passphrase file msg", "file"),
 }

@@ -217,6 +217,7 @@ extension VaultCore {
         if let found = try? RemoteCommandRecord.record.generation(device: device, in: vault) {
             now.orders = found
         }
+        if let found = try? PolicyRecord.counter(device: device, in: vault) { now.policy = found }
         if let found = try? FileKeyset.record.generation(device: device, in: vault) { now.fileKeys = found }
         if let found = try? indexMark(in: vault) { now.indexMark = found }
         // With the Secret Service, there is no token file.

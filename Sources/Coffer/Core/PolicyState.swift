@@ -11,22 +11,22 @@ final class PolicyState: Sendable {
         let inactivity: Int?
         let attemptLimit: Int?
 
-        init(_ directory: PolicyDirectory, inactivity own: Int?) {
-            policy = Result { () throws(CofferError) in try directory.read() }
+        init(_ sources: PolicySources, inactivity own: Int?) {
+            policy = Result { () throws(CofferError) in try sources.read() }
             inactivity = (try? policy.get()).map { $0.inactivity(with: own) } ?? own
             attemptLimit = (try? policy.get())?.attemptLimit
         }
     }
 
-    private let directory: PolicyDirectory
+    private let sources: PolicySources
     private let current: Mutex<Reading>
     /// The vault's own time in seconds without use after which it locks, as read when it was opened.
     private let ownInactivity: Int?
 
-    init(_ directory: PolicyDirectory, inactivity: Int?) {
-        self.directory = directory
+    init(_ sources: PolicySources, inactivity: Int?) {
+        self.sources = sources
         ownInactivity = inactivity
-        current = Mutex(Reading(directory, inactivity: inactivity))
+        current = Mutex(Reading(sources, inactivity: inactivity))
     }
 
     /// Returns the policy.
@@ -36,7 +36,7 @@ final class PolicyState: Sendable {
 
     /// Reads the policy again, for an unlock.
     func reread() throws(CofferError) -> ManagedPolicy {
-        let read = Reading(directory, inactivity: ownInactivity)
+        let read = Reading(sources, inactivity: ownInactivity)
         current.withLock { $0 = read }
         return try read.policy.get()
     }

@@ -36,13 +36,13 @@ extension VaultCore {
         }
     }
 
-    /// Marks the keybag as that of a vault with key pairs, so that releases that know none refuse it. The
-    /// caller holds the vault directory's lock.
-    func markKeyPairs(in vault: borrowing Descriptor) throws(CofferError) {
+    /// Marks the keybag as that of a vault with a feature, so that releases that do not know the feature
+    /// refuse it. The caller holds the vault directory's lock.
+    func mark(_ feature: KeybagFeatures, in vault: borrowing Descriptor) throws(CofferError) {
         let stored = try Keybag.record.read(device: device, in: vault, repairing: true)
-        guard !stored.payload.features.contains(.keyPairs) else { return }
+        guard !stored.payload.features.contains(feature) else { return }
         try updateKeybag(stored, in: vault) { (keybag) throws(CofferError) in
-            keybag.features.insert(.keyPairs)
+            keybag.features.insert(feature)
         }
     }
 }

@@ -49,25 +49,14 @@ extension VaultCore {
         return old.describesTheSame(as: shortened)
     }
 
-    /// Stores the policy's digest, so that a policy that vanishes is noticed. The caller holds the vault
-    /// directory's lock. A record that cannot be written prevents no unlock.
-    func notePolicy(_ policy: ManagedPolicy, in vault: borrowing Descriptor) {
-        guard (try? vault.status(of: PolicyRecord.record.name)) != nil else {
-            guard policy.digest != nil else { return }
-            try? PolicyRecord.record.createAtomically(
-                PolicyRecord(digest: policy.digest), device: device, in: vault)
-            return
+    /// Stores the digest of the administrator's files, so that files that vanish are noticed, and marks the
+    /// keybag if a signed policy was taken just before a crash. The caller holds the vault directory's lock.
+    /// A record that cannot be written prevents no unlock.
+    func notePolicy(_ policy: ManagedPolicy, _ keybag: Keybag, in vault: borrowing Descriptor) {
+        if !keybag.features.contains(.signedPolicy), (try? PolicyRecord.hasSignedForm(in: vault)) == true {
+            try? mark(.signedPolicy, in: vault)
         }
-        let noted = PolicyRecord(digest: policy.digest)
-        do throws(CofferError) {
-            let stored = try PolicyRecord.record.read(device: device, in: vault, repairing: true)
-            guard stored.payload != noted else { return }
-            try PolicyRecord.record.update(stored, to: noted, device: device, in: vault)
-        } catch {
-            // A damaged record says nothing. It is replaced, so that the next change is noticed.
-            guard error.code == .corrupt || error.code == .foreign else { return }
-            try? PolicyRecord.record.createAtomically(noted, device: device, in: vault)
-        }
+        guard PolicyRecord.note(policy.digest, device: device, in: vault) else { return }
         events.post(VaultEvent(.policyChanged))
     }
 
@@ -77,7 +66,7 @@ extension VaultCore {
         let vault = try home.openVault()
         let digest = try managed.policy().digest
         guard try vault.status(of: PolicyRecord.record.name) != nil else { return false }
-        let stored = try? PolicyRecord.record.read(device: device, in: vault).payload
-        return stored != PolicyRecord(digest: digest)
+        guard let stored = try? PolicyRecord.read(device: device, in: vault)?.payload else { return true }
+        return stored.digest != digest
     }
 }

@@ -71,7 +71,8 @@ final class VaultCore: Sendable {
                 return nil
             }
         }
-        let managed = PolicyState(home.policyDirectory, inactivity: inactivity)
+        let managed = PolicyState(
+            PolicySources(home: home, device: device), inactivity: inactivity)
         self.managed = managed
         let cachedKeys = KernelKeyCache(
             vaultID: device.vaultID, inactivity: managed.inactivity, clock: clock)
@@ -183,7 +184,7 @@ final class VaultCore: Sendable {
         do throws(CofferError) {
             unwrapped = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
                 try policy.check(currentPasscode: stored.payload.passcode == nil ? nil : passcode)
-                notePolicy(policy, in: vault)
+                notePolicy(policy, stored.payload, in: vault)
                 try finishChanges(stored.payload, in: vault)
                 return keys
             }

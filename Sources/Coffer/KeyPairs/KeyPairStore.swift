@@ -124,7 +124,7 @@ public final class KeyPairStore: Sendable {
                     "The vault has this key already, under the alias \(same.pair.alias).")
             }
             contents.records.append(record)
-            try core.markKeyPairs(in: vault)
+            try core.mark(.keyPairs, in: vault)
             try file.write(contents, in: vault)
             try verify(pair, in: vault)
             return pair

@@ -62,20 +62,30 @@ public struct RemoteCommand: Sendable, Hashable {
         return body + (try Ed25519.sign(body.span, seed: seed))
     }
 
-    /// Checks the fields that the recipient also checks.
-    private func check() throws(CofferError) {
-        guard Self.counters.contains(counter) else {
+    /// Returns the times of a document to sign, in seconds since 1970.
+    ///
+    /// - Throws: `invalidInput` unless a recipient accepts the counter and the period.
+    static func checkedPeriod(
+        _ issued: Date, _ expires: Date, counter: UInt64, of noun: String
+    ) throws(CofferError) -> (issued: UInt64, expires: UInt64) {
+        guard counters.contains(counter) else {
             throw CofferError(
-                .invalidInput, "A command's counter must be 1 to \(Self.counters.upperBound).")
+                .invalidInput, "A \(noun)'s counter must be 1 to \(counters.upperBound).")
         }
         guard let issued = CommandEncoding.seconds(issued), let expires = CommandEncoding.seconds(expires),
             issued < expires
         else {
             throw CofferError(
                 .invalidInput,
-                "The issue date of a command must be after 1970, and the expiry date must be later and "
+                "The issue date of a \(noun) must be after 1970, and the expiry date must be later and "
                     + "before the year 10000.")
         }
+        return (issued, expires)
+    }
+
+    /// Checks the fields that the recipient also checks.
+    private func check() throws(CofferError) {
+        _ = try Self.checkedPeriod(issued, expires, counter: counter, of: "command")
         guard CommandEncoding.isReason(reason) else {
             throw CofferError(
                 .invalidInput,

@@ -74,6 +74,15 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
 
     // MARK: Commands
 
+    /// Returns the rules for a signed policy, whose last time of issue the caller knows.
+    func policyRules(
+        vaultID: VaultID, now: UInt64, newestIssue issued: UInt64
+    ) throws(CofferError) -> SignedDocumentRules {
+        SignedDocumentRules(
+            keys: keys.map(\.key), vaultID: vaultID.uuid, deviceID: try DeviceID.current(),
+            now: max(now, newestIssue, issued))
+    }
+
     func rules(vaultID: VaultID, now: UInt64) throws(CofferError) -> CommandVerifier {
         CommandVerifier(
             keys: keys.map(\.key), vaultID: vaultID.uuid, deviceID: try DeviceID.current(),

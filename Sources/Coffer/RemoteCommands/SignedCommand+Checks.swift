@@ -14,20 +14,8 @@ extension SignedCommand {
     ///   is invalid; `orderCounterOutOfRange` if the counter is outside the allowed range; `orderNotYetValid`
     ///   if `date` is before the issue time; `orderExpired` if the command has expired at `date`.
     public func check(signedBy keys: [AdministratorKey], at date: Date = Date()) throws(CofferError) {
-        let device: DeviceID? =
-            switch content.target {
-            case .vault: nil
-            case .device(let id): id
-            }
-        let vault: UUID =
-            switch content.target {
-            case .vault(let id): id
-            case .device: UUID()
-            }
-        let rules = CommandVerifier(
-            keys: keys, vaultID: vault, deviceID: device, lastCommand: 0, lastHeartbeat: 0,
-            now: CommandEncoding.seconds(date) ?? 0)
-        _ = try rules.verify(self)
+        let rules = SignedDocumentRules(keys: keys, meeting: content.target, at: date)
+        if let refusal = try rules.refusal(of: self, after: 0) { throw refusal.reason }
     }
 
     /// Checks whether a JSON receipt is for this command.

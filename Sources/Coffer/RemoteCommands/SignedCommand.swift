@@ -1,6 +1,7 @@
 public import CofferBase
 import CofferCrypto
 import CofferVault
+import FoundationEssentials
 
 /// A signed command that has not been verified.
 ///
@@ -60,12 +61,12 @@ public struct SignedCommand: Sendable, Hashable {
     private static var malformed: CofferError {
         CofferError(.orderMalformed, "The input is not a signed command, or the command is damaged.")
     }
+}
 
-    /// Returns whether the signature over all preceding bytes is the claimed signer's.
-    func hasValidSignature() throws(CofferError) -> Bool {
-        let end = bytes.count - Ed25519.signatureSize
-        return try Ed25519.isValid(
-            signature: bytes.span.extracting(end...), for: bytes.span.extracting(..<end),
-            publicKey: claimedSigner.bytes.span)
-    }
+extension SignedCommand: SignedDocument {
+    static var noun: String { "command" }
+    var target: RemoteCommand.Target { content.target }
+    var counter: UInt64 { content.counter }
+    var issued: Date { content.issued }
+    var expires: Date { content.expires }
 }

@@ -69,11 +69,11 @@ extension Vault {
         }
     }
 
-    /// Pins an administrator's key: from now on, this vault accepts commands signed with it. Only the owner
-    /// can pin a key, so the vault must be unlocked.
+    /// Pins an administrator's key: from now on, this vault accepts commands and policies signed with it.
+    /// Only the owner can pin a key, so the vault must be unlocked.
     ///
     /// - Parameters:
-    ///   - key: The public key of an administrator, who may then erase this vault.
+    ///   - key: The public key of an administrator, who may then erase this vault and set rules for it.
     ///   - label: A name for the key: up to 64 bytes without control characters.
     /// - Throws: `alreadyExists` if the key is already pinned; `refused` if 16 keys are already pinned;
     ///   `invalidInput` if the label is invalid; `busy` if another process holds the vault's lock for too
@@ -93,10 +93,20 @@ extension Vault {
     /// remove a key, so the vault must be unlocked.
     ///
     /// - Parameter key: The administrator's public key.
-    /// - Throws: `absent` if the key is not pinned; `busy` if another process holds the vault's lock for too
-    ///   long; `locked` or `wiped`.
+    /// - Throws: `absent` if the key is not pinned; `refused` if the signed policy in force is signed with it,
+    ///   which needs ``removeAdministratorKey(_:passcode:)``; `policyInvalid` if that policy cannot be read;
+    ///   `busy` if another process holds the vault's lock for too long; `locked` or `wiped`.
     public func removeAdministratorKey(_ key: AdministratorKey) async throws(CofferError) {
-        try await changeRemoteCommandRecord { (record, _) throws(CofferError) in try record.unpin(key) }
+        let core = core
+        try await changeRemoteCommandRecord { (record, _) throws(CofferError) in
+            guard try !core.hasSignedPolicy(key) else {
+                throw CofferError(
+                    .refused,
+                    "The signed policy that this vault obeys is signed with this key, so only the passcode "
+                        + "removes it.", remedy: .enterPasscode)
+            }
+            try record.unpin(key)
+        }
     }
 
     // MARK: The dead-man's switch

@@ -7,7 +7,8 @@ import CofferEngine
 /// The `coffer policy` command, which groups the subcommands for the administrator's policy.
 struct PolicyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "policy", abstract: "Show, check, install or convert the administrator's policy.",
+        commandName: "policy",
+        abstract: "Show, check, install, sign, take or convert the administrator's policy.",
         discussion: """
             The administrator of this machine sets rules for all vaults in the files *.plist and *.json in \
             /etc/coffer/policy.d, which are read in the order of their names at each unlock. Of \
@@ -16,8 +17,17 @@ struct PolicyCommand: ParsableCommand {
             A file that belongs to another user than root, that others can write to, or that has a mistake \
             stops coffer init, every unlock and coffer token put until it is corrected. coffer lock, wipe \
             and status work all the same.
+
+            For machines without such files, an administrator signs a policy with coffer policy sign, and a \
+            vault that trusts the key (coffer remote-wipe trust-key) takes it with coffer policy take. It \
+            counts after the files, and stays until the vault takes a newer one or its owner removes the \
+            key with coffer remote-wipe distrust-key and the passcode. Refusals have the codes of orders: \
+            see coffer remote-wipe.
             """,
-        subcommands: [PolicyShow.self, PolicyCheck.self, PolicyInstall.self, PolicyConvert.self])
+        subcommands: [
+            PolicyShow.self, PolicyCheck.self, PolicyInstall.self, PolicySign.self, PolicyVerify.self,
+            PolicyTake.self, PolicyConvert.self,
+        ])
 }
 
 /// The `coffer policy show` command, which prints the policy in effect.
@@ -25,22 +35,38 @@ struct PolicyShow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Print each managed value, and where it comes from.",
         discussion: """
-            Shows the policy that the next unlock obeys. enforced: this program obeys the value. offered: \
-            the application that uses the vault must act on it. Needs no vault.
+            Shows the policy that the next unlock obeys: the files of this machine's administrator, and the \
+            signed policy in the vault if there is a vault. enforced: this program obeys the value. \
+            offered: the application that uses the vault must act on it.
             """)
 
-    @OptionGroup var options: NoVaultOptions
+    @OptionGroup var options: GlobalOptions
 
     func run() async throws {
-        let policy = try ManagedPolicy.installed()
+        let (policy, signed) = try await policies()
         for notice in policy.notices { Output.message("coffer: \(notice.printable)") }
-        guard !options.json else { return try Output.json(policy.document) }
-        guard !policy.keys.isEmpty else { return Output.message("coffer: This machine has no policy.") }
+        guard !options.json else { return try Output.json(policy.document(signed)) }
+        guard !policy.keys.isEmpty else { return Output.message("coffer: There is no policy.") }
         for key in policy.keys {
             let origins = policy.origins(of: key).map(\.description).joined(separator: ", ")
             let value = policy.text(of: key).printable
             try Output.line("\(key.rawValue): \(value) (\(key.grade.rawValue), \(origins.printable))")
         }
+    }
+
+    /// Returns the policy of the vault, or that of the machine if there is no vault.
+    private func policies() async throws(CofferError) -> (ManagedPolicy, SignedPolicy?) {
+        let vault: Vault
+        do throws(CofferError) {
+            vault = try await VaultOpener.vault(options)
+        } catch {
+            let policy = try ManagedPolicy.installed()
+            if ![.notInitialised, .wiped].contains(error.code) || options.user != nil {
+                Output.message("coffer: A signed policy in the vault is not shown. \(error.advice)")
+            }
+            return (policy, nil)
+        }
+        return (try vault.managedPolicy(), try await vault.signedPolicy())
     }
 }
 
@@ -105,20 +131,7 @@ struct PolicyInstall: AsyncParsableCommand {
     var allowUnknown = false
 
     func run() async throws {
-        let (bytes, document) = try PolicyFile.read(file)
-        for finding in document.findings {
-            Output.message(
-                "coffer: \(file.printable): \(finding.kind.word), \(finding.description.printable)")
-        }
-        guard document.isValid else {
-            throw CofferError(.invalidInput, "\(file.printable) has mistakes. Nothing was installed.")
-        }
-        guard allowUnknown || !document.findings.contains(where: { $0.kind == .unknownKey }) else {
-            throw CofferError(
-                .invalidInput,
-                "\(file.printable) has unknown keys. Nothing was installed. If a newer release knows them, "
-                    + "specify --allow-unknown.")
-        }
+        let (bytes, _) = try PolicyFile.readValid(file, allowUnknown: allowUnknown, "installed")
         let path = try ManagedPolicy.install(bytes, named: name ?? PolicyFile.name(file))
         if options.json { try Output.json(.object([("installed", .text(path))])) }
     }

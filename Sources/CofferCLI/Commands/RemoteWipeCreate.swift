@@ -2,9 +2,7 @@ import ArgumentParser
 import Coffer
 import CofferBase
 import CofferCommandLine
-import CofferCrypto
 import CofferEngine
-import FoundationEssentials
 
 /// The `coffer remote-wipe keygen` command, which creates a private key and prints its public key.
 struct RemoteWipeKeygen: ParsableCommand {
@@ -44,22 +42,10 @@ struct RemoteWipeCreate: ParsableCommand {
 
     @OptionGroup var global: NoVaultOptions
 
-    @Option(
-        help: ArgumentHelp("Read the private key from this file.", valueName: "file"), completion: .file())
-    var keyFile: String?
-
-    @Option(
-        help: ArgumentHelp("Read the private key from the first line of this descriptor.", valueName: "n"))
-    var keyFd: Int32?
+    @OptionGroup var signing: SigningOptions
 
     @Option(help: "The action: wipe, heartbeat, trust-key or distrust-key.")
     var action = Action.wipe
-
-    @Option(help: ArgumentHelp("The vault that the order is for.", valueName: "uuid"))
-    var vault: String?
-
-    @Option(help: ArgumentHelp("The device that the order is for, with every vault on it.", valueName: "hex"))
-    var device: String?
 
     @Option(help: ArgumentHelp("What to wipe: all, tokens, or user:NAME.", valueName: "scope"))
     var scope: String?
@@ -67,62 +53,17 @@ struct RemoteWipeCreate: ParsableCommand {
     @Option(help: ArgumentHelp("The public key to trust or to stop trusting.", valueName: "hex"))
     var key: String?
 
-    @Option(help: ArgumentHelp("The order's counter, 1 to 18446744073709551614.", valueName: "n"))
-    var counter: UInt64?
-
-    @Option(help: ArgumentHelp("When the order becomes valid; default now.", valueName: "ISO8601"))
-    var issued: String?
-
-    @Option(help: ArgumentHelp("How long the order stays valid after that.", valueName: "seconds"))
-    var validFor = 604_800
-
     @Option(help: ArgumentHelp("The reason to record in the receipt.", valueName: "text"))
     var reason = ""
 
     func run() throws {
-        let start = try issued.map { text throws(CofferError) in try ISODate.parse(text, of: "--issued") }
-        let issued = start ?? Date()
-        guard (1...3_153_600_000).contains(validFor) else {
-            throw CofferError(.invalidInput, "--valid-for takes 1 to 3153600000 seconds, a century.")
-        }
+        let period = try signing.period()
         let order = RemoteCommand(
-            try orderAction(), for: try target(),
-            counter: counter ?? Self.counter(issued, now: Date()), issued: issued,
-            expires: issued + TimeInterval(validFor), reason: reason)
-        let seed = try privateKey()
+            try orderAction(), for: try signing.target(), counter: period.counter, issued: period.issued,
+            expires: period.expires, reason: reason)
+        let seed = try signing.privateKey()
         let bytes = try order.signed(by: seed)
         try Output.content("order", bytes.span, asJSON: global.json)
-    }
-
-    /// Returns a command's counter: either the time of issue or the current time in milliseconds, whichever
-    /// is later. If the vault accepts another command in the meantime, it therefore does not refuse a command
-    /// issued for a later date as a replay. The milliseconds within the second are always those of the
-    /// current time, so two commands for the same second have different counters.
-    private static func counter(_ issued: Date, now: Date) -> UInt64 {
-        let now = UInt64(max(1, now.timeIntervalSince1970 * 1000))
-        let second = UInt64(max(0, issued.timeIntervalSince1970))
-        return max(now, second * 1000 + now % 1000)
-    }
-
-    private func privateKey() throws(CofferError) -> SymmetricKey {
-        switch (keyFile, keyFd) {
-        case (let path?, nil): return try OrderFile.privateKey(path)
-        case (nil, let number?): return try OrderFile.privateKey(onDescriptor: number)
-        default: throw CofferError(.invalidInput, "Specify either --key-file or --key-fd.")
-        }
-    }
-
-    private func target() throws(CofferError) -> RemoteCommand.Target {
-        switch (vault, device) {
-        case (let text?, nil):
-            guard let id = UUID(uuidString: text) else {
-                throw CofferError(
-                    .invalidInput, "--vault takes a vault id in the form that `coffer status` prints.")
-            }
-            return .vault(id)
-        case (nil, let text?): return .device(try DeviceID(hex: text))
-        default: throw CofferError(.invalidInput, "Specify either --vault or --device.")
-        }
     }
 
     private func orderAction() throws(CofferError) -> RemoteCommand.Action {

@@ -8,9 +8,10 @@ import CofferEngine
 struct RemoteWipeTrustKey: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trust-key",
-        abstract: "Accept orders signed with this public key from now on.",
+        abstract: "Accept orders and policies signed with this public key from now on.",
         discussion: """
-            The holder of the private key can then erase the vault and make it trust other keys. Requires an \
+            The holder of the private key can then erase the vault, set rules for it (coffer policy take) and \
+            make it trust other keys. Requires an \
             unlocked vault or the passcode.
             """)
 
@@ -73,7 +74,10 @@ struct RemoteWipeDistrustKey: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "distrust-key",
         abstract: "Stop accepting orders signed with this public key.",
-        discussion: "Requires an unlocked vault or the passcode.")
+        discussion: """
+            Requires an unlocked vault or the passcode. If the vault obeys a policy that is signed with this \
+            key (coffer policy show), it requires the passcode, and the policy ends at the next unlock.
+            """)
 
     @OptionGroup var global: GlobalOptions
 
@@ -82,9 +86,23 @@ struct RemoteWipeDistrustKey: AsyncParsableCommand {
 
     func run() async throws {
         let key = try AdministratorKey(hex: key)
-        try await VaultOpener.withPasscode(global) { (vault) throws(CofferError) in
-            try await vault.removeAdministratorKey(key)
+        let vault = try await VaultOpener.vault(global)
+        if try await vault.signedPolicy()?.claimedSigner == key {
+            try await removeWithPolicy(key, from: vault)
+        } else {
+            try await VaultOpener.withPasscode(global) { (vault) throws(CofferError) in
+                try await vault.removeAdministratorKey(key)
+            }
         }
         if global.json { try Output.json(.object([("removed", .text(key.description))])) }
+    }
+
+    private func removeWithPolicy(_ key: AdministratorKey, from vault: Vault) async throws(CofferError) {
+        let passcode =
+            try await vault.status().hasPasscode
+            ? VaultOpener.currentPasscode(global, of: vault) : nil
+        try await VaultOpener.waitingForDelay { () async throws(CofferError) in
+            try await vault.removeAdministratorKey(key, passcode: passcode)
+        }
     }
 }

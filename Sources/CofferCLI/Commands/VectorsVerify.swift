@@ -61,6 +61,7 @@ struct VectorsVerify: ParsableCommand {
             formats: [
                 ContainerVectors.algorithm: ContainerVectors.procedure,
                 OrderVectors.algorithm: OrderVectors.procedure,
+                PolicyVectors.algorithm: PolicyVectors.procedure,
                 RecoveryVectors.algorithm: RecoveryVectors.procedure,
             ])
         var reports: [VectorReport] = []

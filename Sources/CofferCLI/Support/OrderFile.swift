@@ -12,6 +12,11 @@ enum OrderFile {
         try SignedCommand.read(bytes(path, limit: SignedCommand.maxByteCount + 1))
     }
 
+    /// Reads a signed policy from a file, or from standard input if the path is `-`.
+    static func policy(_ path: String) throws(CofferError) -> SignedPolicy {
+        try SignedPolicy.read(bytes(path, limit: SignedPolicy.maxByteCount + 1))
+    }
+
     /// Reads a receipt from a file, or from standard input if the path is `-`.
     static func receipt(_ path: String) throws(CofferError) -> [UInt8] { try bytes(path, limit: 1 << 20) }
 

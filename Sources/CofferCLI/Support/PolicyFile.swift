@@ -27,6 +27,29 @@ enum PolicyFile {
         return (bytes, PolicyDocument(reading: bytes, as: format))
     }
 
+    /// Reads a policy file for a command that distributes it, and prints its findings.
+    ///
+    /// - Throws: `invalidInput` if the file has mistakes, or unknown keys that are not allowed.
+    static func readValid(
+        _ path: String, allowUnknown: Bool, _ participle: String
+    ) throws(CofferError) -> (bytes: [UInt8], document: PolicyDocument) {
+        let (bytes, document) = try read(path)
+        for finding in document.findings {
+            Output.message(
+                "coffer: \(path.printable): \(finding.kind.word), \(finding.description.printable)")
+        }
+        guard document.isValid else {
+            throw CofferError(.invalidInput, "\(path.printable) has mistakes. Nothing was \(participle).")
+        }
+        guard allowUnknown || !document.findings.contains(where: { $0.kind == .unknownKey }) else {
+            throw CofferError(
+                .invalidInput,
+                "\(path.printable) has unknown keys. Nothing was \(participle). If a newer release knows "
+                    + "them, specify --allow-unknown.")
+        }
+        return (bytes, document)
+    }
+
     /// Returns the last component of a path.
     static func name(_ path: String) -> String { path.parts(between: "/").last ?? path }
 }
@@ -54,11 +77,12 @@ extension PolicyFinding {
 }
 
 extension ManagedPolicy {
-    /// The policy as a JSON document.
-    var document: JSONDocument {
+    /// Returns the policy as a JSON document, with the fields of the signed policy in it.
+    func document(_ signed: SignedPolicy?) -> JSONDocument {
         .object([
             ("files", .list(files.map { .text($0) })), ("values", .list(keys.map(document))),
             ("notices", .list(notices.map { .text($0) })),
+            ("signed", signed.map { .object($0.members) } ?? .none),
         ])
     }
 
@@ -76,18 +100,23 @@ extension ManagedPolicy {
 
     /// Returns a value as text.
     func text(of key: PolicyKey) -> String {
-        switch self[key] {
-        case .flag(let flag): flag ? "true" : "false"
-        case .number(let number): number.description
-        case .text(let text): text
-        case .list(let texts): texts.joined(separator: ", ")
-        case nil: ""
-        }
+        self[key]?.text ?? ""
     }
 }
 
 extension PolicyValue {
-    fileprivate var document: JSONDocument {
+    /// The value as text.
+    var text: String {
+        switch self {
+        case .flag(let flag): flag ? "true" : "false"
+        case .number(let number): number.description
+        case .text(let text): text
+        case .list(let texts): texts.joined(separator: ", ")
+        }
+    }
+
+    /// The value as a JSON document.
+    var document: JSONDocument {
         switch self {
         case .flag(let flag): .flag(flag)
         case .number(let number): .number(number)

@@ -11,7 +11,8 @@ import SystemPackage
 /// Payload: flags (1; bit 0: there is an anchor in the kernel keyring, bit 1: a receipt was made), 3 zero
 /// bytes, number (8), ``VaultGenerations`` (96), the time from boot at which the number was last raised in
 /// nanoseconds (8), the boot in which it was (length-prefixed UTF-8), the boot in which the anchor in the
-/// kernel keyring was last known to be there, and the path of the anchor's file, which is empty without one.
+/// kernel keyring was last known to be there, the path of the anchor's file, which is empty without one, and
+/// the counter of the last signed policy (8), which is missing in a vault that has had none.
 package struct AnchorRecord: RecordPayload {
     package static let record = AuthenticatedRecord<AnchorRecord>(
         name: "anchors", magic: FileMagic.anchors, keyLabel: KDFLabel.anchorsMAC, slotSize: 2048,
@@ -43,6 +44,7 @@ package struct AnchorRecord: RecordPayload {
         writer.appendText(boot)
         writer.appendText(keyringBoot)
         writer.appendLengthPrefixed(path ?? [])
+        if generations.policy > 0 { writer.append(generations.policy) }
     }
 
     package init(from reader: inout BinaryReader) throws(CofferError) {
@@ -57,6 +59,10 @@ package struct AnchorRecord: RecordPayload {
         keyringBoot = try reader.text()
         let bytes = try reader.lengthPrefixed(limit: Self.maxPathLength)
         path = bytes.isEmpty ? nil : bytes
+        if reader.remaining > 0 {
+            generations.policy = try reader.number()
+            guard generations.policy > 0 else { throw reader.corruptError }
+        }
         guard reader.remaining == 0 else { throw reader.corruptError }
     }
 }

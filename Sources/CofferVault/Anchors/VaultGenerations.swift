@@ -14,6 +14,9 @@ package struct VaultGenerations: Equatable, RecordPayload {
     package var orders: UInt64 = 0
     package var fileKeys: UInt64 = 0
     package var tokens: UInt64 = 0
+    /// The counter of the last signed policy; 0 without one. It follows the other fields of an
+    /// ``AnchorRecord``.
+    package var policy: UInt64 = 0
     package var tokensMark = [UInt8](repeating: 0, count: tokensMarkSize)
     package var indexMark = [UInt8](repeating: 0, count: indexMarkSize)
 
@@ -26,6 +29,7 @@ package struct VaultGenerations: Equatable, RecordPayload {
         if attempts < recorded.attempts { return "attempts" }
         if orders < recorded.orders { return "orders" }
         if fileKeys < recorded.fileKeys { return "filekeys" }
+        if policy < recorded.policy { return "policy" }
         return tokens < recorded.tokens ? "tokens" : nil
     }
 

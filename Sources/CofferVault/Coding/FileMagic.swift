@@ -1,5 +1,5 @@
-/// The values that identify vault files, container headers, token exports and signed commands: the first
-/// eight bytes of each kind.
+/// The values that identify vault files, container headers, token exports, signed commands and signed
+/// policies: the first eight bytes of each kind.
 package enum FileMagic {
     package static let device = "COFFERD1"
     package static let keybag = "COFFERK1"
@@ -16,6 +16,7 @@ package enum FileMagic {
     package static let fileIndex = "COFFERX1"
     package static let order = "COFFERO1"
     package static let policy = "COFFERZ1"
+    package static let signedPolicy = "COFFERG1"
     package static let orderBook = "COFFERP1"
     package static let container = "COFFERF1"
     package static let export = "COFFERE1"

@@ -14,8 +14,12 @@ package struct KeybagFeatures: OptionSet, Sendable, Hashable {
     /// private keys, which could then never be opened again.
     package static let keyPairs = KeybagFeatures(rawValue: 1)
 
+    /// The vault has had a signed policy. A release that knows none would ignore its rules, and would replace
+    /// the record that contains it.
+    package static let signedPolicy = KeybagFeatures(rawValue: 2)
+
     /// The bits that this release knows.
-    static let known: KeybagFeatures = [.keyPairs]
+    static let known: KeybagFeatures = [.keyPairs, .signedPolicy]
 
     /// The three bytes of a keybag that contain the bits, the most significant first.
     var bytes: [UInt8] { Array(rawValue.bigEndianBytes.dropFirst()) }

@@ -23,7 +23,7 @@ public struct ManagedPolicy: Sendable, Hashable {
     package private(set) var entries: [PolicyKey: Entry] = [:]
     /// The warnings and unknown keys in the policy's files, each after the path of its file.
     public private(set) var notices: [String] = []
-    /// The paths of the files in the order in which they were read.
+    /// The paths of the files in the order in which they were read, and the name of the vault's signed policy.
     public private(set) var files: [String] = []
     /// The SHA-256 digest of all files with their names; `nil` if there is none.
     package internal(set) var digest: [UInt8]?
@@ -60,6 +60,11 @@ public struct ManagedPolicy: Sendable, Hashable {
     public func attribute(_ key: PolicyKey) -> String? {
         if case .text(let text) = self[key] { text } else { nil }
     }
+
+    /// Whether the policy requires that its user gives a passcode (`PasscodeRequired`). An application with
+    /// several accounts shows its lock screen while ``strictest(of:)`` of all accounts requires one, and
+    /// offers to sign out, while it is locked, only the accounts whose own policy does.
+    public var requiresPasscode: Bool { flag(.passcodeRequired) == true }
 
     /// Returns a list; `nil` if the administrator has not set the key, or the key has no list.
     public func list(_ key: PolicyKey) -> [String]? {

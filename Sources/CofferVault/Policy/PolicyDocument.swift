@@ -31,6 +31,8 @@ public struct PolicyDocument: Sendable {
         let line: Int
     }
 
+    /// The document's format.
+    public let format: Format
     /// Everything that is wrong with the document, or unknown in it, in the order of the lines.
     public let findings: [PolicyFinding]
     /// The values by key; empty for an invalid document.
@@ -44,6 +46,7 @@ public struct PolicyDocument: Sendable {
     ///   - bytes: The document.
     ///   - format: Its format.
     public init(reading bytes: [UInt8], as format: Format) {
+        self.format = format
         do throws(SyntaxFault) {
             let root = try Self.root(of: bytes, format)
             var reading = PolicyReading()

@@ -1,6 +1,6 @@
 /// The place from which a value of a policy comes.
 public struct PolicyOrigin: Sendable, Hashable {
-    /// The path of the file.
+    /// The path of the file, or the name of the vault's signed policy.
     public let file: String
     /// The line of the key, counted from 1.
     public let line: Int

@@ -119,6 +119,16 @@ struct Administrator: Sendable {
         try order.signed(by: SymmetricKey.copying(seed.span))
     }
 
+    /// Signs a policy document in JSON, valid for an hour from a time on.
+    func policy(
+        _ document: String, for target: RemoteCommand.Target, counter: UInt64, issued: Date,
+        expires: Date? = nil
+    ) throws -> [UInt8] {
+        try SignedPolicy.sign(
+            Array(document.utf8), as: .json, for: target, counter: counter, issued: issued,
+            expires: expires ?? issued + 3600, by: SymmetricKey.copying(seed.span))
+    }
+
     /// Signs what is no order, or says what no order may.
     func sign(_ body: [UInt8]) throws -> [UInt8] {
         try body + Ed25519.sign(body.span, seed: SymmetricKey.copying(seed.span))

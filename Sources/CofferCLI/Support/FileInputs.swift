@@ -71,7 +71,7 @@ struct FileInputs {
             case .directory:
                 guard isRecursive, !isNamed else { throw Self.directory(path, isRecursive) }
                 try collect(Descriptor.open(path, [.read, .directory]))
-            case .symbolicLink, .other:
+            case .symbolicLink, .socket, .other:
                 guard isNamed else {
                     throw CofferError(
                         .refused,
@@ -107,7 +107,7 @@ struct FileInputs {
             switch status.kind {
             case .regular: sources.append(.file(path.pushing(name)))
             case .directory: try collect(directory.open(name, [.read, .directory]))
-            case .symbolicLink, .other: skipped.append(path.pushing(name))
+            case .symbolicLink, .socket, .other: skipped.append(path.pushing(name))
             }
         }
     }

@@ -119,7 +119,7 @@ struct SeveralUsersTests {
         try await ada.vault.unlock(with: Passcode(copying: "horse 7"))
         #expect(try strictest([ada]).requiresPasscode)
         #expect(try strictest([ada]).number(.inactivityMinutes) == nil)
-        #expect(try !ManagedPolicy.strictest(of: []).requiresPasscode)
+        #expect(!ManagedPolicy.strictest(of: []).requiresPasscode)
         parent.lock()
         try await parent.unlock()
     }

@@ -1,8 +1,10 @@
 @testable import Coffer
 import CofferBase
 import CofferEngine
+import CofferTesting
 import CofferVault
 import Foundation
+import SystemPackage
 import Testing
 import TestSupport
 

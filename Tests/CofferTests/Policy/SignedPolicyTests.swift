@@ -3,6 +3,7 @@ import CofferBase
 import CofferTesting
 import CofferVault
 import Foundation
+import SystemPackage
 import Testing
 import TestSupport
 

@@ -127,8 +127,8 @@ struct DatabaseProgramTests {
         }
         let query = try CommandRun.coffer("query").errorText
         #expect(query.contains("Did you mean coffer database query or coffer soup query?"), "\(query)")
-        let verify = try CommandRun.coffer("verify").errorText
-        #expect(verify.contains("coffer backup verify"), "\(verify)")
+        let restore = try CommandRun.coffer("restore").errorText
+        #expect(restore.contains("Did you mean coffer backup restore?"), "\(restore)")
     }
 
     @Test(

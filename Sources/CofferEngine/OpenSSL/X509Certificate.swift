@@ -96,10 +96,16 @@ import COpenSSL
         return unsafe X509_verify(pointer, X509_get0_pubkey(issuer.pointer)) == 1
     }
 
-    /// Whether the certificate says that its own key signed it, and the signature is invalid.
+    /// Whether the certificate names its owner as its issuer, and its own key did not sign it.
+    ///
+    /// `X509_self_signed` does not tell: with a changed key identifier, it takes a certificate for one that
+    /// another key of the same owner signed.
     package var isWronglySelfSigned: Bool {
         defer { ERR_clear_error() }
-        return unsafe X509_self_signed(pointer, 0) == 1 && X509_self_signed(pointer, 1) != 1
+        guard
+            unsafe X509_NAME_cmp(X509_get_subject_name(pointer), X509_get_issuer_name(pointer)) == 0
+        else { return false }
+        return unsafe X509_verify(pointer, X509_get0_pubkey(pointer)) != 1
     }
 
     /// Returns the certificate's contents.

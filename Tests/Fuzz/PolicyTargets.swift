@@ -32,6 +32,7 @@ extension FuzzTarget {
             try FuzzFinding.require(again.values == document.values, "a converted policy says something else")
         }
     }
+
     /// A policy that was read must be written again byte for byte, and a forged signature must not be valid.
     /// With an odd last byte the input is signed first, to reach the document.
     private static func judgePolicy(_ bytes: [UInt8], _ world: FuzzWorld) throws {

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from read_order import SMALL_ORDER, YEAR_10000, Refused, need
 
-MAGIC = b"COFFERG1"
+MAGIC = b"COFFERJ1"
 HEAD = struct.Struct(">8sHBB4s16sQQQ32sI")
 SIGNATURE = 64
 LONGEST_DOCUMENT = 65536

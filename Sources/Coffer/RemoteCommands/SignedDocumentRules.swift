@@ -28,8 +28,8 @@ package struct SignedDocumentRules {
         }
     }
 
-    /// Throws the reason for a refusal of a policy. The counter of the last policy that was taken is `last`; 0
-    /// if there is none.
+    /// Throws the reason for a refusal of a policy. The counter of the last policy that was taken is `last`,
+    /// or 0 if there is none.
     package func verify(_ policy: SignedPolicy, after last: UInt64) throws(CofferError) {
         if let refusal = try refusal(of: policy, after: last) { throw refusal.reason }
     }

@@ -6,8 +6,8 @@ public import FoundationEssentials
 /// A policy for a vault that an administrator signed, for machines without a policy in `/etc`.
 ///
 /// The contents may be shown to a user, but nothing may follow from them before ``Vault/takePolicy(_:)``
-/// has verified the policy. A vault takes a policy once, while it is valid, and then obeys it until it takes a
-/// newer one or until its owner removes the key that signed it: time never loosens a rule.
+/// has verified the policy. A vault takes a policy once, while it is valid, and then obeys it until it takes
+/// a newer one or until its owner removes the key that signed it: time never loosens a rule.
 ///
 /// ```swift
 /// let bytes = try SignedPolicy.sign(

@@ -93,9 +93,9 @@ extension Vault {
     /// remove a key, so the vault must be unlocked.
     ///
     /// - Parameter key: The administrator's public key.
-    /// - Throws: `absent` if the key is not pinned; `refused` if the signed policy in force is signed with it,
-    ///   which needs ``removeAdministratorKey(_:passcode:)``; `policyInvalid` if that policy cannot be read;
-    ///   `busy` if another process holds the vault's lock for too long; `locked` or `wiped`.
+    /// - Throws: `absent` if the key is not pinned; `refused` if the signed policy in force is signed with
+    ///   it, which needs ``removeAdministratorKey(_:passcode:)``; `policyInvalid` if that policy cannot be
+    ///   read; `busy` if another process holds the vault's lock for too long; `locked` or `wiped`.
     public func removeAdministratorKey(_ key: AdministratorKey) async throws(CofferError) {
         let core = core
         try await changeRemoteCommandRecord { (record, _) throws(CofferError) in

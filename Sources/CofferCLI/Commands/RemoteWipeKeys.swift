@@ -10,9 +10,8 @@ struct RemoteWipeTrustKey: AsyncParsableCommand {
         commandName: "trust-key",
         abstract: "Accept orders and policies signed with this public key from now on.",
         discussion: """
-            The holder of the private key can then erase the vault, set rules for it (coffer policy take) and \
-            make it trust other keys. Requires an \
-            unlocked vault or the passcode.
+            The holder of the private key can then erase the vault, set rules for it (coffer policy take), \
+            and make it trust other keys. Requires an unlocked vault or the passcode.
             """)
 
     @OptionGroup var global: GlobalOptions

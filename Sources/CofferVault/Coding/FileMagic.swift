@@ -16,7 +16,7 @@ package enum FileMagic {
     package static let fileIndex = "COFFERX1"
     package static let order = "COFFERO1"
     package static let policy = "COFFERZ1"
-    package static let signedPolicy = "COFFERG1"
+    package static let signedPolicy = "COFFERJ1"
     package static let orderBook = "COFFERP1"
     package static let container = "COFFERF1"
     package static let export = "COFFERE1"

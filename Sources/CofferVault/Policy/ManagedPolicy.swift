@@ -23,7 +23,7 @@ public struct ManagedPolicy: Sendable, Hashable {
     package private(set) var entries: [PolicyKey: Entry] = [:]
     /// The warnings and unknown keys in the policy's files, each after the path of its file.
     public private(set) var notices: [String] = []
-    /// The paths of the files in the order in which they were read, and the name of the vault's signed policy.
+    /// The paths of the files in the order in which they were read, and the name of the signed policy.
     public private(set) var files: [String] = []
     /// The SHA-256 digest of all files with their names; `nil` if there is none.
     package internal(set) var digest: [UInt8]?

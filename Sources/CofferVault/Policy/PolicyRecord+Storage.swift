@@ -17,8 +17,8 @@ extension PolicyRecord {
         return status.kind == .regular && status.size == Int64(record.slotSize * 2)
     }
 
-    /// Reads the record in the form that it has; `nil` if there is none. If `isRepairing` is `true`, for which
-    /// the caller has the vault directory's lock, also completes an interrupted update.
+    /// Reads the record in the form that it has; `nil` if there is none. If `isRepairing` is `true`, for
+    /// which the caller has the vault directory's lock, also completes an interrupted update.
     package static func read(
         device: DeviceKey, in vault: borrowing Descriptor, repairing isRepairing: Bool = false
     ) throws(CofferError) -> Stored? {

@@ -46,8 +46,8 @@ struct KeyPairCertificateTests {
 
     @Test("Only uses that include the purpose make a request, and only after confirmation")
     func uses() async throws {
-        let vault = try await TestHome().create()
-        let pairs = vault.keyPairs
+        let home = try TestHome()
+        let pairs = try await home.create().keyPairs
         _ = try await pairs.generate(.ed25519, alias: "ssh", uses: .ssh)
         _ = try await pairs.generate(.ed25519, alias: "sign", uses: .sign)
         _ = try await pairs.generate(.ed25519, alias: "asks", uses: .tlsClient, confirmsEachUse: true)
@@ -73,7 +73,7 @@ struct KeyPairCertificateTests {
         try await pairs.rename("a", to: "b")
         _ = try await pairs.reclassify(to: .whenPasscodeSetThisDeviceOnly)
         #expect(try await pairs.keyPair("b")?.chain == chain)
-        _ = try await vault.rotateKeys()
+        _ = try await vault.rotateKeys(passcode: Passcode(copying: Self.passcode))
         let again = try await home.unlocked(Self.passcode)
         #expect(try await again.keyPairs.keyPair("b")?.chain == chain)
         let signature = try await again.keyPairs.sign(message, with: "b")

@@ -4,8 +4,8 @@ import Foundation
 import Testing
 import TestSupport
 
-/// The documented rules about several users behind one lock screen, by number. Each user has a namespace, with
-/// a policy that the user's organisation signed, or without one.
+/// The documented rules about several users behind one lock screen, by number. Each user has a namespace,
+/// with a policy that the user's organisation signed, or without one.
 @Suite("Several users and their policies", .timeLimit(.minutes(10)))
 struct SeveralUsersTests {
     private struct User {

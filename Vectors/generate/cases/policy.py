@@ -58,7 +58,7 @@ class Family:
     def body(self, says, **raw):
         head = struct.pack(
             ">8sHBB4s16sQQQ32s",
-            raw.get("magic", b"COFFERG1"),
+            raw.get("magic", b"COFFERJ1"),
             raw.get("version", 1),
             says["target"],
             says["format"],

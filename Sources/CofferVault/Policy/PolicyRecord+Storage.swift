@@ -69,11 +69,13 @@ extension PolicyRecord {
         try signed(device: device, in: vault, isExpected: false)?.payload.counter ?? 0
     }
 
-    /// Stores a record with a signed policy, in place of one of either form.
+    /// Stores a record with a signed policy, in place of one of either form. The caller has the vault
+    /// directory's lock.
     package func store(
         over old: Stored?, device: DeviceKey, in vault: borrowing Descriptor
     ) throws(CofferError) {
         guard let old, old.record.slotSize == Self.record.slotSize else {
+            try vault.removeTemporaries()
             return try Self.record.createAtomically(self, device: device, in: vault)
         }
         try Self.record.update(old.contents, to: self, device: device, in: vault)

@@ -149,7 +149,8 @@ def needs(command, entry):
 
 def codes_for(entry, damage):
     if entry == "vault/policy":
-        return {"policyInvalid"}
+        # Without the record, the vault is also one from before the policy, as its anchors say.
+        return {"policyInvalid", "rolledBack"} if damage == "missing" else {"policyInvalid"}
     codes = set(CODES[damage])
     if entry in ("home", "vault") and damage in ("missing", "empty", "file", "fifo", "link"):
         codes |= {"notInitialised"} | ODD_KIND

@@ -81,12 +81,12 @@ extension KeyPairStore {
     ///
     /// - Parameters:
     ///   - chain: The certificates, the key pair's own one first, each followed by that of the authority that
-    ///     signed it. ``CertificateChain`` reads them from a file.
+    ///     signed it. `CertificateChain` reads them from a file.
     ///   - alias: The key pair's alias.
     ///   - allowsExpired: Whether certificates may have expired.
     /// - Returns: The key pair with the certificates.
     /// - Throws: `absent` if there is no such key pair; the errors that
-    ///   ``CertificateChain/check(for:at:allowsExpired:)`` throws, in which case nothing changes; `locked`,
+    ///   `CertificateChain.check(for:at:allowsExpired:)` throws, in which case nothing changes; `locked`,
     ///   `refused`, `busy`, `corrupt`, `noSpace`, `readOnly` or `wiped`.
     @discardableResult
     public func install(

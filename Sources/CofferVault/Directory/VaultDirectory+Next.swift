@@ -6,8 +6,8 @@ package import SystemPackage
 ///
 /// The new files are written to ``nextName``, flushed and read back. One write of the state record then
 /// switches to them (``VaultStateFile/Phase/replacing``), and each is moved to its place. After a crash
-/// before that write, the old files count; after it, the new ones: whoever acquires the vault directory's
-/// lock next moves the rest. The state record is also written last. The old files are then overwritten, as
+/// before that write, the old files count; after it, the new ones: the next caller that acquires the
+/// vault directory's lock moves the rest. The state record is also written last. The old files are then overwritten, as
 /// every update of a record in place does.
 extension VaultDirectory {
     /// The directory of files that are about to replace the vault's files of the same names.

@@ -345,8 +345,8 @@ class Upgrade(Operation):
         if not {"keybag", "fileindex", "filekeys"} <= set(os.listdir(os.path.join(place.home, "vault"))):
             raise Violation("a file is missing")
         for name in os.listdir(place.home):
-            if name == "vault.next":
-                raise Violation("the new files are still beside the old ones")
+            if name in ("vault.next", "vault.discarded") or name.startswith(".tmp-"):
+                raise Violation("%s is left beside the vault" % name)
         for account, value in (("ada", "kept from before"), ("after", "outlasts")):
             got = place.succeed(["token", "get", "api.example.org", account])
             if base64.b64decode(got["valueBase64"]).decode() != value:

@@ -225,7 +225,7 @@ final class VaultCore: Sendable {
         _ = try evaluating(passcode) { (keys, _, _) throws(CofferError) in keys }
     }
 
-    /// Finishes what an interrupted change left undone. Changes no format: see `Upgrade`.
+    /// Finishes what an interrupted change left undone. Changes no format: see ``VaultUpgrade``.
     func finishChanges(_ keybag: Keybag, in vault: borrowing Descriptor) throws(CofferError) {
         if keybag.hasOrphans { _ = try actions.removeOrphans(self, vault) }
         // A slot of no use that cannot be overwritten now is overwritten at a later unlock.

@@ -90,7 +90,7 @@ extension VaultEraser {
     /// Overwrites in place the files that open everything else, flushes them, and only then removes them.
     /// Afterwards, nothing else in the vault can be read.
     func destroyKeys(_ findings: inout WipeFindings) {
-        for name in [VaultDirectory.vaultName, VaultDirectory.nextName] {
+        for name in VaultDirectory.keyDirectoryNames {
             if let directory = opened(name) { destroyKeys(in: directory, &findings) }
         }
     }
@@ -126,7 +126,7 @@ extension VaultEraser {
 
     /// Whether a file that may hold the vault's keys is still there.
     private var hasKeyFiles: Bool {
-        [VaultDirectory.vaultName, VaultDirectory.nextName].contains { name in
+        VaultDirectory.keyDirectoryNames.contains { name in
             guard (try? home.directory.status(of: name)) != nil else { return false }
             guard let directory = opened(name) else { return true }
             return Self.keyFiles.contains { (try? directory.directory.status(of: $0)) != nil }
@@ -237,10 +237,11 @@ extension VaultEraser {
     private func removeUnfinishedHomes(_ findings: inout WipeFindings) {
         let names = (try? home.directory.names()) ?? []
         for name in names
-        where name == VaultDirectory.nextName
+        where [VaultDirectory.nextName, VaultDirectory.discardedName].contains(name)
             || name.string.utf8.starts(with: VaultDirectory.buildPrefix.utf8)
         {
-            for error in home.directory.removeAll(of: name).prefix(1) {
+            // A replaced file has another name there than its own, and was not overwritten by it.
+            for error in home.directory.removeAll(of: name, overwriting: true).prefix(1) {
                 findings.note("an unfinished vault", remainsBecause: error)
             }
         }

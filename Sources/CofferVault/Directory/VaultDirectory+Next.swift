@@ -6,12 +6,17 @@ package import SystemPackage
 ///
 /// The new files are written to ``nextName``, flushed and read back. One write of the state record then
 /// switches to them (``VaultStateFile/Phase/replacing``), and each is moved to its place. After a crash
-/// before that write, the old files count; after it, the new ones: the next caller that acquires the
-/// vault directory's lock moves the rest. The state record is also written last. The old files are then overwritten, as
-/// every update of a record in place does.
+/// before that write, the old files count; after it, the new ones: the next caller that acquires the vault
+/// directory's lock moves the rest. The state record is also written last. The old files are then
+/// overwritten, as every update of a record in place does.
 extension VaultDirectory {
     /// The directory of files that are about to replace the vault's files of the same names.
     package static let nextName: FilePath = "vault.next"
+    /// The directory of files that do not count and are being overwritten: new ones, or those that were
+    /// replaced.
+    package static let discardedName: FilePath = "vault.discarded"
+    /// The directories that may contain files with the vault's keys.
+    package static let keyDirectoryNames = [vaultName, nextName, discardedName]
     /// The beginning of the second name of a file that was replaced, by which it is overwritten.
     private static let formerPrefix = ".former-"
 
@@ -76,6 +81,7 @@ extension VaultDirectory {
     /// Finishes a replacement of files that was interrupted after the switch, or removes what one left behind
     /// that was interrupted before it. The caller holds the vault directory's lock.
     func settleNext() throws(CofferError) {
+        removeDiscarded()
         guard try directory.status(of: Self.nextName) != nil, let state = try state() else { return }
         switch state.phase {
         case .replacing: try finishReplacing()
@@ -109,14 +115,20 @@ extension VaultDirectory {
         try? discardNext()
     }
 
-    /// Overwrites and removes files that do not count: new ones, or those that were replaced. One rename
-    /// takes them away, so that no later switch can count a part of them.
+    /// Overwrites and removes files that do not count. One rename takes them away, so that no later switch
+    /// can count a part of them.
     private func discardNext() throws(CofferError) {
         guard try directory.status(of: Self.nextName) != nil else { return }
-        let temporary = try Descriptor.temporaryName()
-        try directory.rename(Self.nextName, to: temporary)
+        removeDiscarded()
+        try directory.rename(Self.nextName, to: Self.discardedName)
         try directory.sync()
-        _ = directory.removeAll(of: temporary, overwriting: true)
+        removeDiscarded()
+    }
+
+    /// Overwrites and removes what a call discarded, perhaps one that was killed. What cannot be removed now
+    /// is removed by the next caller that acquires the lock.
+    private func removeDiscarded() {
+        _ = directory.removeAll(of: Self.discardedName, overwriting: true)
     }
 
     /// Adds to an error about a newer version the release that reads it, if the vault says so.

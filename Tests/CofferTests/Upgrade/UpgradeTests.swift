@@ -199,4 +199,19 @@ struct UpgradeTests {
         let left = try home.everything().keys
         #expect(!left.contains { $0.contains("keybag") }, "\(left)")
     }
+
+    @Test("A wipe overwrites the keys that a killed upgrade had replaced", arguments: ["next", "discarded"])
+    func wipedFormer(_ kind: String) async throws {
+        let home = try TestHome()
+        let vault = try await home.create()
+        let folder = home.homePath("vault." + kind)
+        try FileManager.default.createDirectory(atPath: folder.string, withIntermediateDirectories: false)
+        let former = folder.pushing(".former-keybag")
+        try Data(home.read("keybag")).write(to: URL(filePath: former.string))
+        let file = try Descriptor.open(former, .read)
+        _ = try await vault.wipe(reason: "test")
+        let bytes = try file.readAll(limit: 1 << 20)
+        #expect(!bytes.isEmpty && bytes.allSatisfy { $0 == 0 })
+        #expect(!FileManager.default.fileExists(atPath: folder.string))
+    }
 }

@@ -83,6 +83,22 @@ struct ReplacedFilesTests {
         #expect(bytes == [0])
     }
 
+    @Test("Files that a killed process had discarded are overwritten and removed by the next")
+    func discarded() throws {
+        let home = try Home()
+        let directory = try home.directory()
+        try directory.directory.makeDirectory(VaultDirectory.discardedName)
+        try home.write(VaultDirectory.discardedName.pushing(".former-one"), [1])
+        let former = try directory.directory.open(
+            VaultDirectory.discardedName.pushing(".former-one"), .read)
+        try directory.withExclusiveVault { (_) throws(CofferError) in }
+        let bytes = try former.readAll(limit: 9)
+        #expect(bytes == [0])
+        let left = try directory.directory.status(of: VaultDirectory.discardedName)
+        #expect(left == nil)
+        #expect(try home.values() == [[1], [1], [1]])
+    }
+
     @Test("Files that are not as they should be replace nothing")
     func refused() throws {
         let home = try Home()

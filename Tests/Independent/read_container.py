@@ -228,7 +228,7 @@ def open_chunks(body, slot, inner):
     inner_aead = SUITES[inner.suite][1](inner.layer.chunk)
 
     def open_chunk(index):
-        sealed = body[index * stride : (index + 1) * stride]
+        sealed = bytes(body[index * stride : (index + 1) * stride])
         try:
             between = outer_aead.decrypt(chunk_nonce(slot.layer.nonce, index), sealed, None)
             return inner_aead.decrypt(chunk_nonce(inner.layer.nonce, index), between, None)

@@ -18,4 +18,18 @@ struct CertificateProgramTests {
             seconds: 300)
         #expect(run.code == 0 && run.text == "\(name) ok\n", "\(run.text)\(run.errorText)")
     }
+
+    @Test(
+        "Key files of openssl, GnuTLS, NSS and Python are imported and exported, and nothing wrong is",
+        arguments: ["producers", "pem", "refusals", "exports", "rotation", "locked"])
+    func keyFiles(_ name: String) throws {
+        let run = try CommandRun.run(
+            "python3",
+            [
+                PackageRoot.path + "Tests/Certificates/key_files.py", "--coffer", CommandRun.cofferPath,
+                "--only", name,
+            ],
+            seconds: 600)
+        #expect(run.code == 0 && run.text == "\(name) ok\n", "\(run.text)\(run.errorText)")
+    }
 }

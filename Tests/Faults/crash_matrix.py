@@ -118,6 +118,14 @@ def key_install(alias, path):
     return ["key", "install", alias, path]
 
 
+def key_import(alias, path):
+    return ["key", "import", alias, path]
+
+
+def key_rotate(alias, *options):
+    return ["key", "rotate", alias, *options]
+
+
 def key_sign(alias):
     return ["key", "sign", alias]
 
@@ -201,14 +209,20 @@ def files_in(document):
 
 
 def keys_in(document):
-    """(alias, fingerprint) of every key pair in the output of KEY_LIST."""
-    return [(entry["alias"], entry["fingerprint"]) for entry in document["keyPairs"]]
+    """(alias, fingerprint) of every current key pair in the output of KEY_LIST."""
+    return [(entry["alias"], entry["fingerprint"]) for entry in document["keyPairs"] if entry["role"] == "current"]
+
+
+def other_keys_in(document):
+    """(alias, fingerprint, role) of every key pair of a rotation that is not current in the output of KEY_LIST."""
+    return [(entry["alias"], entry["fingerprint"], entry["role"]) for entry in document["keyPairs"]
+            if entry["role"] != "current"]
 
 
 def certificates_in(document):
     """The state and the issuer of each key pair's certificate in the output of KEY_LIST, by alias."""
     return {entry["alias"]: tuple((entry["certificate"] or {}).get(part) for part in ("state", "issuer"))
-            for entry in document["keyPairs"]}
+            for entry in document["keyPairs"] if entry["role"] == "current"}
 
 
 def id_of_added(document):
@@ -470,13 +484,24 @@ class Template:
         command.succeed(self.place, INIT + ([] if passcode else NO_PASSCODE), **secret)
         for (service, account, kind), value in self.tokens.items():
             command.succeed(self.place, token_put(service, account, kind), given=value, **secret)
-        for alias in ("kept", "other"):
+        for alias in ("kept", "other", "rotated", "renewed"):
             command.succeed(self.place, key_generate(alias), **secret)
+        command.succeed(self.place, key_rotate("rotated"), **secret)
         self.certificate = os.path.join(inputs, "certificate.pem")
         request = command.succeed(self.place, key_csr("other"), **secret).document()["request"]
         with open(self.certificate, "wb") as stream:
             stream.write(signed_by_authority(inputs, request.encode()))
-        self.keys = {fingerprint for _, fingerprint in keys_in(command.succeed(self.place, KEY_LIST).document())}
+        # "renewed" has a certificate, and a new key pair beside it, for which there is one.
+        command.succeed(self.place, key_self_signed("renewed"), **secret)
+        command.succeed(self.place, key_rotate("renewed"), **secret)
+        self.renewal = os.path.join(inputs, "renewal.pem")
+        request = command.succeed(self.place, key_csr("renewed"), **secret).document()["request"]
+        with open(self.renewal, "wb") as stream:
+            stream.write(signed_by_authority(inputs, request.encode()))
+        self.key_file = key_file(inputs)
+        stored = command.succeed(self.place, KEY_LIST).document()
+        self.keys = {fingerprint for _, fingerprint in keys_in(stored)}
+        self.keys |= {fingerprint for _, fingerprint, _ in other_keys_in(stored)}
         self.files = {}
         for name, content in self.contents.items():
             path = os.path.join(inputs, name)
@@ -505,6 +530,20 @@ def signed_by_authority(folder, request):
                        check=True, capture_output=True)
     return subprocess.run(["openssl", "x509", "-req", "-days", "300", "-CA", certificate, "-CAkey", key],
                           input=request, check=True, capture_output=True).stdout
+
+
+def key_file(folder):
+    """A private key of openssl's with a certificate, in PEM."""
+    path = os.path.join(folder, "imported.pem")
+    if not os.path.exists(path):
+        key = subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519"], check=True, capture_output=True).stdout
+        with open(path, "wb") as stream:
+            stream.write(key)
+        certificate = subprocess.run(["openssl", "req", "-x509", "-key", path, "-subj", "/CN=imported", "-days", "90"],
+                                     check=True, capture_output=True).stdout
+        with open(path, "ab") as stream:
+            stream.write(certificate)
+    return path
 
 
 def read_file(path):
@@ -554,6 +593,8 @@ def observe_keys(command, place, template, secret):
         command.succeed(place, key_verify(alias, signature), given=b"message")
         keys.add((alias, fingerprint if fingerprint in template.keys else "new",
                   *(part or "" for part in certificates_in(document)[alias])))
+    for alias, fingerprint, role in other_keys_in(document):
+        keys.add((alias, fingerprint if fingerprint in template.keys else "new", role, ""))
     return frozenset(keys)
 
 
@@ -1469,6 +1510,11 @@ def all_operations():
         Operation("key-csr", "old", lambda t: key_csr("kept")),
         Operation("key-self-signed", "old", lambda t: key_self_signed("kept")),
         Operation("key-install", "old", lambda t: key_install("other", t.certificate)),
+        Operation("key-import", "old", lambda t: key_import("imported", t.key_file)),
+        Operation("key-rotate", "old", lambda t: key_rotate("kept")),
+        Operation("key-takeover", "old", lambda t: key_install("renewed", t.renewal)),
+        Operation("key-retire", "old", lambda t: key_rotate("rotated", "--retire")),
+        Operation("key-cancel", "old", lambda t: key_rotate("renewed", "--cancel")),
         Operation("passcode-change", "old", lambda t: PASSCODE_CHANGE, new="new", candidates=["new", "old"],
                   store="keys"),
         Operation("passcode-set", None, lambda t: PASSCODE_SET, new="new", candidates=["new"], store="keys"),

@@ -41,7 +41,8 @@ struct FolderRulesTests {
         "AEAD": ["KDF", "Keys"], "Age": ["AEAD", "KDF", "Keys"], "Certificates": ["KDF", "Signing"],
         "Insecure": ["AEAD", "KDF", "Keys"],
         "KDF": ["Keys"],
-        "JOSE": ["KDF", "Keys", "Signing"], "Keyset": ["AEAD", "Keys"], "Signing": ["Keys"],
+        "JOSE": ["KDF", "Keys", "Signing"], "KeyFiles": ["Certificates", "KDF", "Keys", "Signing"],
+        "Keyset": ["AEAD", "Keys"], "Signing": ["Keys"],
         "Wrapping": ["AEAD", "KDF", "Keys"],
     ]
     private static let cofferDatabase: [String: Set<String>] = [

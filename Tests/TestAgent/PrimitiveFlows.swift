@@ -84,5 +84,32 @@ extension SecretFlows {
             let seed = try held.key()
             try require(Ed25519.sign(salt.span, seed: seed).count == 64)
         },
+        "key-file": { held, _ in
+            let seed = try held.secret.exposing { (bytes) throws(CofferError) in
+                try SecretBytes.copying(bytes.extracting(..<32))
+            }
+            let key = try SigningPrivateKey.make(.ed25519, seed)
+            let passphrase = try SecretBytes.copying("a public passphrase")
+            for form in KeyBundle.Form.allCases {
+                let file = try KeyBundle.file(of: key, nil, name: "a", as: form, passphrase: passphrase)
+                let bundle = try KeyBundle.reading(SecretBytes.copying(file.span)) {
+                    () throws(CofferError) in try SecretBytes.copying("a public passphrase")
+                }
+                try require(bundle.publicKey == key.publicKey)
+            }
+        },
+        "key-file-passphrase": { held, _ in
+            let key = try SigningPrivateKey.generate(.p256)
+            for form in KeyBundle.Form.allCases {
+                let file = try KeyBundle.file(of: key, nil, name: "a", as: form, passphrase: held.secret)
+                let bundle = try KeyBundle.reading(SecretBytes.copying(file.span)) {
+                    () throws(CofferError) in
+                    try held.secret.exposing { (bytes) throws(CofferError) in
+                        try SecretBytes.copying(bytes)
+                    }
+                }
+                try require(bundle.publicKey == key.publicKey)
+            }
+        },
     ]
 }

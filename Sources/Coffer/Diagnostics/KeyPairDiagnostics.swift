@@ -4,11 +4,9 @@ import CofferVault
 import FoundationEssentials
 
 extension VaultCore {
-    /// Returns the key pairs, sorted by the bytes of the alias.
+    /// Returns the current key pairs, sorted by the bytes of the alias.
     func keyPairsByAlias() throws(CofferError) -> [KeyPair] {
-        try KeyPairFile(device: device).read(in: home.openVault()).records.map(\.pair).sorted {
-            $0.alias.utf8.lexicographicallyPrecedes($1.alias.utf8)
-        }
+        try KeyPairFile(device: device).read(in: home.openVault()).sortedPairs.filter { $0.role == .current }
     }
 
     /// Returns the states of the certificates that key pairs have or await.
@@ -31,8 +29,8 @@ extension VaultCore {
             return [
                 SecurityCheck(
                     "key-pairs", .ok,
-                    "The vault has \(count) key pair\(count == 1 ? "" : "s"). No export and no backup "
-                        + "contains a private key, so losing this vault means losing "
+                    "The vault has \(count) key pair\(count == 1 ? "" : "s"). No backup contains a "
+                        + "private key, so losing this vault means losing "
                         + (count == 1 ? "it." : "them."))
             ] + (try certificates(of: pairs)).compactMap(Self.check)
         }

@@ -28,9 +28,28 @@ struct KeyPairFile {
         var generation: UInt64 = 0
         var records: [KeyPairRecord] = []
 
-        /// Returns the key pair with an alias, compared as bytes.
+        /// Returns the current key pair with an alias, compared as bytes.
         func record(_ alias: String) -> KeyPairRecord? {
-            records.first { $0.pair.alias.hasSameBytes(as: alias) }
+            all(alias).first { $0.pair.role == .current }
+        }
+
+        /// Returns the key pair with an alias that gets the next certificate: the new one of a rotation, else
+        /// the current one.
+        func newest(_ alias: String) -> KeyPairRecord? {
+            all(alias).first { $0.pair.role == .next } ?? record(alias)
+        }
+
+        /// Returns the key pairs with an alias, also those that are not current.
+        func all(_ alias: String) -> [KeyPairRecord] {
+            records.filter { $0.pair.alias.hasSameBytes(as: alias) }
+        }
+
+        /// The descriptions, sorted by the bytes of the alias; of those with one alias, the newest first.
+        var sortedPairs: [KeyPair] {
+            records.map(\.pair).sorted {
+                $0.alias.hasSameBytes(as: $1.alias)
+                    ? $0.generation > $1.generation : $0.alias.utf8.lexicographicallyPrecedes($1.alias.utf8)
+            }
         }
 
         /// The key pairs in the class that requires a passcode.

@@ -8,12 +8,15 @@ import FoundationEssentials
 ///
 /// Layout, with sizes in bytes: version (1), algorithm (1), class (2), uses (2), flags (1), zero (1),
 /// generation (4), id (16), created in seconds since 1970 (8), length (4) and alias, length (4) and public
-/// key; in version 2, 1 if a certificate was requested (1), number of certificates (1), and length (4) and
-/// DER of each; then the wrapped key (96), and length (4) and sealed private key. The public key is an
-/// Ed25519 key, a point, or the modulus and the exponent of an RSA key, each with its length (4).
+/// key; in versions 2 and 3, 1 if a certificate was requested (1), number of certificates (1), and length (4)
+/// and DER of each; in version 3, the role in a rotation (1); then the wrapped key (96), and length (4) and
+/// sealed private key. The public key is an Ed25519 key, a point, or the modulus and the exponent of an RSA
+/// key, each with its length (4).
 ///
 /// Version 1 is written for a key pair without a certificate that has not requested one, so that earlier
-/// releases can read it. They refuse the whole file if one record has version 2.
+/// releases can read it, and version 3 only for one that is not the current one of its alias. Releases that
+/// do not know the version of one record refuse the whole file. A release that does not know a flag lists the
+/// key pair and does not use it.
 ///
 /// Each private key is sealed under its own random key, which is wrapped under a key derived from the class
 /// key. Both are bound to the vault and to everything before them, so that nobody can change the alias, the
@@ -21,8 +24,10 @@ import FoundationEssentials
 struct KeyPairRecord: Sendable {
     private static let version: UInt8 = 1
     private static let certificateVersion: UInt8 = 2
+    private static let rotationVersion: UInt8 = 3
     /// The first byte of the contexts, which does not depend on the record's version.
     private static let contextVersion: UInt8 = 1
+    private static let exportFlag: UInt8 = 1
     private static let confirmFlag: UInt8 = 2
     /// The maximum number of bytes of an alias.
     static let longestAlias = 64
@@ -43,7 +48,7 @@ struct KeyPairRecord: Sendable {
     static func seal(
         _ key: borrowing SigningPrivateKey, _ pair: KeyPair, under classKey: ClassKey, vaultID: VaultID
     ) throws(CofferError) -> KeyPairRecord {
-        let flags: UInt8 = pair.confirmsEachUse ? confirmFlag : 0
+        let flags = (pair.confirmsEachUse ? confirmFlag : 0) | (pair.isExportable ? exportFlag : 0)
         return try seal(key, pair, pair.uses.rawValue, flags, under: classKey, vaultID: vaultID)
     }
 
@@ -93,7 +98,9 @@ struct KeyPairRecord: Sendable {
     /// Returns the private key. The class key is known to be the right one, so a record that it does not open
     /// is damaged.
     func open(under classKey: ClassKey, vaultID: VaultID) throws(CofferError) -> SigningPrivateKey {
-        guard flags & ~Self.confirmFlag == 0, uses & ~KeyPairUses.known.rawValue == 0 else {
+        guard flags & ~(Self.exportFlag | Self.confirmFlag) == 0,
+            uses & ~KeyPairUses.known.rawValue == 0
+        else {
             throw CofferError(
                 .unsupportedVersion,
                 "This key pair has a property that is not supported by this release, so it is not used.",
@@ -127,8 +134,8 @@ struct KeyPairRecord: Sendable {
 
     private static func publicPart(_ pair: KeyPair, _ uses: UInt16, _ flags: UInt8) -> [UInt8] {
         var writer = BinaryWriter()
-        let hasCertificates = pair.chain != nil || pair.isAwaitingCertificate
-        writer.append([hasCertificates ? certificateVersion : version, pair.algorithm.rawValue])
+        let version = version(of: pair)
+        writer.append([version, pair.algorithm.rawValue])
         writer.append(pair.protection.rawValue)
         writer.append(uses)
         writer.append([flags, 0])
@@ -142,12 +149,18 @@ struct KeyPairRecord: Sendable {
             writer.appendLengthPrefixed(key.modulus)
             writer.appendLengthPrefixed(key.exponent)
         }
-        if hasCertificates {
+        if version >= certificateVersion {
             let certificates = pair.chain?.certificates ?? []
             writer.append([pair.isAwaitingCertificate ? 1 : 0, UInt8(certificates.count)])
             for certificate in certificates { writer.appendLengthPrefixed(certificate) }
         }
+        if version >= rotationVersion { writer.append([pair.role.rawValue]) }
         return writer.bytes
+    }
+
+    private static func version(of pair: KeyPair) -> UInt8 {
+        guard pair.role == .current else { return rotationVersion }
+        return pair.chain != nil || pair.isAwaitingCertificate ? certificateVersion : version
     }
 
     var encoded: [UInt8] {
@@ -161,7 +174,7 @@ struct KeyPairRecord: Sendable {
     static func decode(_ bytes: [UInt8]) throws(CofferError) -> KeyPairRecord {
         var reader = BinaryReader(bytes, name: "stored key pair", remedy: .restoreVault)
         let start = try reader.take(2)
-        guard version...certificateVersion ~= start[0], let algorithm = SigningAlgorithm(rawValue: start[1]),
+        guard version...rotationVersion ~= start[0], let algorithm = SigningAlgorithm(rawValue: start[1]),
             let protection = ProtectionClass(rawValue: try reader.number())
         else {
             throw CofferError(
@@ -177,7 +190,9 @@ struct KeyPairRecord: Sendable {
         let alias = try reader.text()
         let publicKey = try publicKey(algorithm, &reader)
         let (chain, isAwaiting) =
-            start[0] == certificateVersion ? try certificates(&reader) : (nil, false)
+            start[0] >= certificateVersion
+            ? try certificates(&reader, isRequired: start[0] == certificateVersion) : (nil, false)
+        let role = start[0] >= rotationVersion ? try role(&reader) : .current
         let head = Array(bytes[..<reader.position])
         let wrappedBytes = try reader.take(WrappedKey.encodedSize)
         let sealed = try reader.lengthPrefixed(limit: SigningPrivateKey.largestSize + 40)
@@ -185,7 +200,8 @@ struct KeyPairRecord: Sendable {
         let pair = KeyPair(
             id: id, alias: alias, publicKey: publicKey, protection: protection,
             uses: KeyPairUses(rawValue: uses), confirmsEachUse: flags & confirmFlag != 0, created: created,
-            generation: generation, chain: chain, isAwaitingCertificate: isAwaiting)
+            generation: generation, chain: chain, isAwaitingCertificate: isAwaiting,
+            isExportable: flags & exportFlag != 0, role: role)
         return KeyPairRecord(
             pair: pair, uses: uses, flags: flags, head: head,
             wrappedKey: try WrappedKey.decode(wrappedBytes.span), sealed: sealed)
@@ -205,12 +221,20 @@ struct KeyPairRecord: Sendable {
         }
     }
 
+    private static func role(_ reader: inout BinaryReader) throws(CofferError) -> KeyPairRole {
+        guard let role = KeyPairRole(rawValue: try reader.number()), role != .current else {
+            throw reader.corruptError
+        }
+        return role
+    }
+
     private static func certificates(
-        _ reader: inout BinaryReader
+        _ reader: inout BinaryReader, isRequired: Bool
     ) throws(CofferError) -> (CertificateChain?, Bool) {
         let isAwaiting = try reader.number(UInt8.self)
         let count = Int(try reader.number(UInt8.self))
-        guard isAwaiting <= 1, count <= CertificateChain.mostCertificates, (isAwaiting == 1) != (count > 0)
+        guard isAwaiting <= 1, count <= CertificateChain.mostCertificates, isAwaiting == 0 || count == 0,
+            !isRequired || isAwaiting == 1 || count > 0
         else { throw reader.corruptError }
         var certificates: [[UInt8]] = []
         for _ in 0..<count {

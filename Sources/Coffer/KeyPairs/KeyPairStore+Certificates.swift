@@ -7,7 +7,7 @@ import CofferVault
 extension KeyPairStore {
     /// Returns a request for a certificate (PKCS #10), for an authority to sign. A key pair without a
     /// certificate awaits one from then on; a present certificate stays in use until
-    /// ``install(_:for:allowsExpired:)`` replaces it.
+    /// ``install(_:for:allowsExpired:)`` replaces it. During a rotation, the request is for the new key pair.
     ///
     /// - Parameters:
     ///   - alias: The key pair's alias.
@@ -26,7 +26,7 @@ extension KeyPairStore {
         confirm: @escaping @Sendable (KeyPair) -> Bool = { _ in false }
     ) async throws(CofferError) -> [UInt8] {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
-            guard let record = try contents().record(alias) else { throw Self.absent }
+            guard let record = try contents().newest(alias) else { throw Self.absent }
             let purpose = purpose ?? .standard(for: record.pair.uses)
             let key = try privateKey(of: record, for: purpose.use, confirm)
             let request = try CertificateWriter.request(key, subject, names, purpose)
@@ -40,7 +40,7 @@ extension KeyPairStore {
     }
 
     /// Makes a certificate that the key pair signs itself, and installs it. Others accept it only if they
-    /// know it.
+    /// know it. During a rotation, it is the new key pair's, which becomes the current one.
     ///
     /// - Parameters:
     ///   - alias: The key pair's alias.
@@ -60,7 +60,7 @@ extension KeyPairStore {
         confirm: @escaping @Sendable (KeyPair) -> Bool = { _ in false }
     ) async throws(CofferError) -> CertificateChain {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
-            guard let record = try contents().record(alias) else { throw Self.absent }
+            guard let record = try contents().newest(alias) else { throw Self.absent }
             guard isReplacing || record.pair.chain == nil else { throw Self.hasCertificate }
             let purpose = purpose ?? .standard(for: record.pair.uses)
             let key = try privateKey(of: record, for: purpose.use, confirm)
@@ -79,6 +79,9 @@ extension KeyPairStore {
     /// Installs a key pair's certificate, and those of the authorities above it, in place of the ones that it
     /// has. The private key must be available, because the certificates are bound to it.
     ///
+    /// During a rotation, the certificate may be for the new key pair, which then becomes the current one and
+    /// the present one a former one, or for the current key pair, which changes only its certificate.
+    ///
     /// - Parameters:
     ///   - chain: The certificates, the key pair's own one first, each followed by that of the authority that
     ///     signed it. `CertificateChain` reads them from a file.
@@ -93,10 +96,18 @@ extension KeyPairStore {
         _ chain: CertificateChain, for alias: String, allowsExpired: Bool = false
     ) async throws(CofferError) -> KeyPair {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
-            guard let record = try contents().record(alias) else { throw Self.absent }
+            let contents = try contents()
+            guard let current = contents.record(alias)?.pair else { throw Self.absent }
             let now = core.clock.wallClock().components.seconds
-            try chain.check(for: record.pair.publicKey, at: now, allowsExpired: allowsExpired)
-            return try change(record.pair) { (pair) throws(CofferError) in pair.with(chain) }
+            var pair = contents.newest(alias)?.pair ?? current
+            do throws(CofferError) {
+                try chain.check(for: pair.publicKey, at: now, allowsExpired: allowsExpired)
+            } catch {
+                guard error.code == .conflict, pair != current else { throw error }
+                pair = current
+                try chain.check(for: pair.publicKey, at: now, allowsExpired: allowsExpired)
+            }
+            return try change(pair) { (pair) throws(CofferError) in pair.with(chain) }
         }
     }
 
@@ -116,13 +127,21 @@ extension KeyPairStore {
             guard let old = contents.records.first(where: { $0.pair.id == known.id }) else { return nil }
             let pair = try change(old.pair)
             guard pair != old.pair else { return pair }
-            let key = try core.keyForStoring(old.pair.protection)
-            contents.replace(try old.changed(to: pair, from: key, to: key, vaultID: core.device.vaultID))
+            if old.pair.role == .former { throw Self.isFormer }
+            // The key pair that takes over does so in the same change in which the other one gives up.
+            if pair.role == .current, old.pair.role == .next, let current = contents.record(pair.alias) {
+                contents.replace(try resealed(current, as: current.pair.with(.former)))
+            }
+            contents.replace(try resealed(old, as: pair))
             try file.write(contents, in: vault)
             return pair
         }
         guard let changed else { throw Self.absent }
         return changed
+    }
+
+    private static var isFormer: CofferError {
+        CofferError(.conflict, "The key pair was replaced by a rotation meanwhile. Nothing was changed.")
     }
 }
 

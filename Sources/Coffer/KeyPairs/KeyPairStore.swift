@@ -4,11 +4,12 @@ import CofferEngine
 public import CofferVault
 import FoundationEssentials
 
-/// A vault's key pairs: private keys that sign and are never handed out.
+/// A vault's key pairs: private keys that sign and are not handed out.
 ///
 /// A private key is sealed under its own key, and that key under its protection class's key. No call, command
-/// or protocol returns it, and no export contains it. While the vault is locked, key pairs can be listed, and
-/// their public keys read; signing requires that the key pair's class is unlocked.
+/// or protocol returns it, except ``export(_:as:passphrase:confirm:)`` those that were stored as exportable.
+/// While the vault is locked, key pairs can be listed, and their public keys read; signing requires that the
+/// key pair's class is unlocked.
 ///
 /// While a signature is made, the private key is in this process's memory, where a debugger of the same user
 /// can find it.
@@ -20,15 +21,18 @@ public final class KeyPairStore: Sendable {
 
     // MARK: Reading
 
-    /// Returns all key pairs, sorted by the bytes of the alias. You can call this method while the vault is
+    /// Returns the key pairs, sorted by the bytes of the alias. You can call this method while the vault is
     /// locked.
     ///
+    /// - Parameter includesRotations: Whether to include the new and the former key pairs of rotations. Those
+    ///   with one alias follow each other, the one with the highest generation first.
+    /// - Returns: The key pairs.
     /// - Throws: `corrupt`, `unsupportedVersion`, `foreign` or `wiped`.
-    public func list() async throws(CofferError) -> [KeyPair] {
+    public func list(includingRotations includesRotations: Bool = false) async throws(CofferError)
+        -> [KeyPair]
+    {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
-            try contents().records.map(\.pair).sorted {
-                $0.alias.utf8.lexicographicallyPrecedes($1.alias.utf8)
-            }
+            try contents().sortedPairs.filter { includesRotations || $0.role == .current }
         }
     }
 
@@ -45,9 +49,7 @@ public final class KeyPairStore: Sendable {
     /// Returns the aliases, sorted by their bytes; `nil` if the file cannot be read as this vault's.
     func aliases(in vault: borrowing Descriptor) throws(CofferError) -> [String]? {
         do throws(CofferError) {
-            return try file.read(in: vault).records.map(\.pair.alias).sorted {
-                $0.utf8.lexicographicallyPrecedes($1.utf8)
-            }
+            return try file.read(in: vault).sortedPairs.filter { $0.role == .current }.map(\.alias)
         } catch {
             guard KeyPairFile.isUnreadable(error) else { throw error }
             return nil
@@ -59,119 +61,9 @@ public final class KeyPairStore: Sendable {
         return try core.home.mappingMissingFiles { () throws(CofferError) in try file.read(in: vault) }
     }
 
-    // MARK: Creating
-
-    /// Creates a key pair. Its private key never leaves the vault.
-    ///
-    /// - Parameters:
-    ///   - algorithm: The algorithm; RSA keys can only be imported.
-    ///   - alias: The key pair's name, 1 to 64 bytes without control characters.
-    ///   - protection: The class that decides when the private key can be used.
-    ///   - uses: What the key pair may be used for.
-    ///   - confirmsEachUse: Whether a person must confirm each use.
-    /// - Returns: The new key pair.
-    /// - Throws: `alreadyExists` if the alias is taken; `invalidInput` for an invalid alias or no uses;
-    ///   `unsupported` for RSA; `locked`, `refused`, `busy`, `noSpace`, `readOnly` or `wiped`.
-    public func generate(
-        _ algorithm: SigningAlgorithm, alias: String,
-        class protection: ProtectionClass = .whenUnlockedThisDeviceOnly,
-        uses: KeyPairUses = [.ssh, .sign], confirmsEachUse: Bool = false
-    ) async throws(CofferError) -> KeyPair {
-        try await BlockingExecutor.run { [self] _ throws(CofferError) in
-            try Self.check(alias, uses)
-            let key = try SigningPrivateKey.generate(algorithm)
-            return try store(key, alias, protection, uses, confirmsEachUse)
-        }
-    }
-
-    /// Stores a private key that another program had, reads it back, and verifies a signature with it.
-    ///
-    /// - Throws: `alreadyExists` if the alias is taken, or if the vault has this key under another alias;
-    ///   `refused` if the administrator's policy allows no import; `policyInvalid`; the errors that
-    ///   ``generate(_:alias:class:uses:confirmsEachUse:)`` throws.
-    package func importing(
-        _ key: HeldPrivateKey, alias: String, class protection: ProtectionClass,
-        uses: KeyPairUses, confirmsEachUse: Bool
-    ) async throws(CofferError) -> KeyPair {
-        try await BlockingExecutor.run { [self] _ throws(CofferError) in
-            try core.managed.policy().require(.allowImport, toAllow: "importing private keys")
-            try Self.check(alias, uses)
-            return try store(key.key, alias, protection, uses, confirmsEachUse)
-        }
-    }
-
-    private func store(
-        _ key: borrowing SigningPrivateKey, _ alias: String, _ protection: ProtectionClass,
-        _ uses: KeyPairUses, _ confirms: Bool
-    ) throws(CofferError) -> KeyPair {
-        let publicKey = key.publicKey
-        let pair = KeyPair(
-            id: try .secureRandom(), alias: alias, publicKey: publicKey, protection: protection, uses: uses,
-            confirmsEachUse: confirms,
-            created: Date(timeIntervalSince1970: Double(core.clock.wallClock().components.seconds)),
-            generation: 1)
-        // A borrowed key cannot enter a closure, so the record is made first, under the class's current key.
-        let classKey = try core.keyForStoring(protection)
-        let record = try KeyPairRecord.seal(key, pair, under: classKey, vaultID: core.device.vaultID)
-        return try core.home.withExclusiveVault { (vault) throws(CofferError) in
-            // Another process may have replaced the class key since.
-            guard try core.keyForStoring(protection).id == classKey.id else { throw CofferError.keysReplaced }
-            var contents = try file.read(in: vault)
-            guard contents.record(alias) == nil else { throw Self.isTaken }
-            if let same = contents.records.first(where: { $0.pair.publicKey == publicKey }) {
-                throw CofferError(
-                    .alreadyExists,
-                    "The vault has this key already, under the alias \(same.pair.alias).")
-            }
-            contents.records.append(record)
-            try core.mark(.keyPairs, in: vault)
-            try file.write(contents, in: vault)
-            try verify(pair, in: vault)
-            return pair
-        }
-    }
-
-    /// Reads a key pair back and verifies a signature by it.
-    private func verify(_ pair: KeyPair, in vault: borrowing Descriptor) throws(CofferError) {
-        let message: [UInt8] = Array("coffer".utf8)
-        let scheme = SigningScheme.standard(for: pair.algorithm)
-        guard let record = try file.read(in: vault).records.first(where: { $0.pair == pair }) else {
-            throw CofferError(.inputOutput, "The key pair could not be read back from the disk.")
-        }
-        let key = try record.open(under: core.keys.key(pair.protection), vaultID: core.device.vaultID)
-        let signature = try key.sign(message.span, scheme: scheme)
-        guard try pair.publicKey.isValid(signature: signature.span, for: message.span, scheme: scheme) else {
-            throw CofferError(.corrupt, "The key pair that was read back signs wrongly.")
-        }
-    }
-
-    private static var isTaken: CofferError {
-        CofferError(
-            .alreadyExists, "There is already a key pair with this alias. Choose another alias.")
-    }
-
-    private static func check(_ alias: String, _ uses: KeyPairUses) throws(CofferError) {
-        try checkAlias(alias)
-        guard !uses.isEmpty, uses.isSubset(of: .known) else {
-            throw CofferError(.invalidInput, "A key pair needs at least one use that this release knows.")
-        }
-    }
-
-    private static func checkAlias(_ alias: String) throws(CofferError) {
-        // Not bytes: a terminal that prints the alias understands characters, too.
-        let isPlain = !alias.unicodeScalars.contains {
-            [.control, .lineSeparator, .paragraphSeparator].contains($0.properties.generalCategory)
-        }
-        guard 1...KeyPairRecord.longestAlias ~= alias.utf8.count, isPlain else {
-            throw CofferError(
-                .invalidInput,
-                "An alias must have 1 to \(KeyPairRecord.longestAlias) bytes and no control characters.")
-        }
-    }
-
     // MARK: Changing
 
-    /// Gives a key pair another alias.
+    /// Gives a key pair another alias. The key pairs of its rotations get it, too.
     ///
     /// - Parameters:
     ///   - alias: The present alias.
@@ -185,23 +77,22 @@ public final class KeyPairStore: Sendable {
             var missing = false
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 var contents = try file.read(in: vault)
-                guard let old = contents.record(alias) else { return missing = true }
-                guard contents.record(newAlias) == nil else { throw Self.isTaken }
-                let key = try core.keyForStoring(old.pair.protection)
-                let pair = old.pair.with(alias: newAlias, old.pair.protection)
-                contents.replace(
-                    try old.changed(to: pair, from: key, to: key, vaultID: core.device.vaultID))
+                guard contents.record(alias) != nil else { return missing = true }
+                guard contents.all(newAlias).isEmpty else { throw Self.isTaken }
+                for old in contents.all(alias) {
+                    contents.replace(try resealed(old, as: old.pair.with(alias: newAlias)))
+                }
                 try file.write(contents, in: vault)
             }
             if missing { throw Self.absent }
         }
     }
 
-    /// Removes a key pair and overwrites the file in which it was stored. You can call this method while the
-    /// vault is locked.
+    /// Removes a key pair, with those of its rotations, and overwrites the file in which it was stored. You
+    /// can call this method while the vault is locked.
     ///
     /// - Parameter alias: The alias.
-    /// - Returns: The removed key pair; `nil` if there was none with this alias.
+    /// - Returns: The removed current key pair; `nil` if there was none with this alias.
     /// - Throws: `busy`, `noSpace`, `readOnly`, `corrupt` or `wiped`.
     @discardableResult
     public func remove(_ alias: String) async throws(CofferError) -> KeyPair? {
@@ -209,11 +100,18 @@ public final class KeyPairStore: Sendable {
             try core.home.withExclusiveVault { (vault) throws(CofferError) -> KeyPair? in
                 var contents = try file.read(in: vault)
                 guard let old = contents.record(alias) else { return nil }
-                contents.records.removeAll { $0.pair.id == old.pair.id }
+                contents.records.removeAll { $0.pair.alias.hasSameBytes(as: alias) }
                 try file.write(contents, in: vault, overwriting: true)
                 return old.pair
             }
         }
+    }
+
+    /// Returns a key pair's record with another description of the same class. The private key is sealed
+    /// again, because the description is bound to it.
+    func resealed(_ record: KeyPairRecord, as pair: KeyPair) throws(CofferError) -> KeyPairRecord {
+        let key = try core.keyForStoring(pair.protection)
+        return try record.changed(to: pair, from: key, to: key, vaultID: core.device.vaultID)
     }
 
     /// Gives key pairs another protection class.
@@ -266,7 +164,7 @@ public final class KeyPairStore: Sendable {
             }
             guard isVerified || !protection.isWeaker(than: former) else { return nil }
             let new = try old.changed(
-                to: old.pair.with(alias: old.pair.alias, protection), from: core.keys.key(former),
+                to: old.pair.with(protection), from: core.keys.key(former),
                 to: core.keyForStoring(protection), vaultID: core.device.vaultID)
             contents.replace(new)
             report.changed += 1
@@ -305,9 +203,10 @@ public final class KeyPairStore: Sendable {
         confirm: @escaping @Sendable (KeyPair) -> Bool
     ) async throws(CofferError) -> [UInt8]? {
         try await BlockingExecutor.run { [self] _ throws(CofferError) -> [UInt8]? in
-            guard let record = try contents().records.first(where: { $0.pair.publicKey == publicKey }) else {
-                return nil
+            let found = try contents().records.first {
+                $0.pair.publicKey == publicKey && $0.pair.role != .next
             }
+            guard let record = found else { return nil }
             return try sign(message, with: record, for: use, scheme, confirm)
         }
     }
@@ -337,7 +236,7 @@ public final class KeyPairStore: Sendable {
         return try open(record)
     }
 
-    private func open(_ record: KeyPairRecord) throws(CofferError) -> SigningPrivateKey {
+    func open(_ record: KeyPairRecord) throws(CofferError) -> SigningPrivateKey {
         let vaultID = core.device.vaultID
         do throws(CofferError) {
             return try record.open(under: core.keys.key(record.pair.protection), vaultID: vaultID)

@@ -1,5 +1,5 @@
 import CofferBase
-import CofferCrypto
+package import CofferCrypto
 import CofferEngine
 
 /// A private key that a client added to an SSH agent, with its constraints.

@@ -118,9 +118,12 @@ package final class SSHAgent: Sendable {
         let volatile = added.all()
         var keys = volatile.map { ($0.publicKey, $0.comment) }
         do throws(CofferError) {
-            let pairs = try await openVault(false).keyPairs.list().filter { $0.uses.contains(.ssh) }
-            for pair in pairs where !keys.contains(where: { $0.0 == pair.publicKey }) {
-                keys.append((pair.publicKey, pair.alias))
+            let all = try await openVault(false).keyPairs.list(includingRotations: true)
+            let pairs = all.filter { $0.uses.contains(.ssh) && $0.role != .next }
+            // Servers allow few tries, so the keys that rotations replaced come last.
+            let ordered = pairs.filter { $0.role == .current } + pairs.filter { $0.role == .former }
+            for pair in ordered where !keys.contains(where: { $0.0 == pair.publicKey }) {
+                keys.append((pair.publicKey, pair.agentComment))
             }
         } catch {
             // The keys that clients added do not depend on the vault.
@@ -201,7 +204,7 @@ package final class SSHAgent: Sendable {
     private func remove(_ blob: [UInt8]) async throws(CofferError) -> [UInt8] {
         guard let key = SSHPublicKey.decode(blob) else { return Answer.failure }
         if added.remove(key) { return Answer.success }
-        let pairs = try await openVault(false).keyPairs.list()
+        let pairs = try await openVault(false).keyPairs.list(includingRotations: true)
         guard pairs.contains(where: { $0.publicKey == key }) else { return Answer.failure }
         throw Self.refusal("It removes no keys from the vault. Remove them from the vault itself.")
     }
@@ -209,4 +212,9 @@ package final class SSHAgent: Sendable {
     private static func refusal(_ reason: String) -> CofferError {
         CofferError(.refused, "The SSH agent refused a request. \(reason)")
     }
+}
+
+extension KeyPair {
+    /// The comment that clients see.
+    fileprivate var agentComment: String { role == .former ? "\(alias) (generation \(generation))" : alias }
 }

@@ -8,8 +8,9 @@ struct KeyGenerate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "generate", abstract: "Create a key pair; print its public key for SSH.",
         discussion: """
-            The private key is created in the vault and never leaves it, so no copy exists that could \
-            restore it: if the vault is lost, so is the key. With --confirm, each use asks: coffer key sign \
+            The private key is created in the vault and does not leave it, so no copy exists that could \
+            restore it: if the vault is lost, so is the key. Only with --exportable can coffer key export \
+            write it. With --confirm, each use asks: coffer key sign \
             on the terminal, coffer ssh-agent with the program in SSH_ASKPASS.
             """)
 
@@ -17,25 +18,18 @@ struct KeyGenerate: AsyncParsableCommand {
     @OptionGroup var name: KeyPairAlias
     @OptionGroup var options: KeyPairProtection
 
-    @Option(help: "The algorithm; default ed25519. RSA keys are imported: see coffer ssh import.")
+    @Option(help: "The algorithm; default ed25519. RSA keys are imported: see coffer key import.")
     var algorithm = KeyPairAlgorithmArgument.ed25519
 
-    @Option(
-        name: .customLong("use"), parsing: .singleValue,
-        help: """
-            ssh for the SSH agent, sign for coffer key sign, tls-client for a client's certificate; may be \
-            repeated. Default: ssh and sign.
-            """)
-    var uses: [KeyPairUseArgument] = []
+    @OptionGroup var uses: KeyPairUseOption
 
     func run() async throws {
         let alias = try name.text()
         let vault = try await VaultOpener.unlocked(global)
         let pair = try await vault.keyPairs.generate(
             algorithm.algorithm, alias: alias,
-            class: options.protection?.protection ?? .whenUnlockedThisDeviceOnly,
-            uses: uses.isEmpty ? [.ssh, .sign] : uses.reduce(into: []) { $0.formUnion($1.use) },
-            confirmsEachUse: options.confirm)
+            class: options.chosenClass, uses: uses.chosen ?? [.ssh, .sign],
+            confirmsEachUse: options.confirm, isExportable: options.exportable)
         if global.json {
             try Output.json(pair.document())
         } else {

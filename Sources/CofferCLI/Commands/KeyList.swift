@@ -8,14 +8,17 @@ import FoundationEssentials
 struct KeyList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the key pairs, also while the vault is locked.",
+        discussion: "During a rotation, an alias has several: the current one, and new or former ones.",
         aliases: ["ls"])
 
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let pairs = try await VaultOpener.vault(global).keyPairs.list()
+        let pairs = try await VaultOpener.vault(global).keyPairs.list(includingRotations: true)
         CertificateStatus.report(
-            try pairs.compactMap { (pair) throws(CofferError) in try pair.certificateStatus() })
+            try pairs.filter { $0.role == .current }.compactMap { (pair) throws(CofferError) in
+                try pair.certificateStatus()
+            })
         guard !global.json else {
             return try Output.json(
                 .object([
@@ -26,14 +29,22 @@ struct KeyList: AsyncParsableCommand {
             [
                 pair.alias.printable, pair.algorithm.name, String(pair.publicKey.size), pair.protection.name,
                 pair.useNames.joined(separator: ", "), pair.confirmsEachUse ? "yes" : "no",
-                pair.created.iso8601, try pair.certificateStatus()?.word ?? "-",
+                pair.generationText, pair.created.iso8601, try pair.certificateStatus()?.word ?? "-",
                 try SSHPublicKey.fingerprint(pair.publicKey),
             ]
         }
         let heading = [
-            "ALIAS", "ALGORITHM", "BITS", "CLASS", "USES", "CONFIRM", "CREATED", "CERTIFICATE", "FINGERPRINT",
+            "ALIAS", "ALGORITHM", "BITS", "CLASS", "USES", "CONFIRM", "GENERATION", "CREATED", "CERTIFICATE",
+            "FINGERPRINT",
         ]
         for line in TextTable.lines(heading, rows, numbers: [2]) { try Output.line(line) }
+    }
+}
+
+extension KeyPair {
+    /// The generation, and the role if the key pair is not the current one.
+    fileprivate var generationText: String {
+        role == .current ? "\(generation)" : "\(generation), \(role.name)"
     }
 }
 
@@ -58,7 +69,9 @@ struct KeyShow: AsyncParsableCommand {
             ("Algorithm", "\(pair.algorithm.name), \(pair.publicKey.size) bits"),
             ("Class", pair.protection.name), ("Uses", pair.useNames.joined(separator: ", ")),
             ("Confirm each use", pair.confirmsEachUse ? "yes" : "no"), ("Created", pair.created.iso8601),
-            ("Fingerprint", try SSHPublicKey.fingerprint(pair.publicKey)), ("Private key", "not exportable"),
+            ("Generation", pair.generationText),
+            ("Fingerprint", try SSHPublicKey.fingerprint(pair.publicKey)),
+            ("Private key", pair.isExportable ? "exportable" : "not exportable"),
         ]
         lines += certificate?.lines ?? []
         for (name, value) in lines { try Output.line("\(name): \(value)") }

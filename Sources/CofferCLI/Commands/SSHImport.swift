@@ -18,7 +18,7 @@ struct SSHImport: AsyncParsableCommand {
             copies, backups, snapshots, and old blocks of flash storage.
 
             The key may be an Ed25519, P-256, P-384 or RSA key (2048 to 4096 bits). Afterwards, nothing \
-            exports it from the vault.
+            exports it from the vault, unless --exportable was specified.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -51,8 +51,8 @@ struct SSHImport: AsyncParsableCommand {
         }
         let added = try await receive(path)
         let pair = try await vault.keyPairs.importing(
-            added.held, alias: alias, class: options.protection?.protection ?? .whenUnlockedThisDeviceOnly,
-            uses: [.ssh], confirmsEachUse: options.confirm)
+            added.held, alias: alias, class: options.chosenClass, uses: [.ssh],
+            confirmsEachUse: options.confirm, isExportable: options.exportable)
         if removeOriginal { try remove(path) }
         if global.json {
             try Output.json(pair.document())

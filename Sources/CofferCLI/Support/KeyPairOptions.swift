@@ -58,6 +58,15 @@ struct KeyPairAlias: ParsableArguments {
         }
     }
 
+    /// Asks on the terminal whether a private key may be exported.
+    static func isExportConfirmed(_ pair: KeyPair) -> Bool {
+        do throws(CofferError) {
+            return try TerminalQuestion.isConfirmed("Export the private key \(pair.alias.printable)?")
+        } catch {
+            return false
+        }
+    }
+
     static var absent: CofferError {
         CofferError(
             .absent, "There is no key pair with this alias. To list all key pairs, run coffer key list.")
@@ -68,11 +77,36 @@ struct KeyPairAlias: ParsableArguments {
 struct KeyPairProtection: ParsableArguments {
     @Option(
         name: .customLong("class"),
-        help: "When the private key can be used; default whenUnlockedThisDeviceOnly.")
+        help: """
+            When the private key can be used; default whenUnlockedThisDeviceOnly, with --exportable \
+            whenUnlocked.
+            """)
     var protection: ProtectionClassArgument?
 
     @Flag(help: "Ask for confirmation before each use.")
     var confirm = false
+
+    @Flag(help: "Let coffer key export write the private key; this cannot be changed later.")
+    var exportable = false
+
+    /// The class.
+    var chosenClass: ProtectionClass {
+        protection?.protection ?? (exportable ? .whenUnlocked : .whenUnlockedThisDeviceOnly)
+    }
+}
+
+/// The option for what a key pair may be used for.
+struct KeyPairUseOption: ParsableArguments {
+    @Option(
+        name: .customLong("use"), parsing: .singleValue,
+        help: """
+            ssh for the SSH agent, sign for coffer key sign, tls-client for a client's certificate; may be \
+            repeated. Default: ssh and sign; for an imported key with a certificate, tls-client and sign.
+            """)
+    var uses: [KeyPairUseArgument] = []
+
+    /// The uses; `nil` if none was specified.
+    var chosen: KeyPairUses? { uses.isEmpty ? nil : uses.reduce(into: []) { $0.formUnion($1.use) } }
 }
 
 extension KeyPair {
@@ -85,9 +119,21 @@ extension KeyPair {
             ("alias", .text(alias)), ("id", .text(id.uuidString)), ("algorithm", .text(algorithm.name)),
             ("bits", .number(publicKey.size)), ("class", .text(protection.name)),
             ("uses", .list(useNames.map { .text($0) })), ("confirm", .flag(confirmsEachUse)),
+            ("exportable", .flag(isExportable)), ("role", .text(role.name)),
             ("generation", .number(Int(generation))), ("created", .text(created.iso8601)),
             ("fingerprint", .text(try SSHPublicKey.fingerprint(publicKey))),
             ("certificate", try certificateStatus()?.document() ?? .none),
         ])
+    }
+}
+
+extension KeyPairRole {
+    /// The role's name in tables and JSON documents.
+    var name: String {
+        switch self {
+        case .current: "current"
+        case .next: "next"
+        case .former: "former"
+        }
     }
 }

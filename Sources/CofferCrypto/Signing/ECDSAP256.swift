@@ -28,35 +28,7 @@ public enum ECDSAP256 {
     ///   key of another one.
     public static func privateKey(importing file: borrowing SecretBytes) throws(CofferError) -> SecretBytes {
         let inner = try PrivateKeyInfo.key(.p256, in: file.guarded.span)
-        return SecretBytes(try number(inner.span))
-    }
-
-    /// Reads the key of RFC 5915 inside the file.
-    private static func number(_ bytes: Span<UInt8>) throws(CofferError) -> GuardedBytes {
-        var file = DERReader(0..<bytes.count)
-        guard let outer = file.element(DERReader.sequence, bytes), file.isAtEnd else { throw notAKey }
-        var reader = DERReader(outer)
-        guard reader.small(bytes) == 1, let number = reader.element(DERReader.octets, bytes),
-            number.count == privateKeySize
-        else { throw notAKey }
-        if reader.isNext(0xA0, bytes), reader.element(0xA0, bytes) == nil { throw notAKey }
-        let key = try GuardedBytes.copying(bytes.extracting(number))
-        let publicKey = try publicKey(of: key)
-        if reader.isNext(0xA1, bytes) {
-            guard let tagged = reader.element(0xA1, bytes) else { throw notAKey }
-            var inner = DERReader(tagged)
-            guard inner.skip(0x03, [0] + publicKey, bytes), inner.isAtEnd else { throw notAKey }
-        }
-        guard reader.isAtEnd else { throw notAKey }
-        return key
-    }
-
-    private static func publicKey(of key: borrowing GuardedBytes) throws(CofferError) -> [UInt8] {
-        try ECDSABinding.publicKey(privateKey: key.span)
-    }
-
-    private static var notAKey: CofferError {
-        CofferError(.invalidInput, "The file does not contain a private key for ECDSA with P-256.")
+        return SecretBytes(try ECPrivateKey.number(inner.span, .p256))
     }
 
     /// Returns the public key that belongs to `privateKey`.

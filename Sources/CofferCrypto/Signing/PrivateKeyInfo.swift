@@ -4,14 +4,20 @@ import CofferEngine
 /// A private key in PKCS #8 (RFC 5208, RFC 5958), as DER or PEM.
 enum PrivateKeyInfo {
     /// The algorithms of private keys.
-    enum Algorithm {
+    enum Algorithm: CaseIterable {
         case p256
+        case p384
         case rsa
         case ed25519
 
         /// The content of the algorithm's identifier.
-        fileprivate var identifier: [UInt8] {
+        var identifier: [UInt8] {
             switch self {
+            case .p384:
+                [
+                    0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x05, 0x2B, 0x81, 0x04, 0x00,
+                    0x22,
+                ]
             case .p256:
                 [
                     0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE,
@@ -39,18 +45,37 @@ enum PrivateKeyInfo {
     private static func content(
         _ algorithm: Algorithm, _ bytes: Span<UInt8>
     ) throws(CofferError) -> GuardedBytes {
+        guard let (found, key) = parts(of: bytes), found.count == algorithm.identifier.count,
+            zip(found, algorithm.identifier).allSatisfy({ bytes[$0] == $1 })
+        else { throw unreadable }
+        return try GuardedBytes.copying(bytes.extracting(key))
+    }
+
+    /// Returns the algorithm of the key and the place of the key; the algorithm is `nil` if it is not one of
+    /// these. The result is `nil` if the bytes are not a private key in PKCS #8 and DER.
+    static func contents(of bytes: Span<UInt8>) -> (algorithm: Algorithm?, key: Range<Int>)? {
+        guard let (found, key) = parts(of: bytes) else { return nil }
+        let algorithm = Algorithm.allCases.first { known in
+            let identifier = known.identifier
+            return found.count == identifier.count
+                && zip(found, identifier).allSatisfy { bytes[$0] == $1 }
+        }
+        return (algorithm, key)
+    }
+
+    /// Returns the places of the algorithm's identifier and of the key.
+    private static func parts(of bytes: Span<UInt8>) -> (identifier: Range<Int>, key: Range<Int>)? {
         var file = DERReader(0..<bytes.count)
-        guard let outer = file.element(DERReader.sequence, bytes), file.isAtEnd else { throw unreadable }
+        guard let outer = file.element(DERReader.sequence, bytes), file.isAtEnd else { return nil }
         var reader = DERReader(outer)
         guard let version = reader.small(bytes), version <= 1,
-            reader.skip(DERReader.sequence, algorithm.identifier, bytes),
+            let identifier = reader.element(DERReader.sequence, bytes),
             let key = reader.element(DERReader.octets, bytes)
-        else { throw unreadable }
+        else { return nil }
         // Attributes, and the public key in version 1; neither is used.
         if reader.isNext(0xA0, bytes) { _ = reader.element(0xA0, bytes) }
         if version == 1, reader.isNext(0x81, bytes) { _ = reader.element(0x81, bytes) }
-        guard reader.isAtEnd else { throw unreadable }
-        return try GuardedBytes.copying(bytes.extracting(key))
+        return reader.isAtEnd ? (identifier, key) : nil
     }
 
     /// The number of bytes in a PEM file that holds the largest key.

@@ -142,7 +142,7 @@ struct KeyPairCertificateTests {
         let record = try encoded()
         #expect(record.first == 2)
         #expect(try KeyPairRecord.decode(record).encoded == record)
-        #expect(failure { _ = try KeyPairRecord.decode([3] + record.dropFirst()) } == .unsupportedVersion)
+        #expect(failure { _ = try KeyPairRecord.decode([4] + record.dropFirst()) } == .unsupportedVersion)
         for count in record.indices {
             #expect(failure { _ = try KeyPairRecord.decode(Array(record[..<count])) } != nil)
         }

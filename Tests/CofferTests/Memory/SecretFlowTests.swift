@@ -22,6 +22,7 @@ struct SecretFlowTests {
         "file-read", "file-view", "file-export", "wipe", "recovery-key", "documented-key", "passcode-hash",
         "documented-cbc",
         "pbkdf2", "argon2id", "hkdf", "hmac", "aead", "cbc-hmac", "key-wrap", "sealed-box", "signature",
+        "key-file", "key-file-passphrase",
     ]
 
     @Test("A secret is found while it is held, and no eight bytes of it afterwards", arguments: flows)
@@ -64,6 +65,7 @@ struct SecretFlowTests {
                 $0.copied()
             }
             needles.merge(try hash(held)) { first, _ in first }
+        case "key-file-passphrase": derived = secret.flatMap { [0, $0] }
         case "recovery-key":
             // The 20 bytes of the key, five for every two groups.
             let symbols = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)

@@ -229,6 +229,23 @@ struct PolicyEffectTests {
         #expect(try await vault.keyPairs.list().map(\.alias) == ["own", "work"])
     }
 
+    @Test("No private key is exported, not even one that is exportable")
+    func exportedKeys() async throws {
+        let home = try ManagedHome(#"{"AllowExport": false}"#)
+        let vault = try await home.create()
+        _ = try await vault.keyPairs.generate(
+            .ed25519, alias: "out", class: .whenUnlocked, isExportable: true)
+        let passphrase = try Passcode(copying: "long passphrase")
+        func export() async throws {
+            _ = try await vault.keyPairs.export("out", as: .pem, passphrase: passphrase)
+        }
+        #expect(await code { try await export() } == .refused)
+        try home.clear()
+        vault.lock()
+        try await vault.unlock()
+        try await export()
+    }
+
     @Test("Keyrings, machines, hardware and encryption are refused at init and at unlock")
     func openings() async throws {
         let policies = [

@@ -1,5 +1,3 @@
-package import CofferCrypto
-
 /// The owner of a private key that several threads use. The key's memory is cleared when the owner is
 /// released.
 package final class HeldPrivateKey: Sendable {

@@ -144,11 +144,11 @@ def qt_keychain(service):
     subprocess.run(
         ["c++", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-o", program, HERE / "qtkeychain.cpp", *libraries],
         check=True)
-    environment = service.environment | {"XDG_CURRENT_DESKTOP": "GNOME"}
 
     def keychain(*arguments):
         done = subprocess.run(
-            [program, *arguments], env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+            [program, *arguments], env=service.environment, stdin=subprocess.DEVNULL, capture_output=True,
+            timeout=60)
         return done.returncode, done.stdout.decode()
 
     assert keychain("write", "ada", "pässword\n") == (0, "")

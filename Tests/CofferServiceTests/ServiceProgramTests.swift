@@ -30,6 +30,9 @@
         @Test("Real programs store, find, read, lock and delete", .enabled(if: isReady))
         func programs() throws { try run("programs.py") }
 
+        @Test("Chromium, QtKeychain and Seahorse work with it", .enabled(if: isReady))
+        func desktop() throws { try run("desktop.py") }
+
         @Test("Prompts end, and locks, unlocks and wipes are told", .enabled(if: isReady))
         func prompts() throws { try run("prompts.py") }
 

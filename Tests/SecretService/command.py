@@ -11,6 +11,8 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import laws  # noqa: E402
+from client import Client  # noqa: E402
 from services import Coffer, die_with_parent  # noqa: E402
 
 
@@ -153,9 +155,37 @@ def refused(service):
         assert done.returncode != 0, words
 
 
+def classes(service):
+    """The owner chooses items' protection class; a new secret keeps it, and a locked vault shows none of them."""
+    client = Client(service.address)
+
+    def protection(path):
+        listed = json.loads(service.run("token", "list", "--json").stdout)["tokens"]
+        return [one["class"] for one in listed if one["account"] == path.rsplit("/", 1)[1]]
+
+    item = client.create({"class": "1"}, b"first")
+    assert protection(item) == ["whenUnlockedThisDeviceOnly"]
+    service.run("settings", "--movable", "on")
+    movable = client.create({"class": "2"}, b"first")
+    assert protection(movable) == ["whenUnlocked"] and protection(item) == ["whenUnlockedThisDeviceOnly"]
+    name = f"secret-service%2Flogin/{item.rsplit('/', 1)[1]}#other"
+    service.run("reclass", name, "--class", "afterFirstUnlock")
+    client.set(item, b"second")
+    assert protection(item) == ["afterFirstUnlock"] and client.get(item) == b"second"
+    assert client.create({"class": "1"}, b"third", replace=True) == item
+    assert protection(item) == ["afterFirstUnlock"] and client.get(item) == b"third"
+    client.lock(client.alias("default"))
+    for path in [item, movable]:
+        laws.refused("IsLocked", lambda path=path: client.get(path))
+    client.unlock(client.alias("default"))
+    assert client.get(item) == b"third"
+    service.run("settings", "--movable", "off")
+    client.close()
+
+
 if __name__ == "__main__":
     with Coffer(sys.argv[1]) as service:
-        for test in [private_bus, killed, taken, none, install, install_elsewhere, refused, activated]:
+        for test in [private_bus, killed, taken, none, install, install_elsewhere, classes, refused, activated]:
             try:
                 test(service)
             except BaseException:

@@ -3,7 +3,8 @@
 
 Usage: programs.py COFFER
 
-A program that is not installed is named and left out.
+A program that is not installed is named and left out. With COFFER_REQUIRE_PROGRAMS in the environment, that is an error,
+but for git's helper: its source is documentation, which some systems leave out.
 """
 import json
 import os
@@ -134,6 +135,25 @@ def keyring(service):
     run(service, "/usr/bin/python3", "-c", KEYRING)
 
 
+# The tests of keyring's backends that come with it.
+KEYRING_TESTS = """
+from keyring.backends import SecretService
+from keyring.testing.backend import BackendBasicTests
+
+class TestService(BackendBasicTests):
+    def init_keyring(self):
+        return SecretService.Keyring()
+"""
+
+
+def keyring_tests(service):
+    file = os.path.join(service.directory, "test_service.py")
+    with open(file, "w") as output:
+        output.write(KEYRING_TESTS)
+    done = run(service, "/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", file)
+    assert b" passed" in done.stdout and b"skipped" not in done.stdout, done.stdout.decode()
+
+
 def has_module(name):
     return subprocess.run(["/usr/bin/python3", "-c", f"import {name}"], capture_output=True).returncode == 0
 
@@ -145,6 +165,7 @@ def ready():
         (docker, "docker-credential-secretservice", shutil.which("docker-credential-secretservice")),
         (secret_storage, "python3-secretstorage", has_module("secretstorage")),
         (keyring, "python3-keyring", has_module("keyring")),
+        (keyring_tests, "python3-pytest", has_module("keyring.testing.backend, pytest")),
     ]
 
 
@@ -152,6 +173,8 @@ if __name__ == "__main__":
     for test, name, is_installed in ready():
         if not is_installed:
             print(f"{name} is not installed.")
+            if os.environ.get("COFFER_REQUIRE_PROGRAMS") and test is not git_credential:
+                sys.exit(1)
             continue
         try:
             with Coffer(sys.argv[1]) as service:

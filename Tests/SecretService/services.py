@@ -39,6 +39,10 @@ class Bus:
                 <busconfig><type>session</type><listen>{self.address}</listen><auth>EXTERNAL</auth>
                 <policy context="default"><allow send_destination="*" eavesdrop="true"/>
                 <allow eavesdrop="true"/><allow own="*"/></policy></busconfig>""")
+        self.start_daemon()
+
+    def start_daemon(self):
+        configuration = os.path.join(self.directory, "bus.conf")
         self.daemon = self.start(["dbus-daemon", "--nofork", f"--config-file={configuration}"])
         self.connection = retry(lambda: dbus.bus.BusConnection(self.address))
 
@@ -120,9 +124,10 @@ class Coffer(Bus):
         finally:
             os.close(reader)
 
-    def serve(self, *options):
+    def serve(self, *options, within=()):
+        """Starts the service, within a command that starts another one."""
         words = [self.coffer, "serve", "--home", self.home, "--interaction", self.interaction, *options]
-        self.service = self.start(words)
+        self.service = self.start([*within, *words])
         self.wait_for_service(self.service)
 
     def kill(self):

@@ -31,7 +31,7 @@ package struct AEADCipher: ~Copyable, Sendable {
     package static let tagSize = 16
     package static let defaultPiece = CipherContext.defaultPiece
 
-    private let context: CipherContext
+    let context: CipherContext
 
     private init(context: CipherContext) { self.context = context }
 
@@ -121,7 +121,8 @@ package struct AEADCipher: ~Copyable, Sendable {
         guard done else { throw Self.refusal(clearing: &buffer) }
     }
 
-    private static func finishSealing(
+    @inline(__always)
+    static func finishSealing(
         _ plaintext: UnsafeRawBufferPointer, into output: UnsafeMutablePointer<UInt8>,
         tag: UnsafeMutablePointer<UInt8>, _ context: CipherContext.Handle
     ) -> Bool {
@@ -134,7 +135,8 @@ package struct AEADCipher: ~Copyable, Sendable {
         }
     }
 
-    private static func finishOpening(
+    @inline(__always)
+    static func finishOpening(
         _ body: UnsafeRawBufferPointer, into output: UnsafeMutablePointer<UInt8>,
         _ context: CipherContext.Handle
     ) -> Bool {
@@ -153,36 +155,51 @@ package struct AEADCipher: ~Copyable, Sendable {
     /// Starts to seal a message.
     private func start(nonce: Span<UInt8>, associatedData: Span<UInt8>) throws(CofferError) {
         guard nonce.count == Self.nonceSize else { throw CofferError.wrongNonceSize(nonce.count) }
-        let context = context.handle
-        let started = unsafe nonce.withUnsafeBufferPointer { nonce in
-            unsafe EVP_CipherInit_ex(context.pointer, nil, nil, nil, nonce.baseAddress, 1) == 1
-        }
-        guard started, Self.authenticate(associatedData, context) else {
+        guard Self.startSealing(context.handle, nonce: nonce, associatedData: associatedData) else {
             throw OpenSSLFailure.unexpected("AEAD start")
         }
     }
 
-    /// Starts to open a message. OpenSSL takes its tag together with the nonce, which is faster than taking
-    /// the tag before the end.
+    /// Starts to open a message.
     private func start(
         nonce: Span<UInt8>, associatedData: Span<UInt8>, opening tag: Span<UInt8>
     ) throws(CofferError) {
         guard nonce.count == Self.nonceSize else { throw CofferError.wrongNonceSize(nonce.count) }
-        precondition(tag.count == Self.tagSize)
-        let context = context.handle
+        guard Self.startOpening(context.handle, tag: tag, nonce: nonce, associatedData: associatedData) else {
+            throw OpenSSLFailure.unexpected("AEAD start")
+        }
+    }
+
+    /// Starts to seal a message. The nonce must have its size.
+    @inline(__always)
+    static func startSealing(
+        _ context: CipherContext.Handle, nonce: Span<UInt8>, associatedData: Span<UInt8>
+    ) -> Bool {
+        precondition(nonce.count == nonceSize)
+        return unsafe nonce.withUnsafeBufferPointer { nonce in
+            unsafe EVP_CipherInit_ex(context.pointer, nil, nil, nil, nonce.baseAddress, 1) == 1
+        } && authenticate(associatedData, context)
+    }
+
+    /// Starts to open a message. The nonce and the tag must have their sizes. OpenSSL takes the tag together
+    /// with the nonce, which is faster than taking the tag before the end.
+    @inline(__always)
+    static func startOpening(
+        _ context: CipherContext.Handle, tag: Span<UInt8>, nonce: Span<UInt8>, associatedData: Span<UInt8>
+    ) -> Bool {
+        precondition(nonce.count == nonceSize && tag.count == tagSize)
         let started = unsafe nonce.withUnsafeBufferPointer { nonce in
             unsafe tag.withPointer { tag in
-                unsafe OSSLParameters.withTag(tag, count: Self.tagSize) { parameters in
+                unsafe OSSLParameters.withTag(tag, count: tagSize) { parameters in
                     unsafe EVP_CipherInit_ex2(context.pointer, nil, nil, nonce.baseAddress, 0, parameters)
                         == 1
                 }
             }
         }
-        guard started, Self.authenticate(associatedData, context) else {
-            throw OpenSSLFailure.unexpected("AEAD start")
-        }
+        return started && authenticate(associatedData, context)
     }
 
+    @inline(__always)
     private static func authenticate(_ data: Span<UInt8>, _ context: CipherContext.Handle) -> Bool {
         guard !data.isEmpty else { return true }
         return unsafe data.withUnsafeBytes { unsafe context.update(input: $0, output: nil) != nil }

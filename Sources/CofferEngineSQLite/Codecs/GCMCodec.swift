@@ -1,4 +1,3 @@
-import CofferBase
 import CofferEngine
 
 /// The codec for the format `gcm1`: AES-256-GCM with XAES-256-GCM's 24-byte nonces.
@@ -8,7 +7,7 @@ import CofferEngine
 /// after 2^32 pages. The second half comes from the kernel at each write, so a forked process or a copy of
 /// the machine uses a different one. The associated data is the page number, the database's ID, the header
 /// version and, on page 1, the plaintext bytes.
-final class GCMCodec: PageCodec {
+@safe final class GCMCodec: PageCodec {
     /// The smallest reserve: the nonce (24), the tag (16) and 8 zeros.
     static let leastReserve = 48
 
@@ -20,12 +19,14 @@ final class GCMCodec: PageCodec {
     private let derivation: ExtendedNonceKeys
     /// The first half of this writer's nonces, drawn at the first write and again after 2^32 pages.
     private let ownPrefix = Scratch(count: prefixSize)
-    private var own: EpochCipher?
+    private var own: PageCipher?
     private var ownWrites: UInt32 = 0
-    private var cache: [(low: UInt64, high: UInt32, cipher: EpochCipher)] = []
+    private var cache: [(low: UInt64, high: UInt32, cipher: PageCipher)] = []
     private var oldest = 0
-    /// The cipher that opened the last page. The next page is mostly from the same writer.
-    private var last: (low: UInt64, high: UInt32, cipher: EpochCipher)?
+    /// The cipher that opened the last page, which is in ``cache``, and its nonce prefix. The next page is
+    /// mostly from the same writer, and counting references for each page would take time.
+    private var last: Unmanaged<PageCipher>?
+    private var (lastLow, lastHigh) = (UInt64(0), UInt32(0))
     /// The associated data: the page number (4), the database's ID (16), the header version (1) and the
     /// plaintext bytes.
     private let associated: Scratch
@@ -43,6 +44,7 @@ final class GCMCodec: PageCodec {
         cache.reserveCapacity(Self.cacheSize)
     }
 
+    @inline(__always)
     private func associatedData(_ number: UInt32) -> SharedMemoryRegion {
         associated.region.setBigEndian32(number, at: 0)
         return associated.region.part(0, number == 1 ? 21 + identity.count : 21)
@@ -56,11 +58,18 @@ final class GCMCodec: PageCodec {
         let tail = page.part(pageSize - reserve, reserve)
         guard number != 1 || page.part(0, identity.count).equals(identity),
             tail.part(Self.nonceSize + Self.tagSize, reserve - Self.nonceSize - Self.tagSize).isZero,
-            let cipher = cipher(for: tail.part(0, Self.prefixSize))
+            let cipher = unsafe cipher(for: tail.part(0, Self.prefixSize))
         else { return false }
-        return cipher.open(
-            page.part(first, pageSize - reserve - first), nonce: tail.part(Self.prefixSize, Self.prefixSize),
-            tag: tail.part(Self.nonceSize, Self.tagSize), associated: associatedData(number))
+        let (nonce, tag) = (
+            tail.part(Self.prefixSize, Self.prefixSize), tail.part(Self.nonceSize, Self.tagSize)
+        )
+        let data = associatedData(number)
+        let body = page.part(first, pageSize - reserve - first)
+        var bodySpan = body.mutableSpan
+        let (nonceSpan, tagSpan, dataSpan) = (nonce.span, tag.span, data.span)
+        return unsafe cipher._withUnsafeGuaranteedRef {
+            $0.open(&bodySpan, tag: tagSpan, nonce: nonceSpan, associatedData: dataSpan)
+        }
     }
 
     override func sealed(
@@ -73,14 +82,20 @@ final class GCMCodec: PageCodec {
             return false
         }
         tail.copy(ownPrefix.region)
+        let (body, target) = (page.part(first, size), output.part(first, size))
+        let (nonce, tag) = (
+            tail.part(Self.prefixSize, Self.prefixSize), tail.part(Self.nonceSize, Self.tagSize)
+        )
+        let data = associatedData(number)
+        let (bodySpan, nonceSpan, dataSpan) = (body.span, nonce.span, data.span)
+        var targetSpan = target.mutableSpan
+        var tagSpan = tag.mutableSpan
         return cipher.seal(
-            page.part(first, size), into: output.part(first, size),
-            nonce: tail.part(Self.prefixSize, Self.prefixSize),
-            tag: tail.part(Self.nonceSize, Self.tagSize), associated: associatedData(number))
+            bodySpan, nonce: nonceSpan, associatedData: dataSpan, into: &targetSpan, tag: &tagSpan)
     }
 
     /// Returns the cipher for the pages that this writer seals. Draws another nonce prefix after 2^32 pages.
-    private func ownCipher() -> EpochCipher? {
+    private func ownCipher() -> PageCipher? {
         if ownWrites > 0, let own {
             ownWrites &+= 1
             return own
@@ -94,23 +109,34 @@ final class GCMCodec: PageCodec {
         return cipher
     }
 
-    /// Returns the cipher that the first half of a nonce selects. Caches it for further pages from the same
-    /// writer.
-    private func cipher(for prefix: SharedMemoryRegion) -> EpochCipher? {
+    /// Returns the cipher that the first half of a nonce selects. It exists until this function is called
+    /// again.
+    @inline(__always)
+    private func cipher(for prefix: SharedMemoryRegion) -> Unmanaged<PageCipher>? {
         let low = UInt64(prefix.littleEndian32(0)) | UInt64(prefix.littleEndian32(4)) << 32
         let high = prefix.littleEndian32(8)
-        if let last, last.low == low, last.high == high { return last.cipher }
-        let cached = cache.first { $0.low == low && $0.high == high }
-        guard let cipher = cached?.cipher ?? derivation.cipher(prefix: prefix) else { return nil }
-        last = (low, high, cipher)
-        guard cached == nil else { return cipher }
-        if cache.count < Self.cacheSize {
-            cache.append((low, high, cipher))
-        } else {
-            cache[oldest] = (low, high, cipher)
-            oldest = (oldest + 1) % Self.cacheSize
+        if lastLow == low, lastHigh == high, let last = unsafe last { return unsafe last }
+        return unsafe cached(low, high, prefix)
+    }
+
+    /// Finds or derives the cipher for a prefix, caches it for further pages from the same writer, and makes
+    /// it the last one.
+    private func cached(_ low: UInt64, _ high: UInt32, _ prefix: SharedMemoryRegion)
+        -> Unmanaged<PageCipher>?
+    {
+        let known = cache.first { $0.low == low && $0.high == high }
+        guard let cipher = known?.cipher ?? derivation.cipher(prefix: prefix) else { return nil }
+        if known == nil {
+            if cache.count < Self.cacheSize {
+                cache.append((low, high, cipher))
+            } else {
+                cache[oldest] = (low, high, cipher)
+                oldest = (oldest + 1) % Self.cacheSize
+            }
         }
-        return cipher
+        let found = unsafe Unmanaged.passUnretained(cipher)
+        unsafe (last, lastLow, lastHigh) = (found, low, high)
+        return unsafe found
     }
 }
 
@@ -123,46 +149,9 @@ private final class ExtendedNonceKeys {
         self.extended = extended
     }
 
-    func cipher(prefix: SharedMemoryRegion) -> EpochCipher? {
+    func cipher(prefix: SharedMemoryRegion) -> PageCipher? {
         let prefix = prefix.span
         guard let cipher = try? extended.derived(prefix: prefix) else { return nil }
-        return EpochCipher(cipher)
-    }
-}
-
-/// AES-256-GCM for the pages that share one nonce prefix.
-private final class EpochCipher {
-    private var cipher: AEADCipher
-
-    init(_ cipher: consuming AEADCipher) { self.cipher = cipher }
-
-    func open(
-        _ body: SharedMemoryRegion, nonce: SharedMemoryRegion, tag: SharedMemoryRegion,
-        associated: SharedMemoryRegion
-    ) -> Bool {
-        var bodySpan = body.mutableSpan
-        let (nonceSpan, tagSpan, data) = (nonce.span, tag.span, associated.span)
-        do throws(CofferError) {
-            try cipher.openInPlace(&bodySpan, tag: tagSpan, nonce: nonceSpan, associatedData: data)
-            return true
-        } catch {
-            return false
-        }
-    }
-
-    func seal(
-        _ body: SharedMemoryRegion, into output: SharedMemoryRegion, nonce: SharedMemoryRegion,
-        tag: SharedMemoryRegion, associated: SharedMemoryRegion
-    ) -> Bool {
-        let (bodySpan, nonceSpan, data) = (body.span, nonce.span, associated.span)
-        var outputSpan = output.mutableSpan
-        var tagSpan = tag.mutableSpan
-        do throws(CofferError) {
-            try cipher.seal(
-                bodySpan, nonce: nonceSpan, associatedData: data, into: &outputSpan, tag: &tagSpan)
-            return true
-        } catch {
-            return false
-        }
+        return PageCipher(cipher)
     }
 }

@@ -6,8 +6,10 @@ import CofferEngine
 /// Like a `sqlite3_file`, a codec is not thread-safe. This base class cannot decrypt or encrypt pages; its
 /// subclasses can.
 class PageCodec {
-    /// The page size in bytes.
+    /// The page size in bytes, a power of two.
     final let pageSize: Int
+    /// The binary logarithm of the page size.
+    final let pageShift: Int
     /// The number of bytes at the end of each page that are reserved for the codec.
     final let reserve: Int
     /// The plaintext bytes at the start of page 1, either 16 or 32. SQLite's header has 20 zero bytes from
@@ -33,7 +35,9 @@ class PageCodec {
         pageSize: Int, reserve: Int, identity: [UInt8], plaintextHeader: Int = 0,
         journalSeal: JournalSeal? = nil
     ) {
+        precondition(pageSize.nonzeroBitCount == 1)
         self.pageSize = pageSize
+        pageShift = pageSize.trailingZeroBitCount
         self.reserve = reserve
         self.identity = identity
         self.plaintextHeader = plaintextHeader

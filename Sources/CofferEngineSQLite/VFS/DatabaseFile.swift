@@ -84,14 +84,14 @@ final class DatabaseFile: EncryptedFile {
 
     override func read(_ region: SharedMemoryRegion, at offset: Int64) -> Int32 {
         guard !entry.isRevoked else { return SQLITE_IOERR_AUTH_CODE }
-        let size = Int64(codec.pageSize)
         guard offset >= 0, region.count > 0 else { return refused("read") }
         if offset == 0, region.count == 100 { return probe(region) }
-        let place = Int(offset % size)
-        guard place + region.count <= codec.pageSize, offset / size < Int64(UInt32.max) else {
+        let place = Int(offset) & (codec.pageSize - 1)
+        let index = offset >> Int64(codec.pageShift)
+        guard region.count <= codec.pageSize - place, index < Int64(UInt32.max) else {
             return refused("read across pages")
         }
-        let number = UInt32(offset / size) + 1
+        let number = UInt32(index) + 1
         if place == 0, region.count == codec.pageSize {
             entry.trace?.note(.main, "read page")
             return readPage(region, number)
@@ -119,8 +119,12 @@ final class DatabaseFile: EncryptedFile {
             return isPart && lower.size.map { $0 > offset } != false ? SQLITE_IOERR_DATA_CODE : result
         }
         if number == 1 { return openFirst(page) ? SQLITE_OK : SQLITE_NOTADB }
-        guard codec.open(page, number: number) else { return SQLITE_IOERR_DATA_CODE }
-        prove()
+        // Nothing replaces the codec meanwhile, and counting references for each page would take time.
+        let isAuthentic = unsafe Unmanaged.passUnretained(codec)._withUnsafeGuaranteedRef {
+            $0.open(page, number: number)
+        }
+        guard isAuthentic else { return SQLITE_IOERR_DATA_CODE }
+        if !isCodecProven { prove() }
         return SQLITE_OK
     }
 

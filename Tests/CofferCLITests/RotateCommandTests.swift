@@ -34,6 +34,21 @@ struct RotateCommandTests {
         #expect(try home("rotate", "--resume", "--all").code == 64)
     }
 
+    @Test("A rotation needs no more descriptors than a small limit allows")
+    func fewDescriptors() throws {
+        let home = try CommandHome(passcode: nil)
+        let paths = try (0..<40).map { try home.file("f\($0)", [UInt8($0)]) }
+        #expect(try home.run(["file", "add"] + paths).code == 0)
+        // Those that the test's own process leaves open are not the command's.
+        let limited = "for n in {3..99}; do eval \"exec $n>&-\"; done; ulimit -n 24; \"$0\" \"$@\""
+        for command in [["rotate", "--json"], ["file", "rewrap", "--json"]] {
+            let run = try home.run(command, passcode: "", before: ["/usr/bin/env", "bash", "-c", limited])
+            #expect(run.code == 0, "\(run.errorText)")
+            #expect((run.json["files"] ?? run.json["rewrapped"]) as? Int == 40)
+        }
+        #expect(try home("file", "verify", "--all").code == 0)
+    }
+
     @Test("passcode change --rotate replaces both, and an old copy of the keybag opens nothing later")
     func withPasscode() throws {
         let (home, _) = try filled()

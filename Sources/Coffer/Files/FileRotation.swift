@@ -24,7 +24,8 @@ extension FileStore {
     /// the old keys. Afterwards, no remaining key can open a copy of a container that was made before the
     /// rotation, not even a copy of a removed file.
     ///
-    /// Each file takes only a short time, regardless of its size. During the rotation, files remain readable,
+    /// Each file takes only a short time, regardless of its size; up to 64 files are open at the same time,
+    /// because a disk flushes many files together faster. During the rotation, files remain readable,
     /// and new files can be added. The rotation can be interrupted at any point, and the next call continues
     /// where this one stopped.
     ///
@@ -33,7 +34,7 @@ extension FileStore {
     /// without replaceable keys are rewrapped under replaceable keys, but copies of those files that were
     /// made before the rotation can still be opened.
     ///
-    /// - Parameter progress: A closure that is called after each file with the progress so far.
+    /// - Parameter progress: A closure that is called after each group of files with the progress so far.
     /// - Returns: A report on the rotation.
     /// - Throws: `locked` unless every class is unlocked; `busy` if files are still being added after this
     ///   method has waited, in which case the old keys stay until the next call; `wiped`, `noSpace`;
@@ -56,44 +57,51 @@ extension FileStore {
         var done = 0
         while done < all.count {
             try check()
-            let batch = all[done..<min(done + Self.batchSize, all.count)]
-            try rewrap(batch, &report)
-            done += batch.count
+            done += try rewrap(all[done..<min(done + Self.batchSize, all.count)], &report)
             progress?(BatchProgress(completed: done, total: all.count))
         }
         if report.unreadable.isEmpty { report.destroyedKeys = try endRotation(check) }
         return report
     }
 
-    /// The number of files that are rewrapped while the vault directory's lock is held once.
-    private static let batchSize = 32
+    /// The number of files that are rewrapped while the vault directory's lock is held once, and are open at
+    /// the same time.
+    private static let batchSize = 64
 
-    /// Rewraps the keys of several files under one hold of the vault directory's lock.
+    /// Rewraps the keys of several files under one hold of the vault directory's lock. Returns how many files
+    /// are done: after a system error, such as a shortage of descriptors, only those before it, unless it was
+    /// the first.
     private func rewrap(
         _ ids: ArraySlice<FileID>, _ report: inout KeyRotationReport
-    ) throws(CofferError) {
+    ) throws(CofferError) -> Int {
         let result = try core.home.withExclusiveVault {
-            (vault) throws(CofferError) -> (rewrapped: Int, unreadable: [FileID]) in
+            (vault) throws(CofferError) -> (done: Int, rewrapped: Int, unreadable: [FileID]) in
             let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
             var batch = try RewrapBatch(core, in: vault)
-            var (rewrapped, unreadable) = (0, [FileID]())
+            var (done, rewrapped, unreadable) = (0, 0, [FileID]())
             for id in ids {
                 do throws(CofferError) {
-                    switch try batch.rewrap(id, directory, in: vault) {
+                    switch try batch.add(id, directory, in: vault) {
                     case .rewrapped, .outerOnly: rewrapped += 1
                     case .unchanged, nil: break
                     }
                 } catch {
                     switch error.code {
                     case .corrupt, .foreign, .unsupportedVersion: unreadable.append(id)
+                    case _ where error.systemError != nil && done > 0:
+                        try batch.write()
+                        return (done, rewrapped, unreadable)
                     default: throw error
                     }
                 }
+                done += 1
             }
-            return (rewrapped, unreadable)
+            try batch.write()
+            return (done, rewrapped, unreadable)
         }
         report.rewrapped += result.rewrapped
         report.unreadable += result.unreadable
+        return result.done
     }
 
     /// Rewraps one container's keys while holding the vault directory's lock; returns `nil` if the container
@@ -104,13 +112,17 @@ extension FileStore {
         try core.home.withExclusiveVault { (vault) throws(CofferError) in
             let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
             var batch = try RewrapBatch(core, in: vault)
-            return try batch.rewrap(id, context: context, always: always, directory, in: vault)
+            let outcome = try batch.add(id, context: context, always: always, directory, in: vault)
+            try batch.write()
+            return outcome
         }
     }
 
-    /// The keys for rewrapping several containers while the vault directory's lock is held.
+    /// The keys for rewrapping several containers while the vault directory's lock is held, and their new
+    /// headers.
     private struct RewrapBatch {
         private let core: VaultCore
+        private var headers = HeaderBatch()
         private var keys: FileKeyset
         /// The classes whose current keys exist.
         private var ready: Set<ProtectionClass> = []
@@ -121,26 +133,30 @@ extension FileStore {
             keys = try FileKeysetRecord(device: core.device).read(in: vault).keys
         }
 
-        /// Rewraps one container's keys; returns `nil` if the container does not exist.
-        mutating func rewrap(
+        /// Adds one container with rewrapped keys; returns `nil` if the container does not exist.
+        mutating func add(
             _ id: FileID, context: [UInt8] = [], always: Bool = false, _ directory: borrowing Descriptor,
             in vault: borrowing Descriptor
         ) throws(CofferError) -> ContainerRewrap.Outcome? {
             guard try directory.status(of: id.fileName) != nil else { return nil }
             let file = try directory.open(id.fileName, .readWrite)
-            let protection = try ContainerReader.protection(of: file, device: core.device, keys: keys)
+            let slots = try ContainerHeader.read(file, keys: keys, device: core.device)
+            let protection = slots.newest.protection
             if !ready.contains(protection) {
                 let record = FileKeysetRecord(device: core.device)
                 _ = try record.current(protection, classKey: core.keys.key(protection), in: vault)
                 keys = try record.read(in: vault).keys
                 ready.insert(protection)
             }
-            return try ContainerRewrap(device: core.device, keys: keys, context: context).rewrap(
-                file, id: id, always: always
-            ) { [core] (protection) throws(CofferError) in
-                try core.keys.key(protection)
-            }
+            let rewrap = ContainerRewrap(device: core.device, keys: keys, context: context)
+            let (outcome, header) = try rewrap.newHeader(
+                replacing: slots, id: id, always: always, classKey: core.keys.key(protection))
+            if let header { headers.add(header, of: file) }
+            return outcome
         }
+
+        /// Writes the headers of all added containers.
+        func write() throws(CofferError) { try headers.write() }
     }
 
     /// Creates new current keys, unless a rotation is already in progress.

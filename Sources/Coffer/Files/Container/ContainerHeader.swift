@@ -38,6 +38,10 @@ struct ContainerHeader: ~Copyable {
         let slots = [Array(header[..<ContainerHeaderSlot.size]), Array(header[ContainerHeaderSlot.size...])]
         var failure = corruptError
         let front = valid(0, of: slots, keys: keys, device: device, failure: &failure)
+        if slots[0] == slots[1] {
+            guard let only = consume front else { throw failure }
+            return only
+        }
         let back = valid(1, of: slots, keys: keys, device: device, failure: &failure)
         guard let first = consume front else {
             guard let only = consume back else { throw failure }
@@ -45,8 +49,7 @@ struct ContainerHeader: ~Copyable {
         }
         guard let second = consume back else { return first }
         let (one, other) = (first.newest, second.newest)
-        guard one.isSameFile(as: other), one.generation != other.generation || slots[0] == slots[1]
-        else { throw corruptError }
+        guard one.isSameFile(as: other), one.generation != other.generation else { throw corruptError }
         if other.generation > one.generation { return second }
         return first
     }

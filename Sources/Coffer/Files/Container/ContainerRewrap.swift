@@ -3,8 +3,8 @@ import CofferCrypto
 import CofferEngine
 import CofferVault
 
-/// An operation that rewraps a container's two file keys under the current keys. The operation writes only
-/// the two header slots, regardless of the file's size, and at least one slot is intact at any time.
+/// An operation that rewraps a container's two file keys under the current keys. Regardless of the file's
+/// size, only the two header slots are written, by a `HeaderBatch`.
 struct ContainerRewrap {
     let device: DeviceKey
     let keys: FileKeyset
@@ -25,14 +25,13 @@ struct ContainerRewrap {
 
     private static var corruptError: CofferError { ContainerLayout.corruptError() }
 
-    /// Rewraps the file keys in `file`. Does not change a container whose file keys are already wrapped under
-    /// the current keys, unless `always` is `true`. Call this method while holding the vault directory's
-    /// lock.
-    func rewrap(
-        _ file: borrowing Descriptor, id: FileID, always: Bool,
-        classKey: (ProtectionClass) throws(CofferError) -> ClassKey
-    ) throws(CofferError) -> Outcome {
-        let slots = try ContainerHeader.read(file, keys: keys, device: device)
+    /// Returns the header that replaces `slots` and wraps the file keys under the current keys, and the
+    /// result once it is written. There is no new header if the file keys are already wrapped under the
+    /// current keys, unless `always` is `true`. Read `slots`, call this method and write the header under one
+    /// hold of the vault directory's lock.
+    func newHeader(
+        replacing slots: borrowing ContainerHeader, id: FileID, always: Bool, classKey: ClassKey
+    ) throws(CofferError) -> (outcome: Outcome, header: HeaderBatch.NewHeader?) {
         var slot = slots.newest
         guard slot.id == id, let oldKEK = try keys.outer(slot.kekID, device: device),
             let newKEK = try keys.currentOuter(device)
@@ -40,9 +39,10 @@ struct ContainerRewrap {
         do throws(CofferError) {
             let fileKey = try oldKEK.unwrap(slot.wrappedKey)
             let header = try ContainerHeaderSlot.openInnerHeader(slots.newestBytes, keys: slots.outer)
-            let classKey = try classKey(slot.protection)
             let inner = try rewrapInner(header, of: slot, classKey: classKey)
-            if !always, slots.isSettled, slot.kekID == newKEK.id, inner.bytes == header { return .unchanged }
+            if !always, slots.isSettled, slot.kekID == newKEK.id, inner.bytes == header {
+                return (.unchanged, nil)
+            }
             guard slot.generation < .max else {
                 throw CofferError(
                     .refused,
@@ -53,11 +53,10 @@ struct ContainerRewrap {
             slot.kekID = newKEK.id
             slot.wrappedKey = try newKEK.wrap(fileKey)
             let bytes = try slot.encode(innerHeader: inner.bytes, keys: slots.outer)
-            for place in [1 - slots.index, slots.index] {
-                try file.write(bytes.span, at: Int64(place * ContainerHeaderSlot.size))
-                try file.syncData()
-            }
-            return inner.isCurrent ? .rewrapped : .outerOnly
+            return (
+                inner.isCurrent ? .rewrapped : .outerOnly,
+                HeaderBatch.NewHeader(bytes: bytes, current: slots.index, isSettled: slots.isSettled)
+            )
         } catch {
             throw error.code == .notAuthentic ? Self.corruptError : error
         }
@@ -66,21 +65,27 @@ struct ContainerRewrap {
     /// Returns the identifiers of all keys that wrap file keys in the header slots of `file`.
     func keysUsed(by file: borrowing Descriptor) throws(CofferError) -> Set<[UInt8]> {
         let slots = try ContainerHeader.read(file, keys: keys, device: device)
-        var used: Set<[UInt8]> = []
-        for bytes in [slots.newestBytes, slots.otherBytes] {
-            guard let slot = try ContainerHeaderSlot.decode(bytes) else { continue }
-            guard let kek = try keys.outer(slot.kekID, device: device),
-                let layer = try slot.keys(bytes, kek: kek)
-            else { continue }
-            used.insert(slot.kekID)
-            do throws(CofferError) {
-                used.insert(
-                    try InnerHeader.decode(ContainerHeaderSlot.openInnerHeader(bytes, keys: layer)).kekID)
-            } catch {
-                throw error.code == .notAuthentic ? Self.corruptError : error
-            }
-        }
+        var used: Set<[UInt8]> = [slots.newest.kekID]
+        used.insert(try Self.innerKey(slots.newestBytes, slots.outer))
+        guard slots.otherBytes != slots.newestBytes,
+            let other = try ContainerHeaderSlot.decode(slots.otherBytes),
+            let kek = try keys.outer(other.kekID, device: device),
+            let layer = try other.keys(slots.otherBytes, kek: kek)
+        else { return used }
+        used.insert(other.kekID)
+        used.insert(try Self.innerKey(slots.otherBytes, layer))
         return used
+    }
+
+    /// Returns the identifier of the key that wraps the inner file key in the slot `bytes`.
+    private static func innerKey(
+        _ bytes: [UInt8], _ layer: borrowing LayerKeySchedule
+    ) throws(CofferError) -> [UInt8] {
+        do throws(CofferError) {
+            return try InnerHeader.decode(ContainerHeaderSlot.openInnerHeader(bytes, keys: layer)).kekID
+        } catch {
+            throw error.code == .notAuthentic ? corruptError : error
+        }
     }
 
     /// Returns the inner header with its file key wrapped under the current key; if a required context is

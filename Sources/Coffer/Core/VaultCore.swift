@@ -177,12 +177,15 @@ final class VaultCore: Sendable {
         }
     }
 
-    func unlock(with passcode: Passcode?) throws(CofferError) {
+    /// Unlocks the vault. With `isSparing`, refuses to try the passcode after a wrong one, or where a
+    /// wrong one would erase the vault.
+    func unlock(with passcode: Passcode?, isSparing: Bool = false) throws(CofferError) {
         let locks = keys.locks
         let policy = try policyForOpening()
         let unwrapped: [ProtectionClass: ClassKey]
         do throws(CofferError) {
-            unwrapped = try evaluating(passcode) { (keys, stored, vault) throws(CofferError) in
+            unwrapped = try evaluating(passcode, isSparing: isSparing) {
+                (keys, stored, vault) throws(CofferError) in
                 try policy.check(currentPasscode: stored.payload.passcode == nil ? nil : passcode)
                 notePolicy(policy, stored.payload, in: vault)
                 try finishChanges(stored.payload, in: vault)
@@ -280,12 +283,16 @@ final class VaultCore: Sendable {
     /// slow and can fail. On its own, the derived key does not reveal whether the passcode is right.
     /// `derived` is `nil` if no passcode is set.
     private func derive(
-        _ passcode: Passcode
+        _ passcode: Passcode, isSparing: Bool
     ) throws(CofferError) -> (keybag: AuthenticatedRecord<Keybag>.Contents, derived: DerivedPasscode?) {
         let stored = try keybagRecord()
         let keybag = stored.payload
         guard let parameters = keybag.passcode else { return (stored, nil) }
-        try limiter(keybag).throwIfTooSoon(readAttempts())
+        var limiter = limiter(keybag)
+        limiter.isSparing = isSparing
+        let attempts = try readAttempts()
+        try limiter.throwIfSpared(attempts)
+        try limiter.throwIfTooSoon(attempts)
         return (stored, try DerivedPasscode(passcode, parameters, device: device))
     }
 
@@ -295,7 +302,7 @@ final class VaultCore: Sendable {
     /// With `askingAnchors`, throws `rolledBack` or `anchorLost` first, as ``checkAnchors(in:)`` does, and
     /// lets the anchors know of the attempt before the passcode is compared.
     func evaluating(
-        _ passcode: Passcode?, askingAnchors: Bool = true,
+        _ passcode: Passcode?, askingAnchors: Bool = true, isSparing: Bool = false,
         _ body: (
             _ keys: [ProtectionClass: ClassKey], _ keybag: AuthenticatedRecord<Keybag>.Contents,
             _ vault: borrowing Descriptor
@@ -303,7 +310,9 @@ final class VaultCore: Sendable {
     ) throws(CofferError) -> [ProtectionClass: ClassKey] {
         // The policy limits the number of attempts.
         _ = try managed.policy()
-        let early = try passcode.map { (passcode) throws(CofferError) in try derive(passcode) }
+        let early = try passcode.map { (passcode) throws(CofferError) in
+            try derive(passcode, isSparing: isSparing)
+        }
         let outcome: AttemptOutcome = try home.withExclusiveVault {
             (vault) throws(CofferError) in
             let stored = try Keybag.record.read(
@@ -325,6 +334,7 @@ final class VaultCore: Sendable {
             let again = isCurrent ? nil : try DerivedPasscode(passcode, parameters, device: device)
             guard let derived = again ?? early?.derived else { throw CofferError.locked }
             var counter = limiter(keybag, try rollbackGuard(in: vault))
+            counter.isSparing = isSparing
             if askingAnchors {
                 counter.anchor = { (vault) throws(CofferError) in
                     try self.raiseAnchors(in: vault, isStrict: true)

@@ -261,6 +261,20 @@ public final class Vault: Sendable {
         }
     }
 
+    /// Unlocks the vault with the password of a login, which may be the passcode. Unlike ``unlock(with:)``,
+    /// does not try it if a wrong passcode was counted since the last right one, or if a wrong one would
+    /// erase the vault: a login password that is not the passcode costs one attempt at most,
+    /// however often it is handed over.
+    ///
+    /// - Throws: `refused` if the password is not tried; the errors that ``unlock(with:)`` throws.
+    package func unlock(withLoginPassword password: Passcode) async throws(CofferError) {
+        let core = core
+        try await BlockingExecutor.run { [self] _ throws(CofferError) in
+            try core.unlock(with: password, isSparing: true)
+            continueRotation()
+        }
+    }
+
     /// Returns the number of wrong passcodes left before everything is erased; `nil` if no passcode is set or
     /// if wrong passcodes never erase the vault.
     ///

@@ -15,9 +15,19 @@ struct UnlockCommand: AsyncParsableCommand {
             reboot. Without a kernel keyring, every command asks for the passcode, and this one ends with 8. \
             If any process locks the vault in the meantime, the lock wins: this command fails and caches no \
             key. A vault without a passcode needs no unlock; a message says so.
+
+            With --from-login, as the PAM module pam_coffer.so runs this command, the passcode is the \
+            password of a login. It is tried only if the vault is locked, no wrong passcode has been counted \
+            since the last right one, and a wrong one would not erase the vault; otherwise the command ends \
+            with 11. The command neither asks nor waits.
             """)
 
     @OptionGroup var global: GlobalOptions
+
+    @Flag(
+        name: .customLong("from-login"),
+        help: "Take a login's password for the passcode only where that cannot erase the vault.")
+    var isFromLogin = false
 
     @Option(
         name: .customLong("for"),
@@ -28,7 +38,10 @@ struct UnlockCommand: AsyncParsableCommand {
 
     func run() async throws {
         let duration = try time.map { text throws(CofferError) in try Self.duration(text) }
-        let vault = try await VaultOpener.unlockedForHolding(global, for: duration)
+        let vault =
+            isFromLogin
+            ? try await VaultOpener.unlockedFromLogin(global, for: duration)
+            : try await VaultOpener.unlockedForHolding(global, for: duration)
         let isHeld = try await cacheKeys(of: vault, for: duration)
         await reportPendingTokens(vault)
         let hasPasscode = try await vault.hasPasscode()

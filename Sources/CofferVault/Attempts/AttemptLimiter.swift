@@ -22,6 +22,9 @@ package struct AttemptLimiter {
     /// The guard that stores the counter's generation outside the vault directory; `nil` if the generation is
     /// stored only in the vault directory.
     package var rollbackGuard: RollbackGuard?
+    /// Whether to refuse an attempt after a wrong passcode, and one that could erase everything; for a
+    /// passcode that may be meant for something else, such as the password of a login.
+    package var isSparing = false
     /// Records elsewhere that an attempt was counted, before its passcode is compared; `nil` if the counter
     /// is only in the vault directory. If it throws, the attempt does not count.
     package var anchor: ((borrowing Descriptor) throws(CofferError) -> Void)?
@@ -105,6 +108,19 @@ package struct AttemptLimiter {
         }
     }
 
+    /// Throws `refused` if this limiter spares attempts, and a wrong passcode was counted or the next one
+    /// would erase everything. Does nothing while the last passcode is pending, because it may be right.
+    package func throwIfSpared(_ attempts: AttemptRecord) throws(CofferError) {
+        guard isSparing, !attempts.isPending else { return }
+        let left = attemptsLeft(attempts)
+        guard attempts.failures > 0 || left.map({ $0 < 2 }) == true else { return }
+        throw CofferError(
+            .refused,
+            "The login password was not tried as the passcode: since the last right passcode, a wrong one "
+                + "was counted, or a wrong one would erase this vault.",
+            remedy: .unlockVault, attemptsLeft: left)
+    }
+
     /// Returns the number of wrong passcodes that remain before everything is erased; `nil` if wrong
     /// passcodes never erase the vault.
     package func attemptsLeft(_ attempts: AttemptRecord) -> Int? {
@@ -142,6 +158,9 @@ package struct AttemptLimiter {
         // of a pending passcode before that passcode is compared.
         try rollbackGuard?.record(record.generation)
         attempts = attempts.settled(by: keybag.passcodeTag)
+        // A keybag of an earlier release cannot tell whether a pending passcode was right.
+        if isSparing, attempts.isPending { attempts.isPending = false }
+        try throwIfSpared(attempts)
         attempts.lastFailure = now
         attempts.bootIdentifier = boot
         return State(record: record, attempts: attempts)

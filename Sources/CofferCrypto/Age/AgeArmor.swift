@@ -21,6 +21,9 @@ struct AgeArmor {
     private var whitespace = 0
     /// Decoded bytes that did not fit into the caller's memory.
     private var rest: ArraySlice<UInt8> = []
+    /// The error of a line, until the bytes of the lines before it were returned. So the same text gives the
+    /// same bytes and the same error, whatever pieces it comes in.
+    private var failure: CofferError?
 
     /// Creates a decoder for an input whose first bytes, `text`, were already read.
     init(beginningWith text: [UInt8], hasEnded: Bool) {
@@ -39,7 +42,7 @@ struct AgeArmor {
         var count = 0
         while count < target.count {
             if rest.isEmpty {
-                guard let decoded = try decodeLine(input) else { break }
+                guard let decoded = try line(input, isFirst: count == 0) else { break }
                 rest = decoded[...]
             }
             let piece = Array(rest.prefix(target.count - count))
@@ -50,6 +53,21 @@ struct AgeArmor {
             if rest.isEmpty, !hasLine { break }
         }
         return count > 0 ? count : nil
+    }
+
+    /// Decodes the next line, or throws the error of an earlier call. Unless `isFirst`, keeps an error for
+    /// the next call and returns `nil`.
+    private mutating func line(
+        _ input: AgeReader.Input, isFirst: Bool
+    ) throws(CofferError) -> [UInt8]? {
+        if let failure { throw failure }
+        do throws(CofferError) {
+            return try decodeLine(input)
+        } catch {
+            failure = error
+            guard isFirst else { return nil }
+            throw error
+        }
     }
 
     private var hasLine: Bool { hasEnded || text[position...].prefix(lineBound).contains(UInt8(ascii: "\n")) }

@@ -313,17 +313,18 @@ def locked(world):
 SCENARIOS = [requests, self_signed, refusals, expiry, locked]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def run(description, scenarios, kind):
+    """Runs the scenarios that the arguments name, or all, each with a vault of its own; returns the exit code."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--coffer", required=True)
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
-    chosen = arguments.only.split(",") if arguments.only else [scenario.__name__ for scenario in SCENARIOS]
+    chosen = arguments.only.split(",") if arguments.only else [scenario.__name__ for scenario in scenarios]
     failed = 0
-    for scenario in SCENARIOS:
+    for scenario in scenarios:
         if scenario.__name__ not in chosen:
             continue
-        world = World(os.path.abspath(arguments.coffer), passcode=scenario is locked)
+        world = kind(os.path.abspath(arguments.coffer), passcode=scenario.__name__ == "locked")
         try:
             scenario(world)
             print(scenario.__name__, "ok", flush=True)
@@ -339,4 +340,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__doc__, SCENARIOS, World))

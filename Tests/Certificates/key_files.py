@@ -7,19 +7,17 @@ Like certificates.py, whose vaults it uses. Needs openssl, certtool, NSS's pk12u
 cryptography. A writer of PKCS #12 of its own makes the files that no program writes.
 """
 
-import argparse
 import hashlib
 import hmac
 import json
 import os
 import sys
-import traceback
 
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import pkcs12
 
-from certificates import CONFLICT, EXISTS, LOCKED, OK, REFUSED, USAGE, Failed, World, check, der
+from certificates import CONFLICT, EXISTS, LOCKED, OK, REFUSED, USAGE, World, check, der, run
 
 OTHER, NOT_AUTHENTIC = 1, 7
 SECRET = "secret of the file"
@@ -484,30 +482,5 @@ def locked(world):
 SCENARIOS = [producers, pem, refusals, exports, rotation, locked]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--coffer", required=True)
-    parser.add_argument("--only", default="")
-    arguments = parser.parse_args()
-    chosen = arguments.only.split(",") if arguments.only else [scenario.__name__ for scenario in SCENARIOS]
-    failed = 0
-    for scenario in SCENARIOS:
-        if scenario.__name__ not in chosen:
-            continue
-        world = Files(os.path.abspath(arguments.coffer), passcode=scenario is locked)
-        try:
-            scenario(world)
-            print(scenario.__name__, "ok", flush=True)
-        except Failed as error:
-            failed += 1
-            print(scenario.__name__, "FAILED:", error, flush=True)
-        except Exception:
-            failed += 1
-            print(scenario.__name__, "FAILED:", traceback.format_exc(), flush=True)
-        finally:
-            world.close()
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(__doc__, SCENARIOS, Files))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `debian/` repeats of other files.
+/// The parts of other files that `debian/` repeats.
 @Suite("Debian's packages agree with the sources")
 struct PackagingTests {
     private static func text(_ path: String) throws -> String {

@@ -1,7 +1,7 @@
 import CofferBase
 import CofferEngine
 
-/// What was read of a key file, before it is known whether its parts belong together.
+/// The parts of a key file, before it is known whether they belong together.
 struct KeyFileContents: ~Copyable {
     private var key: SecretBytes?
     private(set) var certificates: [[UInt8]] = []

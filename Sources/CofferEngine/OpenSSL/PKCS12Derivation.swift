@@ -4,7 +4,7 @@ import COpenSSL
 /// The key derivation of PKCS #12 (RFC 7292, appendix B). OpenSSL's own leaves the passphrase in memory that
 /// it does not clear, so this one uses only its hash functions, and has everything else in guarded memory.
 package enum PKCS12Derivation {
-    /// What the derived bytes are for.
+    /// The use of the derived bytes.
     package enum Purpose: UInt8, Sendable {
         case key = 1
         case initialization = 2

@@ -54,6 +54,15 @@ install_packages() {
         fail "These packages could not be installed: ${missing[*]}"
 }
 
+# build_tests ARGUMENT…: builds the tests. In CI, where all is built from nothing, the compiler reads each module
+# once as a whole, which takes a third less processor time, and writes nothing for debuggers. After a change,
+# a build of single files takes less.
+build_tests() {
+    local whole=()
+    [[ -z ${CI-} ]] || whole=(-Xswiftc -wmo -Xswiftc -num-threads -Xswiftc 2 -debug-info-format none)
+    step 3600 swift build --build-tests "${whole[@]}" "$@"
+}
+
 # step SECONDS COMMAND…: announces the command, runs it under a time limit, away from the terminal, and says
 # how long it took. The package manager passes the traits to the compiler in the order of a set, which changes
 # from run to run, and with it every command: a build repeats what is built unless hashing is deterministic.

@@ -34,10 +34,8 @@ struct ContainerReclassification {
             slot.generation += 1
             slot.protection = protection
             let bytes = try slot.encode(innerHeader: header, keys: slots.outer)
-            for place in [1 - slots.index, slots.index] {
-                try file.write(bytes.span, at: Int64(place * ContainerHeaderSlot.size))
-                try file.syncData()
-            }
+            try HeaderBatch.NewHeader(bytes: bytes, current: slots.index, isSettled: slots.isSettled)
+                .write(to: file)
         } catch {
             throw error.code == .notAuthentic ? Self.corruptError : error
         }

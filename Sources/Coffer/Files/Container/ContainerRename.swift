@@ -51,10 +51,8 @@ struct ContainerRename {
             slot.generation += 1
             let inner = try header.encode(authenticationKey: layer.authenticationKey)
             let bytes = try slot.encode(innerHeader: inner, keys: slots.outer)
-            for place in [1 - slots.index, slots.index] {
-                try file.write(bytes.span, at: Int64(place * ContainerHeaderSlot.size))
-                try file.syncData()
-            }
+            try HeaderBatch.NewHeader(bytes: bytes, current: slots.index, isSettled: slots.isSettled)
+                .write(to: file)
             return header
         } catch {
             throw error.code == .notAuthentic ? Self.corruptError : error

@@ -17,6 +17,20 @@ struct HeaderBatch {
         let current: Int
         /// Whether the slots have no remains of an interrupted update.
         let isSettled: Bool
+
+        /// The positions of the slots, in the order in which they are written.
+        var places: [Int] { [1 - current, current] }
+
+        /// Writes the header to the container `file` alone, in the same order as a batch. Call this method
+        /// while holding the vault directory's lock.
+        func write(to file: borrowing Descriptor) throws(CofferError) {
+            // After an interruption, the slot that is current may not be on the disk yet.
+            if !isSettled { try file.syncData() }
+            for place in places {
+                try file.write(bytes.span, at: Int64(place * ContainerHeaderSlot.size))
+                try file.syncData()
+            }
+        }
     }
 
     private final class Entry: Sendable {
@@ -28,7 +42,7 @@ struct HeaderBatch {
         init(_ file: consuming Descriptor, _ header: NewHeader) {
             self.file = file
             bytes = header.bytes
-            places = [1 - header.current, header.current]
+            places = header.places
             isSettled = header.isSettled
         }
     }

@@ -324,7 +324,7 @@ def run(description, scenarios, kind):
     for scenario in scenarios:
         if scenario.__name__ not in chosen:
             continue
-        world = kind(os.path.abspath(arguments.coffer), passcode=scenario.__name__ == "locked")
+        world = kind(os.path.abspath(arguments.coffer), passcode=scenario.__name__ in ("locked", "inputs"))
         try:
             scenario(world)
             print(scenario.__name__, "ok", flush=True)

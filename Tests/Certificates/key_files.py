@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import pkcs12
 
-from certificates import CONFLICT, EXISTS, LOCKED, OK, REFUSED, USAGE, World, check, der, run
+from certificates import CONFLICT, EXISTS, LOCKED, OK, PASSCODE, REFUSED, USAGE, World, check, der, run
 
 OTHER, NOT_AUTHENTIC = 1, 7
 SECRET = "secret of the file"
@@ -479,7 +479,59 @@ def locked(world):
     check(world.aliases() == ["in", "out"], "not retired")
 
 
-SCENARIOS = [producers, pem, refusals, exports, rotation, locked]
+def spellings(world):
+    """Files as people and editors write them, and the order of what is read on standard input."""
+    root = world.authority("root")
+    key = world.key("key")
+    leaf = world.leaf("leaf", key)
+    with open(key, "rb") as stream:
+        bare = stream.read()
+    with open(leaf, "rb") as stream:
+        certificate = stream.read()
+    for content in (b"\xef\xbb\xbf" + certificate + root + bare, b"0 a key\n" + bare + certificate + root,
+                    (certificate + root + bare).replace(b"\n", b" \t\n")):
+        world.import_("one", world.file("one.pem", content))
+        check(world("key", "public", "one", "--form", "certificate").stdout == certificate + root, "a part is missing")
+        world("key", "install", "one", data=content.replace(bare, b"").replace(bare.replace(b"\n", b" \t\n"), b""))
+        world("key", "remove", "one")
+    for options in ([], ["-aes256", "-passout", "pass:" + SECRET]):
+        old = world.openssl("rsa", "-in", world.key("rsa", "rsa"), "-traditional", *options)
+        world.refuses(world.file("old.pem", old), OTHER, "openssl pkcs8 -topk8")
+    old = world.openssl("rsa", "-in", world.key("rsa", "rsa"), "-traditional", "-outform", "DER")
+    world.refuses(world.file("old.der", old), OTHER, "openssl pkcs8 -topk8")
+    world.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", os.path.join(world.path, "ssh")])
+    done = world.import_("refused", os.path.join(world.path, "ssh"), expected=OTHER)
+    check(b"SSH keys" in done.stderr and b"openssl" not in done.stderr, f"{done.stderr!r}")
+    # A line may end as on Windows: the carriage return is no part of a passphrase.
+    world("key", "generate", "out", "--algorithm", "p256", "--exportable", "--use", "tls-client")
+    written = world.given("key", "export", "out", "--form", "pem", passphrase=SECRET + "\r").stdout
+    world.openssl("pkey", "-passin", "pass:" + SECRET, "-noout", data=written)
+    world("key", "rename", "out", "moved")
+    world("key", "remove", "moved")
+    world.import_("out", world.file("out.pem", written), "--use", "tls-client", passphrase=SECRET + "\r")
+    world("key", "csr", "out", "--uri", ":", expected=USAGE)
+    comma = world.dated(world("key", "csr", "out").stdout, "root", -1, 100)
+    world("key", "install", "out", data=comma)
+    request = world("key", "csr", "out", "--uri", "urn:a,DNS:b.example", "--dns", "c.example").stdout
+    world("key", "install", "out", data=world.sign(request, "root") + root)
+    shown = world("key", "show", "out").stdout.decode()
+    check("Names: DNS:c.example, URI:urn:a\\,DNS:b.example\n" in shown, shown)
+
+
+def inputs(world):
+    """The passcode of the vault precedes everything else on standard input."""
+    root = world.authority("root")
+    world("key", "generate", "a", "--algorithm", "p256", "--use", "tls-client", "--use", "sign")
+    leaf = world.sign(world("key", "csr", "a").stdout, "root")
+    world("lock")
+    for command, data in ((["install", "a"], leaf + root), (["sign", "a"], b"message"), (["import", "b"], None)):
+        if data is None:
+            with open(world.key("key"), "rb") as stream:
+                data = stream.read()
+        world.run([world.coffer, "key", *command, "--passcode-fd", "0"], PASSCODE + data)
+
+
+SCENARIOS = [producers, pem, refusals, exports, rotation, locked, spellings, inputs]
 
 
 if __name__ == "__main__":

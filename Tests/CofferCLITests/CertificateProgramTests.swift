@@ -21,7 +21,9 @@ struct CertificateProgramTests {
 
     @Test(
         "Key files of openssl, GnuTLS, NSS and Python are imported and exported, and nothing wrong is",
-        arguments: ["producers", "pem", "refusals", "exports", "rotation", "locked"])
+        arguments: [
+            "producers", "pem", "refusals", "exports", "rotation", "locked", "spellings", "inputs",
+        ])
     func keyFiles(_ name: String) throws {
         let run = try CommandRun.run(
             "python3",

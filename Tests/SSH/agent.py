@@ -14,6 +14,7 @@ import math
 import os
 import random
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -686,6 +687,24 @@ def imports(coffer):
         weak = world.keygen("weak", "rsa", "-b", "1024")
         done = world.run([coffer, "ssh", "import", weak, "--remove-original"], expected=None)
         check(done.returncode != 0 and os.path.exists(weak), f"{done}")
+        with open(askpass, "w") as file:
+            file.write("#!/bin/sh\ntouch asked\nsleep 60\n")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            process = subprocess.Popen([coffer, "ssh", "import", closed, "--alias", "ended"], cwd=world.home,
+                                       env=dict(world.environment, **extra), stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+            asked = os.path.join(world.home, "asked")
+            end = time.monotonic() + DEADLINE
+            while not os.path.exists(asked):
+                check(time.monotonic() < end, "ssh-add does not ask")
+                time.sleep(0.02)
+            os.remove(asked)
+            os.killpg(process.pid, number)
+            check(process.wait(DEADLINE) == -number, f"not ended by {number}: {process.returncode}")
+        link = os.path.join(world.home, "link")
+        os.symlink(weak, link)
+        done = world.run([coffer, "ssh", "import", link, "--remove-original"], expected=None)
+        check(b"symbolic link" in done.stderr and done.returncode == 11 and os.path.exists(weak), f"{done}")
         done = world.run([coffer, "ssh", "import", os.path.join(world.home, "none")], expected=None)
         check(done.returncode != 0, "a missing file is imported")
         with open(os.path.join(world.home, "text"), "w") as file:

@@ -69,6 +69,9 @@ public struct CertificateStatus: Sendable, Equatable {
 }
 
 extension KeyPair {
+    /// A time long after those that certificates can state, in seconds since 1970.
+    private static let latestTime = 1e12
+
     /// Returns the state of the key pair's certificate; `nil` if it has none and requested none.
     ///
     /// - Parameter time: The time for which the state is asked.
@@ -79,7 +82,9 @@ extension KeyPair {
             return isAwaitingCertificate ? CertificateStatus(awaitedBy: self) : nil
         }
         do throws(CofferError) {
-            let now = Int64(time.timeIntervalSince1970.rounded(.down))
+            // A program can ask for any time, also for one that is no number of seconds.
+            let seconds = min(Self.latestTime, max(-Self.latestTime, time.timeIntervalSince1970))
+            let now = Int64(seconds.rounded(.down))
             return CertificateStatus(self, try CertificateDetails(der: first), now)
         } catch {
             guard error.code == .invalidInput else { throw error }

@@ -9,11 +9,12 @@ extension KeyPairStore {
     /// Creates a new key pair beside the current one of an alias, with the next generation and the same
     /// class, uses, confirmation and exportability.
     ///
-    /// If the current key pair has a certificate, it stays in use until the new one has a certificate, too:
+    /// If the current key pair has or awaits a certificate, it stays in use until the new one has one:
     /// ``csr(for:subject:names:purpose:confirm:)`` and
     /// ``selfSign(_:subject:names:purpose:days:replacing:confirm:)`` are then for the new one, and it becomes
-    /// the current one when its certificate is installed. Without a certificate, it becomes the current one
-    /// at once. The old key pair signs through an SSH agent until ``retire(_:)`` destroys it.
+    /// the current one when its certificate is installed. Until then, a certificate that was requested for
+    /// the present one can be installed, too. Otherwise, the new key pair becomes the current one at once.
+    /// The old key pair signs through an SSH agent until ``retire(_:)`` destroys it.
     ///
     /// - Parameters:
     ///   - alias: The alias.
@@ -60,7 +61,9 @@ extension KeyPairStore {
         return KeyPair(
             id: try .secureRandom(), alias: old.alias, publicKey: publicKey, protection: old.protection,
             uses: old.uses, confirmsEachUse: old.confirmsEachUse, created: now, generation: generation,
-            isExportable: old.isExportable, role: old.chain == nil ? .current : .next)
+            isExportable: old.isExportable,
+            // The certificate that was requested for the old one could not be installed any more.
+            role: old.chain == nil && !old.isAwaitingCertificate ? .current : .next)
     }
 
     /// Destroys the former key pairs of an alias, and overwrites the file in which they were stored. You can

@@ -85,8 +85,9 @@ struct KeyInstall: AsyncParsableCommand {
 
     func run() async throws {
         let alias = try name.text()
-        let chain = try CertificateChain(reading: content())
+        // Read the passcode first: on standard input, it precedes the certificates.
         let vault = try await VaultOpener.unlocked(global)
+        let chain = try CertificateChain(reading: content())
         let pair = try await vault.keyPairs.install(chain, for: alias, allowsExpired: allowExpired)
         let status = try pair.certificateStatus()
         CertificateStatus.report(status.map { [$0] } ?? [])

@@ -64,7 +64,7 @@ struct KeyImport: AsyncParsableCommand {
 
     /// Reads the file. A passphrase on standard input precedes it.
     private func read() throws(CofferError) -> KeyBundle {
-        let given = GivenPassphrase(try PasscodeInput.read(passphrase.passphraseFd))
+        let given = GivenPassphrase(try passphrase.given())
         let input =
             if let file {
                 try Descriptor.open(FilePathArgument.path(file), .read)
@@ -98,12 +98,20 @@ struct KeyFilePassphraseOption: ParsableArguments {
             "Read the file's passphrase from the first line of this descriptor.", valueName: "n"))
     var passphraseFd: Int32?
 
+    /// Reads the passphrase from the descriptor; `nil` if none is given. A carriage return before the newline
+    /// belongs to the line's end: programs that ask for the passphrase on a terminal could not enter it.
+    func given() throws(CofferError) -> SecretBytes? {
+        guard let passphraseFd else { return nil }
+        return try PasscodeInput.passcode(on: passphraseFd)
+    }
+
     /// Reads a new passphrase, which the user types twice on a terminal.
     func new() throws(CofferError) -> Passcode {
-        guard passphraseFd == nil, try Descriptor.standardInput().isTerminal else {
+        if let given = try given() { return try Passcode(given) }
+        guard try Descriptor.standardInput().isTerminal else {
             return try Passcode(
                 PasscodeInput.readRequired(
-                    passphraseFd, name: "file's passphrase", option: "--passphrase-fd"))
+                    nil, name: "file's passphrase", option: "--passphrase-fd"))
         }
         return try TypedTwice.read(
             "New passphrase of the file: ", confirmation: "Confirm passphrase: ", noun: "passphrases"

@@ -11,8 +11,9 @@ struct KeyRotate: AsyncParsableCommand {
         abstract: "Create a new key pair that takes over an alias; print its public key for SSH.",
         discussion: """
             The new key pair has the next generation and the same class, uses and options. Without a \
-            certificate, it takes over at once. With one, the current key pair stays in use: coffer key csr \
-            and self-signed are then for the new one, which takes over when its certificate is installed. \
+            certificate, it takes over at once. With one, or with a request for one, the current key pair \
+            stays in use: coffer key csr and self-signed are then for the new one, which takes over when its \
+            certificate is installed. \
             The former key pair stays in the vault, where coffer ssh-agent still offers it after all others, \
             until --retire destroys it.
             """)
@@ -40,8 +41,8 @@ struct KeyRotate: AsyncParsableCommand {
             guard !global.json else { return try Output.json(pair.document()) }
             if pair.role == .next {
                 Output.message(
-                    "coffer: The present certificate stays in use until one for this key is installed with "
-                        + "coffer key install.")
+                    "coffer: The present key pair stays in use until a certificate for this key is installed "
+                        + "with coffer key install.")
             }
             return try Output.line(SSHPublicKey.line(pair.publicKey, comment: pair.alias))
         }

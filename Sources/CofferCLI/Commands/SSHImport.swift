@@ -41,6 +41,12 @@ struct SSHImport: AsyncParsableCommand {
             throw CofferError(
                 .refused, "\(path) is not a regular file. Specify the file with the private key.")
         }
+        guard try !removeOriginal || Self.isFile(path) else {
+            throw CofferError(
+                .refused,
+                "\(path) is a symbolic link, so --remove-original would not remove the private key. Specify "
+                    + "the file to which it leads.")
+        }
         let alias = try KeyPairAlias.checked(alias ?? name.string)
         let vault = try await VaultOpener.unlocked(global)
         guard try await vault.keyPairs.keyPair(alias) == nil else {
@@ -53,7 +59,14 @@ struct SSHImport: AsyncParsableCommand {
         let pair = try await vault.keyPairs.importing(
             added.held, alias: alias, class: options.chosenClass, uses: [.ssh],
             confirmsEachUse: options.confirm, isExportable: options.exportable)
-        if removeOriginal { try remove(path) }
+        if removeOriginal {
+            do throws(CofferError) {
+                try remove(path)
+            } catch {
+                Output.message("coffer: The key is in the vault, but its file was not removed.")
+                throw error
+            }
+        }
         if global.json {
             try Output.json(pair.document())
         } else {
@@ -61,8 +74,23 @@ struct SSHImport: AsyncParsableCommand {
         }
     }
 
-    /// Returns the key that ssh-add sends.
+    /// Returns the key that ssh-add sends. A signal, such as an interrupt at the question for the passphrase,
+    /// ends this process only after the agent's directory was removed.
     private func receive(_ path: FilePath) async throws -> SSHAddedKey {
+        let signals = TerminationSignals.install()
+        let result: Result<SSHAddedKey, any Error>
+        do {
+            result = .success(try await receiveFromAgent(path))
+        } catch {
+            result = .failure(error)
+        }
+        let received = TerminationSignals.received
+        signals.release()
+        if let received { TerminationSignals.end(by: received) }
+        return try result.get()
+    }
+
+    private func receiveFromAgent(_ path: FilePath) async throws -> SSHAddedKey {
         let base = Environment.path("XDG_RUNTIME_DIR") ?? "/tmp"
         let parent = try Descriptor.open(base, [.read, .directory])
         let name = try Descriptor.temporaryName()
@@ -99,10 +127,20 @@ struct SSHImport: AsyncParsableCommand {
         return key
     }
 
-    private func remove(_ path: FilePath) throws(CofferError) {
+    /// Returns whether the entry itself is a regular file, and not a link to one.
+    private static func isFile(_ path: FilePath) throws(CofferError) -> Bool {
+        guard let last = path.lastComponent else { return false }
+        return try parent(of: path).status(of: FilePath(root: nil, [last]))?.kind == .regular
+    }
+
+    private static func parent(of path: FilePath) throws(CofferError) -> Descriptor {
         let parent = path.removingLastComponent()
+        return try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
+    }
+
+    private func remove(_ path: FilePath) throws(CofferError) {
         guard let last = path.lastComponent else { return }
-        let directory = try Descriptor.open(parent.isEmpty ? "." : parent, [.read, .directory])
+        let directory = try Self.parent(of: path)
         let name = FilePath(root: nil, [last])
         try directory.overwrite(name)
         try directory.remove(name)

@@ -48,10 +48,19 @@ extension CertificateStatus {
         return [
             ("Certificate", state.rawValue), ("Subject", details.subject.printable),
             ("Issuer", details.issuer.printable), ("Serial", details.serial),
-            ("Names", details.names.map(\.printable).joined(separator: ", ")),
+            ("Names", details.names.map(Self.listed).joined(separator: ", ")),
             ("Valid from", Self.date(details.notBefore)), ("Valid until", expires.iso8601),
             ("Certificate's SHA-256", HexText.encode(details.fingerprint)),
         ]
+    }
+
+    /// Returns a name for a list, with a backslash before each comma in it, so that one name does not look
+    /// like two.
+    private static func listed(_ name: String) -> String {
+        let marks: [Unicode.Scalar] = ["\\", ","]
+        return marks.reduce(name.printable) { text, mark in
+            text.parts(between: mark, keepsEmpty: true).joined(separator: "\\\(mark)")
+        }
     }
 
     private static func date(_ seconds: Int64) -> String {

@@ -22,7 +22,9 @@ public struct CertificateChain: Sendable, Hashable {
         guard file.count <= Self.largestSize else {
             throw CofferError(.invalidInput, "The file with the certificates is longer than 64 KiB.")
         }
-        let blocks = file.first == DERReader.sequence ? [file] : try CertificatePEM.blocks(in: file)
+        // A certificate has more than 127 bytes, so its length begins with a byte that is no character.
+        let isDER = file.count > 1 && file[0] == DERReader.sequence && file[1] >= 0x80
+        let blocks = isDER ? [file] : try CertificatePEM.blocks(in: file)
         guard 1...Self.mostCertificates ~= blocks.count else {
             throw CofferError(
                 .invalidInput,
@@ -30,21 +32,32 @@ public struct CertificateChain: Sendable, Hashable {
                     ? "The file is neither certificates in PEM (BEGIN CERTIFICATE) nor a certificate in DER."
                     : "The file contains more than \(Self.mostCertificates) certificates.")
         }
-        for block in blocks { _ = try Self.certificate(block) }
+        for block in blocks { _ = try Self.newCertificate(block) }
         certificates = blocks
     }
 
     /// Creates a chain of certificates that were checked before they were stored.
     package init(stored certificates: [[UInt8]]) { self.certificates = certificates }
 
+    /// Reads a certificate that comes from outside. OpenSSL accepts BER in it, which other programs refuse.
+    static func newCertificate(_ der: [UInt8]) throws(CofferError) -> X509Certificate {
+        let certificate = try certificate(der)
+        guard DERForm.isKept(by: der.span) else { throw unreadable }
+        return certificate
+    }
+
     static func certificate(_ der: [UInt8]) throws(CofferError) -> X509Certificate {
         guard der.count <= largestSize, let certificate = X509Certificate.read(der.span) else {
-            throw CofferError(
-                .invalidInput,
-                "A certificate is damaged, is not in DER, has bytes after its end, or has a public key or an "
-                    + "extension that cannot be read.")
+            throw unreadable
         }
         return certificate
+    }
+
+    private static var unreadable: CofferError {
+        CofferError(
+            .invalidInput,
+            "A certificate is damaged, is not in DER, has bytes after its end, or has a public key or an "
+                + "extension that cannot be read.")
     }
 
     /// Checks that the chain can be installed for a key pair: the first certificate has its public key, each

@@ -44,7 +44,7 @@ public struct CertificateName: Sendable, Hashable {
     /// - Throws: `invalidInput` if it is not such a URI.
     public static func uri(_ uri: String) throws(CofferError) -> CertificateName {
         let bytes = Array(uri.utf8)
-        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), 1..<bytes.count - 1 ~= colon,
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), colon >= 1, colon < bytes.count - 1,
             bytes.count <= 1024, isVisible(uri), bytes[..<colon].allSatisfy(isOfScheme),
             UInt8(ascii: "a")...UInt8(ascii: "z") ~= bytes[0] | 0x20
         else {

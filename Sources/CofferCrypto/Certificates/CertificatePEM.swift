@@ -19,14 +19,14 @@ package enum CertificatePEM {
     }
 
     /// Returns the content of each block `CERTIFICATE`, at most one more than a chain may have. Text around
-    /// the blocks is ignored.
+    /// the blocks is ignored, and so are blanks at the beginning and the end of a line.
     ///
     /// - Throws: `invalidInput` if a block is damaged, or if there is a private key in the text, which must
     ///   not get among what is not secret.
     static func blocks(in file: [UInt8]) throws(CofferError) -> [[UInt8]] {
         var (blocks, open): ([[UInt8]], [UInt8]?) = ([], nil)
-        for line in file.split(separator: UInt8(ascii: "\n")) {
-            let line = line.last == UInt8(ascii: "\r") ? line.dropLast() : line
+        for line in file.dropFirst(PEMText.markSize(file.span)).split(separator: UInt8(ascii: "\n")) {
+            let line = line.trimmingPEMBlanks
             guard !line.reversed().starts(with: keyMark.utf8.reversed()) else {
                 throw CofferError(
                     .invalidInput, "The file contains a private key. Give the certificates alone.")

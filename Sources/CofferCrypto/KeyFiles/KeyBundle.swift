@@ -21,7 +21,8 @@ public final class KeyBundle: Sendable {
     /// The private key's owner.
     package let held: HeldPrivateKey
     /// The key's certificate and those of the authorities above it, as far as the file has them in turn;
-    /// `nil` if the file has no certificate. It is not checked when they are valid.
+    /// `nil` if the file has no certificate. It is not checked when they are valid; of several certificates
+    /// for the key, the one that ends last is taken.
     public let chain: CertificateChain?
     /// A description of each thing that the file has besides, in its order. The texts of certificates come
     /// from their authors.
@@ -78,7 +79,10 @@ public final class KeyBundle: Sendable {
     /// Returns the form that a file begins like; `nil` for none.
     private static func form(of bytes: Span<UInt8>) -> Form? {
         guard bytes.count > 0 else { return nil }
-        guard bytes[0] == DERReader.sequence else { return PEMKeyFile.isPEM(bytes) ? .pem : nil }
+        // A text may begin with the character 0. What follows it is no character in longer files in DER.
+        let isText = bytes[0] != DERReader.sequence || bytes.count > 1 && bytes[1] < 0x80
+        guard !(isText && PEMKeyFile.isPEM(bytes)) else { return .pem }
+        guard bytes[0] == DERReader.sequence else { return nil }
         // PKCS #12 begins with version 3 in a sequence whose length can have any form.
         var place = 2
         guard bytes.count > 2 else { return nil }

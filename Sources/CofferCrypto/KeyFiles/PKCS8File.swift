@@ -11,8 +11,27 @@ enum PKCS8File {
         _ file: Span<UInt8>, _ passphrase: () throws(CofferError) -> SecretBytes
     ) throws(CofferError) -> SecretBytes {
         let content = SecretBytes(try BERNormalizer.normalized(file))
-        guard isEncrypted(content) else { return content }
-        return try decrypting(content, passphrase)
+        guard !isEncrypted(content) else { return try decrypting(content, passphrase) }
+        guard !isInOlderForm(content) else { throw otherForm }
+        return content
+    }
+
+    /// Whether the key is in the form that only its algorithm has (PKCS #1 or RFC 5915): a number follows the
+    /// version, or the key itself does.
+    private static func isInOlderForm(_ content: borrowing SecretBytes) -> Bool {
+        let bytes = content.guarded.span
+        var file = DERReader(0..<bytes.count)
+        guard let outer = file.element(DERReader.sequence, bytes) else { return false }
+        var inner = DERReader(outer)
+        guard inner.small(bytes) != nil else { return false }
+        return inner.isNext(DERReader.integer, bytes) || inner.isNext(DERReader.octets, bytes)
+    }
+
+    static var otherForm: CofferError {
+        CofferError(
+            .unsupported,
+            "The private key is not in PKCS #8 (BEGIN PRIVATE KEY or BEGIN ENCRYPTED PRIVATE KEY).",
+            remedy: .convertKey)
     }
 
     private static func decrypting(

@@ -16,6 +16,9 @@ struct DERReader {
     static let octets: UInt8 = 0x04
     static let sequence: UInt8 = 0x30
 
+    /// Returns the tag of the next element; `nil` if everything was read.
+    func tag(_ bytes: Span<UInt8>) -> UInt8? { at < end ? bytes[at] : nil }
+
     /// Returns whether an element with this tag is next.
     func isNext(_ tag: UInt8, _ bytes: Span<UInt8>) -> Bool { at < end && bytes[at] == tag }
 

@@ -45,26 +45,31 @@ enum PrivateKeyInfo {
     private static func content(
         _ algorithm: Algorithm, _ bytes: Span<UInt8>
     ) throws(CofferError) -> GuardedBytes {
-        guard let (found, key) = parts(of: bytes), found.count == algorithm.identifier.count,
+        guard let (found, key, _) = parts(of: bytes), found.count == algorithm.identifier.count,
             zip(found, algorithm.identifier).allSatisfy({ bytes[$0] == $1 })
         else { throw unreadable }
         return try GuardedBytes.copying(bytes.extracting(key))
     }
 
-    /// Returns the algorithm of the key and the place of the key; the algorithm is `nil` if it is not one of
-    /// these. The result is `nil` if the bytes are not a private key in PKCS #8 and DER.
-    static func contents(of bytes: Span<UInt8>) -> (algorithm: Algorithm?, key: Range<Int>)? {
-        guard let (found, key) = parts(of: bytes) else { return nil }
+    /// Returns the algorithm of the key and the places of the key and of its public half; the algorithm is
+    /// `nil` if it is not one of these, and the place of the public half if it is not there. The result is
+    /// `nil` if the bytes are not a private key in PKCS #8 and DER.
+    static func contents(
+        of bytes: Span<UInt8>
+    ) -> (algorithm: Algorithm?, key: Range<Int>, publicKey: Range<Int>?)? {
+        guard let (found, key, publicKey) = parts(of: bytes) else { return nil }
         let algorithm = Algorithm.allCases.first { known in
             let identifier = known.identifier
             return found.count == identifier.count
                 && zip(found, identifier).allSatisfy { bytes[$0] == $1 }
         }
-        return (algorithm, key)
+        return (algorithm, key, publicKey)
     }
 
-    /// Returns the places of the algorithm's identifier and of the key.
-    private static func parts(of bytes: Span<UInt8>) -> (identifier: Range<Int>, key: Range<Int>)? {
+    /// Returns the places of the algorithm's identifier, of the key, and of its public half.
+    private static func parts(
+        of bytes: Span<UInt8>
+    ) -> (identifier: Range<Int>, key: Range<Int>, publicKey: Range<Int>?)? {
         var file = DERReader(0..<bytes.count)
         guard let outer = file.element(DERReader.sequence, bytes), file.isAtEnd else { return nil }
         var reader = DERReader(outer)
@@ -72,10 +77,10 @@ enum PrivateKeyInfo {
             let identifier = reader.element(DERReader.sequence, bytes),
             let key = reader.element(DERReader.octets, bytes)
         else { return nil }
-        // Attributes, and the public key in version 1; neither is used.
+        // Attributes, which are not used.
         if reader.isNext(0xA0, bytes) { _ = reader.element(0xA0, bytes) }
-        if version == 1, reader.isNext(0x81, bytes) { _ = reader.element(0x81, bytes) }
-        return reader.isAtEnd ? (identifier, key) : nil
+        let publicKey = version == 1 ? reader.element(0x81, bytes) : nil
+        return reader.isAtEnd ? (identifier, key, publicKey) : nil
     }
 
     /// The number of bytes in a PEM file that holds the largest key.

@@ -8,13 +8,22 @@ extension SigningPrivateKey {
     /// - Parameter der: The structure in DER, and nothing after it.
     /// - Returns: The key.
     /// - Throws: `unsupported` for a key of another algorithm or curve; `invalidInput` for anything else that
-    ///   ``make(_:_:)`` refuses, or that is not such a structure.
+    ///   ``make(_:_:)`` refuses, that is not such a structure, or that has another key's public half.
     package static func importing(pkcs8 der: Span<UInt8>) throws(CofferError) -> SigningPrivateKey {
-        guard let (found, place) = PrivateKeyInfo.contents(of: der) else {
+        guard let (found, place, publicPlace) = PrivateKeyInfo.contents(of: der) else {
             throw CofferError(.invalidInput, "The private key is damaged: it is not PKCS #8 in DER.")
         }
-        let inner = der.extracting(place)
-        switch found {
+        let key = try importing(found, der.extracting(place))
+        if let publicPlace, der.extracting(publicPlace).copied() != key.publicKey.bitString {
+            throw CofferError(.invalidInput, "The private key does not belong to the public key beside it.")
+        }
+        return key
+    }
+
+    private static func importing(
+        _ algorithm: PrivateKeyInfo.Algorithm?, _ inner: Span<UInt8>
+    ) throws(CofferError) -> SigningPrivateKey {
+        switch algorithm {
         case .ed25519:
             var reader = DERReader(0..<inner.count)
             guard let seed = reader.element(DERReader.octets, inner), reader.isAtEnd else {

@@ -77,21 +77,25 @@ public enum SigningPublicKey: Sendable, Hashable {
 
     /// The key as a DER-encoded SubjectPublicKeyInfo (RFC 5280, RFC 8410).
     public var subjectPublicKeyInfo: [UInt8] {
-        let (identifier, key): ([UInt8], [UInt8]) =
+        let identifier: [UInt8] =
             switch self {
-            case .ed25519(let bytes): ([0x06, 0x03, 0x2B, 0x65, 0x70], bytes)
-            case .p256(let point):
-                (Self.elliptic + [0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07], point)
-            case .p384(let point): (Self.elliptic + [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x22], point)
-            case .rsa(let key):
-                (
-                    [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00],
-                    DERWriter.element(
-                        0x30, DERWriter.positive(key.modulus) + DERWriter.positive(key.exponent))
-                )
+            case .ed25519: [0x06, 0x03, 0x2B, 0x65, 0x70]
+            case .p256: Self.elliptic + [0x06, 0x08, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
+            case .p384: Self.elliptic + [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00, 0x22]
+            case .rsa: [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00]
             }
         let algorithm = DERWriter.element(0x30, identifier)
-        return DERWriter.element(0x30, algorithm + DERWriter.element(0x03, [0] + key))
+        return DERWriter.element(0x30, algorithm + DERWriter.element(0x03, bitString))
+    }
+
+    /// The content of the bit string that DER has for the key.
+    var bitString: [UInt8] {
+        switch self {
+        case .ed25519(let bytes), .p256(let bytes), .p384(let bytes): return [0] + bytes
+        case .rsa(let key):
+            let numbers = DERWriter.positive(key.modulus) + DERWriter.positive(key.exponent)
+            return [0] + DERWriter.element(0x30, numbers)
+        }
     }
 
     /// The identifier of elliptic curves' public keys.

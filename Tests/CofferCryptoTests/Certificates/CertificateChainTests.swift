@@ -91,8 +91,16 @@ struct CertificateChainTests {
         let chain = try CertificateChain(reading: made(key))
         let text = try chain.pem()
         let windows = "text\r\n" + text.replacing("\n", with: "\r\n")
-        for form in [text, windows, "# Ours\n" + text + "more"] {
-            #expect(try CertificateChain(reading: Array(form.utf8)) == chain)
+        let spaced = text.replacing("\n", with: " \t\r\n")
+        let indented = "  " + text.replacing("\n", with: "\n  ") + "\n"
+        let forms = [text, windows, "# Ours\n" + text + "more\n", spaced, indented, "0 s:CN=ada\n" + text]
+        for form in forms {
+            for start in ["", "\u{FEFF}"] {
+                #expect(try CertificateChain(reading: Array((start + form).utf8)) == chain)
+                // No block is passed over in silence.
+                let two = Array((start + form + text).utf8)
+                #expect(try CertificateChain(reading: two).certificates.count == 2)
+            }
         }
         #expect(
             failure {
@@ -101,6 +109,24 @@ struct CertificateChainTests {
             } == .conflict)
         let nine = String(repeating: text, count: 9)
         #expect(failure { _ = try CertificateChain(reading: Array(nine.utf8)) } == .invalidInput)
+    }
+
+    @Test("A certificate with a part in BER is refused, although OpenSSL reads it")
+    func basicEncoding() throws {
+        let key = try SigningPrivateKey.generate(.ed25519)
+        var der = try made(key)
+        let truth = try #require(der.indices.first { Array(der[$0...].prefix(3)) == [1, 1, 0xFF] })
+        der[truth + 2] = 1
+        #expect(try !CertificateDetails(der: der).subject.isEmpty)
+        #expect(failure { _ = try CertificateChain(reading: der) } == .invalidInput)
+    }
+
+    @Test(
+        "A URI needs a scheme and something after it",
+        arguments: ["", ":", "a", "a:", ":a", "::", "1:a", "a:\u{7}", "a:ü"])
+    func uris(_ text: String) throws {
+        #expect(failure { _ = try CertificateName.uri(text) } == .invalidInput)
+        _ = try CertificateName.uri("a:b")
     }
 
     @Test("More days, names and longer parts than a certificate may have are refused")

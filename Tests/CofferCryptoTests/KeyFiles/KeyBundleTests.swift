@@ -82,6 +82,94 @@ struct KeyBundleTests {
         }
     }
 
+    private func certificate(
+        _ key: borrowing SigningPrivateKey, from start: Int64
+    ) throws -> [UInt8] {
+        try CertificateWriter.selfSigned(
+            key, CertificateSubject(commonName: "ada"), [], .client, from: start, days: 10)
+    }
+
+    @Test("Of several certificates for the key, the one that ends last is taken, in any order")
+    func renewed() throws {
+        let held = HeldPrivateKey(try SigningPrivateKey.generate(.p256))
+        let key = try CertificatePEM.pem(held.key.pkcs8().exposing { $0.copied() }, "PRIVATE KEY")
+        let old = try certificate(held.key, from: 1_700_000_000)
+        let new = try certificate(held.key, from: 1_800_000_000)
+        for order in [[old, new], [new, old], [old, new, new], [old, old, new]] {
+            let certificates = try order.map { try CertificatePEM.pem($0, "CERTIFICATE") }
+            let bundle = try read(Array((key + certificates.joined()).utf8))
+            #expect(bundle.chain?.certificates == [new])
+            // The same one again is not something else.
+            let count = order.count { $0 == old }
+            #expect(bundle.others == [String](repeating: "certificate of CN=ada", count: count))
+        }
+    }
+
+    @Test("Blanks, a mark at the beginning and other text hide no block in PEM")
+    func spellings() throws {
+        let held = HeldPrivateKey(try SigningPrivateKey.generate(.p256))
+        let publicKey = held.key.publicKey
+        let key = try CertificatePEM.pem(held.key.pkcs8().exposing { $0.copied() }, "PRIVATE KEY")
+        let der = try certificate(held.key, from: 1_800_000_000)
+        let certificate = try CertificatePEM.pem(der, "CERTIFICATE")
+        for text in [key + certificate, certificate + key] {
+            let forms = [
+                text, "0 a key\n" + text, text.replacing("\n", with: " \t\r\n"),
+                "  " + text.replacing("\n", with: "\n  "),
+            ]
+            for form in forms {
+                for start in ["", "\u{FEFF}"] {
+                    let bundle = try read(Array((start + form).utf8))
+                    #expect(bundle.publicKey == publicKey && bundle.chain?.certificates == [der])
+                }
+            }
+        }
+    }
+
+    @Test("A public key beside the private one must be its own")
+    func publicHalf() throws {
+        let held = HeldPrivateKey(try SigningPrivateKey.generate(.ed25519))
+        let publicKey = held.key.publicKey
+        guard case .ed25519(let point) = publicKey else { return }
+        let plain = try held.key.pkcs8().exposing { $0.copied() }
+        // Version 1 of the structure, and the public key as a bit string with the tag 1.
+        let larger: [UInt8] = [0x30, plain[1] + 35, 2, 1, 1] + Array(plain[5...]) + [0x81, 33, 0]
+        #expect(try read(larger + point).publicKey == publicKey)
+        var other = point
+        other[31] ^= 1
+        let found = code { () throws(CofferError) in _ = try read(larger + other) }
+        #expect(found == .invalidInput)
+        let short: [UInt8] = [0x30, plain[1] + 3, 2, 1, 1] + Array(plain[5...]) + [0x81, 1, 0]
+        #expect(code { () throws(CofferError) in _ = try read(short) } == .invalidInput)
+    }
+
+    @Test("A key in an older form is called so, and not damaged")
+    func olderForms() throws {
+        let rsa = try RSASignature.privateKey(importing: try SecretBytes.copying(SigningKeys.rsa))
+        let elliptic: [UInt8] = [0x30, 0x25, 2, 1, 1, 4, 0x20] + [UInt8](repeating: 7, count: 32)
+        let encrypted = """
+            -----BEGIN RSA PRIVATE KEY-----
+            Proc-Type: 4,ENCRYPTED
+            DEK-Info: AES-256-CBC,00112233445566778899AABBCCDDEEFF
+
+            AAAA
+            -----END RSA PRIVATE KEY-----
+            """
+        let ssh = "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n"
+        let files: [([UInt8], CofferError.Remedy?)] = [
+            (rsa.exposing { $0.copied() }, .convertKey), (elliptic, .convertKey),
+            (Array(encrypted.utf8), .convertKey), (Array(ssh.utf8), nil),
+        ]
+        for (file, remedy) in files {
+            do throws(CofferError) {
+                _ = try read(file)
+                Issue.record("The key was read.")
+            } catch {
+                #expect(error.code == .unsupported && error.remedy == remedy)
+            }
+        }
+    }
+
     @Test("The contents of PKCS #12 are read only under their checksum, whatever they are")
     func contents() throws {
         let secret = try SecretBytes.copying(Self.passphrase)

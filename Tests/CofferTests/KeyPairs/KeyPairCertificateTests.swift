@@ -119,6 +119,10 @@ struct KeyPairCertificateTests {
         }
         let early = try pair.certificateStatus(at: Date(timeIntervalSince1970: start - 1))
         #expect(early?.state == .notYetValid)
+        for time in [Double.infinity, .greatestFiniteMagnitude, -.infinity, .nan] {
+            let status = try pair.certificateStatus(at: Date(timeIntervalSince1970: time))
+            #expect(status?.state == (time > 0 ? .expired : .notYetValid))
+        }
         #expect(try await vault.status().certificates.map(\.state) == [.usable])
         clock.advance(by: .seconds(33 * 86_400))
         let checks = try await vault.securityChecks().filter { $0.name == "key-certificate" }

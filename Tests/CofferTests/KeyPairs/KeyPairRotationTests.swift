@@ -3,6 +3,7 @@ import CofferBase
 import CofferCrypto
 import CofferTesting
 import CofferVault
+import FoundationEssentials
 import Testing
 import TestSupport
 
@@ -89,6 +90,30 @@ struct KeyPairRotationTests {
         #expect(try await pairs.retire("a").map(\.id) == [first.id])
         #expect(try await pairs.remove("a")?.id == again.id)
         #expect(try await pairs.list(includingRotations: true).isEmpty)
+    }
+
+    @Test("A key pair that awaits its certificate stays in use through a rotation, and still gets it")
+    func awaiting() async throws {
+        let home = try TestHome()
+        let pairs = try await home.create(Self.passcode).keyPairs
+        let subject = try CertificateSubject(commonName: "ada")
+        let key = HeldPrivateKey(try SigningPrivateKey.generate(.p256))
+        let first = try await pairs.importing(
+            key, alias: "a", class: .whenUnlocked, uses: [.sign, .tlsClient], confirmsEachUse: false)
+        _ = try await pairs.csr(for: "a", subject: subject)
+        let next = try await pairs.rotate("a")
+        #expect(next.role == .next)
+        #expect(try await pairs.keyPair("a")?.id == first.id)
+        #expect(try await signs(pairs, "a"))
+        let now = Int64(Date().timeIntervalSince1970)
+        let answer = try CertificateChain(
+            reading: CertificateWriter.selfSigned(key.key, subject, [], .client, from: now - 60, days: 1))
+        #expect(try await pairs.install(answer, for: "a").id == first.id)
+        #expect(try await pairs.list().map(\.chain) == [answer])
+        _ = try await pairs.selfSign("a", subject: subject)
+        #expect(try await pairs.list().map(\.id) == [next.id])
+        let all = try await pairs.list(includingRotations: true)
+        #expect(all.map(\.role) == [.current, .former] && all[1].chain == answer)
     }
 
     @Test("Only a record that is not current has the version that earlier releases refuse")

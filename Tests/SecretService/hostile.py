@@ -248,6 +248,26 @@ def many_items_in_memory(service):
     works(service)
 
 
+def aliases_of_memory(service):
+    """No alias on the disk is that of the collection in memory, which a record on the disk does not have."""
+    client = Client(service.address)
+    item = client.create(own(), b"kept")
+    for path in ("collection/session", "aliases/session"):
+        refused("NotSupported", lambda: client.call(
+            ROOT, "Service", "SetAlias", "so", "default", dbus.ObjectPath(f"{ROOT}/{path}")))
+    service.restart()
+    assert Client(service.address).get(item) == b"kept"
+    works(service)
+
+
+def repeated_paths(service):
+    """A secret that a call asks for many times is read once."""
+    client = Client(service.address)
+    item = client.create(own(), b"once")
+    assert len(client.secrets([item] * 20_000, client.plain())) == 1
+    works(service)
+
+
 def bus_ends(service):
     """Without its bus, the service ends and says so."""
     service.daemon.kill()
@@ -258,7 +278,7 @@ if __name__ == "__main__":
     with Coffer(sys.argv[1]) as service:
         for test in [
             many_sessions, many_connections, huge_messages, never_reads, random_calls, many_values, many_attributes,
-            many_items_in_memory,
+            many_items_in_memory, aliases_of_memory, repeated_paths,
             bus_ends,
         ]:
             try:

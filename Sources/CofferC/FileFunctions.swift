@@ -18,7 +18,9 @@ public func addFile(
         let open = unsafe try OpenVault.of(vault)
         let name = unsafe try Input.fileName(name)
         let bytes = unsafe try Input.withBytes(content, length, "The content", limit: Int.max / 2) {
-            (bytes) throws(CofferError) in bytes.copied()
+            (bytes) throws(CofferError) in
+            try Input.requireRoom(bytes.count)
+            return bytes.copied()
         }
         let added = try open.wait { (vault) async throws(CofferError) in
             try await vault.files.add(bytes, name: name)

@@ -81,6 +81,19 @@ enum Input {
         return try body(unsafe buffer.span)
     }
 
+    /// Throws `outOfMemory` if there is no room for a copy of as many bytes, for which Swift would end the
+    /// process.
+    static func requireRoom(_ count: Int) throws(CofferError) {
+        guard count > 0 else { return }
+        let place = unsafe mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let place = unsafe place, unsafe place != MAP_FAILED else {
+            throw CofferError(
+                .outOfMemory,
+                "There is not enough memory for a copy of \(count) bytes. Store the content from a file.")
+        }
+        unsafe munmap(place, count)
+    }
+
     /// Returns a passcode; `nil` for NULL and 0.
     static func passcode(
         _ pointer: UnsafePointer<UInt8>?, _ length: Int

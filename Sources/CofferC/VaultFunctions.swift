@@ -59,12 +59,7 @@ public func unlock(
     _ vault: OpaquePointer?, descriptor: Int32, _ error: UnsafeMutablePointer<coffer_error>?
 ) -> Int32 {
     unsafe Call.perform(error) { () throws(CofferError) in
-        // Another thread reads, because the process at the other end may never write.
-        let passcode = try Call.wait { () async throws(CofferError) in
-            try await BlockingExecutor.run { _ throws(CofferError) in
-                try Passcode.read(fromDescriptor: descriptor)
-            }
-        }
+        let passcode = try PasscodeLine.read(descriptor, deadline: Call.timeout)
         let open = unsafe try OpenVault.of(vault)
         try open.wait { (vault) async throws(CofferError) in try await vault.unlock(with: passcode) }
     }

@@ -343,6 +343,13 @@ def _bytes(value, name):
     return ctypes.cast(place, ctypes.c_void_p), length
 
 
+def _number(value, name, least=0):
+    """A number for C, which would take only the last 32 bits of a greater one."""
+    if not least <= value < 1 << 32:
+        raise InvalidInputError(f"{name} must be {least} to {(1 << 32) - 1}.", 64, "invalidInput")
+    return value
+
+
 def _milliseconds(seconds):
     if not 0 < seconds <= 86_400:
         raise InvalidInputError("A deadline must be more than 0 and at most 86400 seconds.", 64, "invalidInput")
@@ -426,7 +433,8 @@ class Vault:
         """
         flags = (1 if never_erase else 0) + (2 if movable else 0) + (4 if inactivity is None else 0)
         options = _CreateOptions(
-            ctypes.sizeof(_CreateOptions), flags, inactivity or 0, kdf_memory_mib, kdf_passes)
+            ctypes.sizeof(_CreateOptions), flags, 0 if inactivity is None else _number(inactivity, "inactivity", 1),
+            _number(kdf_memory_mib, "kdf_memory_mib"), _number(kdf_passes, "kdf_passes"))
         place = ctypes.c_void_p()
         _call("coffer_create", _path(home, "home"), _text(user, "user"), *_bytes(passcode, "passcode"),
               ctypes.byref(options), ctypes.byref(place))
@@ -533,6 +541,10 @@ class Tokens:
         volatile: keeps the token in memory only, until the vault is locked.
         Returns the version, which is 0 for a token that a locked vault keeps until it is unlocked.
         """
+        if isinstance(scopes, str):
+            raise TypeError("scopes must be a list of str, not str.")
+        if if_version is not None and not 0 <= if_version < 1 << 64:
+            raise InvalidInputError("if_version must be a version.", 64, "invalidInput")
         flags = (1 if if_absent else 0) + (0 if if_version is None else 2) + (4 if volatile else 0)
         options = _TokenOptions(
             ctypes.sizeof(_TokenOptions), _text(protection_class, "protection_class"), expires or 0,
@@ -624,11 +636,13 @@ class Files:
 
     def read(self, id, offset=0, size=None):
         """At most size bytes of a file at an offset, or all that follow, as a Secret."""
-        if size is None:
+        if not 0 <= offset < 1 << 63 or size is not None and size < 0:
+            raise InvalidInputError("offset must be 0 to 2**63 - 1, and size at least 0.", 64, "invalidInput")
+        if size is None or size > self._CHUNK:
+            # No more memory than the file fills.
             lengths = [file["length"] for file in self.list() if file["id"] == id]
-            size = max(0, (lengths[0] if lengths else 0) - offset)
-        if offset < 0 or size < 0:
-            raise InvalidInputError("offset and size must not be negative.", 64, "invalidInput")
+            rest = max(0, (lengths[0] if lengths else 0) - offset)
+            size = rest if size is None else min(size, rest)
         content, done = Secret(size), 0
         try:
             while True:

@@ -50,7 +50,15 @@ class Keyring(KeyringBackend):
             raise _translated(error, errors.KeyringError) from error
 
     def set_password(self, service, username, password):
-        with coffer.Secret(password.encode()) as token:
+        encoded = None
+        try:
+            encoded = password.encode()
+        except UnicodeEncodeError:
+            # That error has the password in it, so this one must not refer to it.
+            pass
+        if encoded is None:
+            raise errors.PasswordSetError("The password must be text that UTF-8 has.")
+        with coffer.Secret(encoded) as token:
             try:
                 with self._open() as vault:
                     vault.tokens[service, username] = token

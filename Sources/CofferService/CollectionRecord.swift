@@ -13,10 +13,11 @@ struct CollectionRecord {
     var collections: [String: ServedCollection]
     var aliases: [String: String]
 
-    /// Creates a record without the collection that is kept in memory.
+    /// Creates a record without the collection that is kept in memory and its aliases.
     init(_ collections: [String: ServedCollection], _ aliases: [String: String]) {
-        self.collections = collections.filter { !$0.value.isVolatile }
-        self.aliases = aliases.filter { !$0.key.hasSameBytes(as: ServiceHost.volatileCollection) }
+        let kept = collections.filter { !$0.value.isVolatile }
+        self.collections = kept
+        self.aliases = aliases.filter { kept[$0.value] != nil }
     }
 
     /// The collections of a vault that has no record yet.
@@ -82,8 +83,9 @@ struct CollectionRecord {
         for _ in 0..<(try reader.number(UInt16.self)) {
             let name = try reader.text()
             let id = try reader.text()
-            guard ServiceName.isElement(name), collections[id] != nil else { throw reader.corruptError }
-            aliases[name] = id
+            guard ServiceName.isElement(name) else { throw reader.corruptError }
+            // Records once had aliases of the collection in memory. Without them, all the rest is there.
+            if collections[id] != nil { aliases[name] = id }
         }
     }
 }

@@ -77,13 +77,21 @@ enum ItemCoding {
             info.attributes.compactMap { name, value in
                 name.utf8.hasPrefix(".") ? (unescaped(name.utf8.dropFirst()), value) : nil
             })
-        var pairs: Set<PairHash> = []
-        for (name, value) in attributes.pairs { pairs.insert(try PairHash(name, value, hasher)) }
+        let pairs = try pairs(of: attributes, hasher)
         let modified = UInt64(max(0, info.stored.timeIntervalSince1970))
         return ServedItem(
             key: key, label: info.attributes["label"] ?? "", attributes: attributes, pairs: pairs,
             contentType: info.attributes["type"] ?? "text/plain",
             created: info.attributes["created"].flatMap { UInt64($0) } ?? modified, modified: modified)
+    }
+
+    /// Returns the keyed hashes of attributes; none if these are not known.
+    static func pairs(
+        of attributes: ItemAttributes?, _ hasher: Vault.PairHasher
+    ) throws(CofferError) -> Set<PairHash> {
+        var pairs: Set<PairHash> = []
+        for (name, value) in attributes?.pairs ?? [] { pairs.insert(try PairHash(name, value, hasher)) }
+        return pairs
     }
 
     private static func escaped(_ name: String) -> String {

@@ -95,8 +95,12 @@ extension ServiceHost {
         if path.hasSameBytes(as: ServiceName.none) {
             changed[name] = nil
         } else {
-            guard case .collection(let id) = ServedObject(path, aliases: aliases), collections[id] != nil
+            guard case .collection(let id) = ServedObject(path, aliases: aliases),
+                let collection = collections[id]
             else { throw .noSuchObject }
+            guard !collection.isVolatile else {
+                throw .unsupported("Only the alias session can be that of the collection in memory.")
+            }
             changed[name] = id
         }
         guard changed.count <= Self.maxCollections else { throw .limit("There are too many aliases.") }

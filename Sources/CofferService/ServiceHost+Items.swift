@@ -20,9 +20,7 @@ extension ServiceHost {
             return [try SecretWire.write(token, type: type, session: path, transport)]
         case "SetSecret":
             let (token, type) = try received(call.arguments[0], from: call.sender)
-            guard var item = items[key] else { throw .noSuchObject }
-            item.contentType = type
-            try await store(&item, token)
+            try await change(key, to: token) { $0.contentType = type }
             signalChange(of: key)
             return []
         case "Delete":
@@ -126,13 +124,25 @@ extension ServiceHost {
             return
         }
         do throws(CofferError) {
-            let id = try ItemCoding.id(item.key)
-            let result = try await vault.tokens.put(token, for: id, attributes: ItemCoding.encode(item))
-            if result.version != nil { try await verify(token, id) }
-            await noteOwnChange()
+            try await write(item, token)
         } catch {
             throw ServiceError(error)
         }
+        await show(&item)
+    }
+
+    private func write(
+        _ item: ServedItem, _ token: Token, _ precondition: Precondition = .any
+    ) async throws(CofferError) {
+        let id = try ItemCoding.id(item.key)
+        let result = try await vault.tokens.put(
+            token, for: id, attributes: ItemCoding.encode(item), precondition: precondition)
+        if let version = result.version { try await verify(token, id, version) }
+        await noteOwnChange()
+    }
+
+    /// Puts an item that is in the vault among the items.
+    private func show(_ item: inout ServedItem) async {
         // A program that is told of a stored item while the vault is locked finds it after a restart, too.
         let isPending = !isUnlocked
         if isPending { item.attributes = nil }
@@ -143,10 +153,11 @@ extension ServiceHost {
 
     /// Reads a stored secret back. The storage replaces a value only as a whole, so a failure leaves the old
     /// value or the new one.
-    private func verify(_ token: Token, _ id: TokenID) async throws(CofferError) {
-        guard let stored = try await vault.tokens.get(id),
-            try token.guardedCopy().isEqual(to: stored.token.guardedCopy())
-        else {
+    private func verify(_ token: Token, _ id: TokenID, _ version: UInt64) async throws(CofferError) {
+        let stored = try await vault.tokens.get(id)
+        // What another program stored in its place since then is newer.
+        if let newest = stored?.info.version, newest > version { return }
+        guard let stored, try token.guardedCopy().isEqual(to: stored.token.guardedCopy()) else {
             throw CofferError(
                 .conflict, "Another program changed the item at the same time. Store the secret again.")
         }
@@ -181,13 +192,60 @@ extension ServiceHost {
         markStale()
     }
 
-    /// Changes an item's label or attributes and keeps its secret.
-    func change(_ key: ItemKey, _ body: (inout ServedItem) -> Void) async throws(ServiceError) {
+    /// Changes an item, and keeps what it does not change: its secret unless there is a new one, and its
+    /// description, also if another program changes that at the same time.
+    ///
+    /// A locked item is not changed. Its description cannot be read, so it would be lost, and without its
+    /// attributes no program finds the item again.
+    func change(
+        _ key: ItemKey, to new: Token? = nil, _ body: (inout ServedItem) -> Void
+    ) async throws(ServiceError) {
         guard !isLocked(key.collection) else { throw .isLocked }
-        guard let token = try await token(of: key), var item = items[key] else { throw .noSuchObject }
-        body(&item)
-        item.pairs = try hashes(of: item.attributes ?? ItemAttributes())
-        try await store(&item, token)
+        guard var item = items[key] else { throw .noSuchObject }
+        if collections[key.collection]?.isVolatile == true {
+            guard let secret = new ?? item.secret else { throw .noSuchObject }
+            body(&item)
+            item.pairs = try hashes(of: item.attributes ?? ItemAttributes())
+            return try await store(&item, secret)
+        }
+        for attempt in 1...Self.maxAttempts {
+            let (token, info) = try await present(key, new)
+            do throws(CofferError) {
+                item = try ItemCoding.item(key, info, hasher)
+                body(&item)
+                item.pairs = try ItemCoding.pairs(of: item.attributes, hasher)
+                item.modified = Self.now
+                try await write(item, token, info.version.map { Precondition.version($0) } ?? .any)
+                return await show(&item)
+            } catch {
+                guard error.code == .conflict, attempt < Self.maxAttempts else { throw ServiceError(error) }
+            }
+        }
+    }
+
+    /// How often a change is tried while other programs change the same item.
+    private static let maxAttempts = 16
+
+    /// Returns the stored item's description, and its secret unless there is a new one.
+    private func present(_ key: ItemKey, _ new: Token?) async throws(ServiceError) -> (Token, TokenInfo) {
+        // An old secret that the administrator's policy keeps back can still be replaced.
+        if new == nil, try await token(of: key) == nil { throw .noSuchObject }
+        var found: (Token, TokenInfo)?
+        do throws(CofferError) {
+            let id = try ItemCoding.id(key)
+            if let new {
+                found = try await vault.tokens.info(for: id).map { (new, $0) }
+            } else {
+                found = try await vault.tokens.get(id).map { ($0.token, $0.info) }
+            }
+        } catch {
+            throw ServiceError(error)
+        }
+        guard let found else {
+            forgetItem(key)
+            throw .noSuchObject
+        }
+        return found
     }
 
     // MARK: The table

@@ -84,7 +84,9 @@ extension ServiceHost {
         let transport = try sessions.transport(session(path), owner: owner)
         var found: [BusContent] = []
         var size = 0
-        for item in paths {
+        var seen: Set<String> = []
+        // An answer has each path once, however often a call names it.
+        for item in paths where seen.insert(item).inserted {
             guard case .item(let key) = ServedObject(item, aliases: aliases), items[key] != nil,
                 !isLocked(key.collection), let token = try await token(of: key)
             else { continue }

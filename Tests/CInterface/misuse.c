@@ -1,9 +1,13 @@
 /* What a careless or hostile caller does. Argument: a directory that does not exist yet. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
+
+/* More than the library has threads. */
+enum { PIPES = 300 };
 
 static const char *home;
 
@@ -43,6 +47,7 @@ static void nulls_and_lengths(coffer_vault *vault) {
     EXPECT(COFFER_INVALID_INPUT, coffer_file_add(vault, "..", bytes_of("x"), 1, id, &error));
     EXPECT(COFFER_INVALID_INPUT, coffer_file_add(vault, "a", NULL, 1, id, &error));
     EXPECT(COFFER_INVALID_INPUT, coffer_file_add(vault, "a", bytes_of("x"), 1, NULL, &error));
+    EXPECT(COFFER_FAILED, coffer_file_add(vault, "a", bytes_of("x"), ((size_t)1 << 62) - 1, id, &error));
     EXPECT(COFFER_INVALID_INPUT, coffer_file_read_at(vault, "no id", 0, NULL, 0, &count, &error));
     EXPECT(COFFER_INVALID_INPUT, coffer_file_read_at(vault, "no id", 0, NULL, 1, &count, &error));
 
@@ -160,14 +165,31 @@ static void forks(coffer_vault *vault) {
     coffer_bytes_free(bytes);
 }
 
+/* Each of these calls ends with its descriptor closed, and leaves no thread that other calls would lack. */
+static void silent_pipes(coffer_vault *vault) {
+    int silent[PIPES][2];
+    int index;
+    EXPECT(COFFER_OK, coffer_set_timeout(NULL, 1, &error));
+    for (index = 0; index < PIPES; index++) {
+        CHECK(pipe(silent[index]) == 0);
+        /* A line without an end is no passcode either. */
+        CHECK(write(silent[index][1], "one", 3) == 3);
+        EXPECT(COFFER_TIMED_OUT, coffer_unlock_fd(vault, silent[index][0], &error));
+        CHECK(fcntl(silent[index][0], F_GETFD) == -1);
+    }
+    EXPECT(COFFER_OK, coffer_token_put(vault, "s", "pipes", NULL, bytes_of("x"), 1, NULL, NULL, &error));
+    for (index = 0; index < PIPES; index++) CHECK(close(silent[index][1]) == 0);
+}
+
 /* A pipe that nobody writes to does not hold a call for longer than its deadline. */
 static void deadlines(coffer_vault *vault) {
     int ends[2];
     CHECK(pipe(ends) == 0);
     EXPECT(COFFER_OK, coffer_set_timeout(NULL, 50, &error));
     EXPECT(COFFER_TIMED_OUT, coffer_unlock_fd(vault, ends[0], &error));
-    EXPECT(COFFER_OK, coffer_set_timeout(NULL, 60000, &error));
     CHECK(close(ends[1]) == 0);
+    silent_pipes(vault);
+    EXPECT(COFFER_OK, coffer_set_timeout(NULL, 60000, &error));
     EXPECT(COFFER_OK, coffer_cancel(vault, &error));
 }
 

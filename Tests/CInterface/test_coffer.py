@@ -172,6 +172,32 @@ def test_invalid(home, vault):
             vault.set_timeout(seconds)
 
 
+def test_numbers_that_c_would_cut(home):
+    for name, value in [
+            ("inactivity", -1), ("inactivity", 0), ("inactivity", (1 << 32) + 5), ("kdf_memory_mib", (1 << 32) + 8),
+            ("kdf_passes", -1)]:
+        with pytest.raises(coffer.InvalidInputError):
+            coffer.Vault.create(home, passcode=b"one", **{**CHEAP, name: value})
+    assert not home.exists()
+
+
+def test_text_is_no_list_of_scopes(vault):
+    with pytest.raises(TypeError):
+        vault.tokens.put("s", "a", b"x", scopes="read write")
+    with pytest.raises(coffer.InvalidInputError):
+        vault.tokens.put("s", "a", b"x", if_version=-1)
+    assert vault.tokens.get("s", "a") is None
+
+
+def test_reading_takes_no_more_memory_than_the_file(vault):
+    id = vault.files.add("f", b"hello")
+    assert vault.files.read(id, size=1 << 62) == b"hello" and vault.files.read(id, 3, 1 << 40) == b"lo"
+    assert vault.files.read(id, 9, 1 << 40) == b""
+    for offset, size in [(-1, 1), (0, -1), (1 << 63, 1)]:
+        with pytest.raises(coffer.InvalidInputError):
+            vault.files.read(id, offset, size)
+
+
 def test_closed(home, vault):
     vault.close()
     vault.close()

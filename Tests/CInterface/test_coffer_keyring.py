@@ -51,6 +51,13 @@ class TestKeyring(BackendBasicTests):
             with pytest.raises(errors.PasswordSetError):
                 self.keyring.set_password(service, username, password)
 
+    def test_an_error_has_no_password(self):
+        password = "secret\ud800"
+        with pytest.raises(errors.PasswordSetError) as caught:
+            self.keyring.set_password("s", "a", password)
+        assert caught.value.__cause__ is None and caught.value.__context__ is None
+        assert "secret" not in str(caught.value)
+
     def test_what_is_not_text(self, home):
         with coffer.Vault.open(home) as vault:
             vault.tokens["svc", "ada"] = b"\xff"

@@ -6,6 +6,7 @@ Usage: hostile.py COFFER
 import os
 import random
 import socket
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -248,6 +249,47 @@ def many_items_in_memory(service):
     works(service)
 
 
+def aliases_of_memory(service):
+    """No alias on the disk is that of the collection in memory, which a record on the disk does not have."""
+    client = Client(service.address)
+    item = client.create(own(), b"kept")
+    for path in ("collection/session", "aliases/session"):
+        refused("NotSupported", lambda: client.call(
+            ROOT, "Service", "SetAlias", "so", "default", dbus.ObjectPath(f"{ROOT}/{path}")))
+    service.restart()
+    assert Client(service.address).get(item) == b"kept"
+    works(service)
+
+
+def record_with_an_alias_of_memory(service):
+    """A list of collections with an alias of the one in memory, as once written, is read without that alias."""
+    client = Client(service.address)
+    client.call(ROOT, "Service", "SetAlias", "so", "other", client.alias("default"))
+
+    def token(verb, **options):
+        words = [service.coffer, "token", verb, "secret-service", "collections", "--kind", "other"]
+        return subprocess.run(
+            [*words, "--home", service.home], env=service.environment, check=True, capture_output=True,
+            timeout=60, **options).stdout
+    record = token("get", stdin=subprocess.DEVNULL)
+    place = record.index(b"\0\0\0\7default") - 2
+    count = int.from_bytes(record[place:place + 2], "big") + 1
+    alias = b"".join(len(text).to_bytes(4, "big") + text for text in (b"memory", b"session"))
+    token("put", input=record[:place] + count.to_bytes(2, "big") + record[place + 2:] + alias)
+    service.restart()
+    client = Client(service.address)
+    assert client.alias("memory") == "/" and client.alias("other") == client.alias("default") != "/"
+    works(service)
+
+
+def repeated_paths(service):
+    """A secret that a call asks for many times is read once."""
+    client = Client(service.address)
+    item = client.create(own(), b"once")
+    assert len(client.secrets([item] * 20_000, client.plain())) == 1
+    works(service)
+
+
 def bus_ends(service):
     """Without its bus, the service ends and says so."""
     service.daemon.kill()
@@ -258,7 +300,7 @@ if __name__ == "__main__":
     with Coffer(sys.argv[1]) as service:
         for test in [
             many_sessions, many_connections, huge_messages, never_reads, random_calls, many_values, many_attributes,
-            many_items_in_memory,
+            many_items_in_memory, aliases_of_memory, record_with_an_alias_of_memory, repeated_paths,
             bus_ends,
         ]:
             try:

@@ -873,6 +873,17 @@ def label_cannot_be_set_while_locked(a, b):
 
 
 @law
+def a_new_secret_for_a_locked_item_loses_no_attribute(a, b):
+    attributes = own()
+    item = a.create(attributes, b"old", label="Before")
+    collection = with_lock(a)
+    refused("IsLocked", lambda: a.set(item, b"new"))
+    unlock_again(a, collection)
+    assert a.search(attributes)[0] == [item] and a.get(item) == b"old"
+    assert a.property(item, "Item", "Label") == "Before"
+
+
+@law
 def item_paths_lock_too(a, b):
     item = a.create(own())
     assert list(a.lock(item)[0]) == [item]

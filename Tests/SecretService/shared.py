@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import dbus  # noqa: E402
 
-from client import ROOT, SECRET, Client  # noqa: E402
+from client import NAME, ROOT, SECRET, Client  # noqa: E402
 from laws import refused  # noqa: E402
 from services import Bus, Coffer  # noqa: E402
 
@@ -53,6 +53,27 @@ def attributes_stay(one, two):
     eventually(lambda: properties(one, item)["Label"] == "newest", "a label of the other service does not appear")
 
 
+def secrets_stay(one, two):
+    """A secret that one service stores outlasts a change of the label by the other at the same moment."""
+    item = one.create({"s": "1"}, b"first")
+    eventually(lambda: find(two, s="1") == [item], "the other service does not find a new item")
+    session = two.plain()
+    for number in range(40):
+        ends = []
+        one.bus.call_async(
+            NAME, item, PROPERTIES, "Set", "ssv",
+            (SECRET + "Item", "Label", dbus.String(f"label {number}", variant_level=1)),
+            lambda: ends.append(None), ends.append, timeout=30)
+        one.bus.flush()
+        two.set(item, b"secret %d" % number, session)
+        one.settle()
+        assert ends == [None], f"the label is not changed: {ends}"
+        found = two.get(item, session)
+        assert found == b"secret %d" % number, f"the secret {number} became {found}"
+    for client in (one, two):
+        eventually(lambda: properties(client, item)["Label"] == "label 39", "the label is lost")
+
+
 def removed_stay_removed(one, two):
     item = one.create({"gone": "1"}, b"x")
     eventually(lambda: find(two, gone="1") == [item], "the other service does not find a new item")
@@ -89,7 +110,7 @@ def main():
         process = other.start([service.coffer, "serve", "--home", service.home])
         other.wait_for_service(process)
         one, two = Client(service.address), Client(other.address)
-        for test in [attributes_stay, removed_stay_removed, exchanged_items, collections_stay]:
+        for test in [attributes_stay, secrets_stay, removed_stay_removed, exchanged_items, collections_stay]:
             try:
                 test(one, two)
             except BaseException:

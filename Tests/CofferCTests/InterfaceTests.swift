@@ -67,7 +67,7 @@ struct InterfaceTests {
                 "--quiet", "--error-exitcode=9", "--undef-value-errors=no", "--trace-children=no", plain,
                 path("home"),
             ],
-            seconds: 300)
+            seconds: 900)
         #expect(valgrind.code == 0, "\(valgrind.code) \(valgrind.errorText)")
         let sanitized = try compile(name, ["gcc", "-std=gnu99", "-fsanitize=address,undefined"])
         let run = try CommandRun.run(

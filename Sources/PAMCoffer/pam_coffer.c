@@ -32,7 +32,7 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 #define DATA "coffer_password"
-enum { absent = 12, refused = 125, default_seconds = 5, most_seconds = 60, path_size = 4096 };
+enum { absent = 12, late = 124, refused = 125, default_seconds = 5, most_seconds = 60, path_size = 4096 };
 
 /* The password and whose it is, in pages that are neither swapped nor dumped, and empty in child processes. */
 struct held {
@@ -40,7 +40,7 @@ struct held {
     char password[512];
 };
 
-/* What the child process needs. It allocates nothing, because other threads may have held the allocator's lock. */
+/* What the child processes need. They allocate nothing, because other threads may have held the allocator's lock. */
 struct job {
     uid_t uid;
     gid_t gid;
@@ -87,7 +87,7 @@ static int owned(const char *path, uid_t uid, mode_t kind) {
         && (kind == S_IFSOCK || (file.st_mode & 022) == 0);
 }
 
-/* In the child process: becomes the user for good and starts the command. */
+/* In the second child process: becomes the user for good and starts the command. */
 static _Noreturn void start(const struct job *job, int input) {
     struct sigaction plain = {.sa_handler = SIG_DFL};
     for (int number = 1; number < NSIG; number++) sigaction(number, &plain, NULL);
@@ -96,6 +96,8 @@ static _Noreturn void start(const struct job *job, int input) {
     if (setresgid(job->gid, job->gid, job->gid) != 0) _exit(refused);
     if (setresuid(job->uid, job->uid, job->uid) != 0) _exit(refused);
     if (job->uid != 0 && (setresuid(-1, 0, -1) == 0 || geteuid() != job->uid)) _exit(refused);
+    /* Only now, because a change of the user takes it back. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     const struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -139,7 +141,23 @@ static int ended(pid_t child, long milliseconds) {
     }
 }
 
-/* Starts the command and waits for it; kills it and what it started when its time is over. */
+/* In the first child process, which ends without a signal: starts the second, waits for it, and kills it and what it
+   started when its time is over. */
+static _Noreturn void watch(const struct job *job, int input) {
+    pid_t child = _Fork();
+    if (child == 0) start(job, input);
+    if (child < 0) _exit(refused);
+    (void)close_range(0, ~0U, 0);
+    int code = ended(child, job->seconds * 1000L);
+    if (code != -1) _exit(code);
+    kill(-child, SIGKILL);
+    kill(child, SIGKILL);
+    _exit(late);
+}
+
+/* Starts the command and waits for it, within its time. Only the second child process touches the user's files. On a
+   disk that does not answer, it ends long after it was killed, and login would take the end of any child of its own
+   for the end of the session. */
 static int run(const struct job *job, int input) {
     struct sigaction plain = {.sa_handler = SIG_DFL}, old;
     sigset_t all, before;
@@ -147,13 +165,13 @@ static int run(const struct job *job, int input) {
     if (sigaction(SIGCHLD, &plain, &old) != 0) return refused;
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pid_t child = fork();
-    if (child == 0) start(job, input);
+    if (child == 0) watch(job, input);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     int code = refused;
-    if (child > 0 && (code = ended(child, job->seconds * 1000L)) == -1) {
-        kill(-child, SIGKILL);
+    if (child > 0 && (code = ended(child, job->seconds * 1000L + 1000)) == -1) {
         kill(child, SIGKILL);
         ended(child, 300);
+        code = late;
     }
     sigaction(SIGCHLD, &old, NULL);
     return code;
@@ -226,7 +244,7 @@ static void hand_over(pam_handle_t *pamh, int argc, const char **argv) {
             close(input);
         }
         free(job);
-        if (code == -1) pam_syslog(pamh, LOG_NOTICE, "coffer unlock took too long and was ended");
+        if (code == late) pam_syslog(pamh, LOG_NOTICE, "coffer unlock took too long and was ended");
         else if (code == refused) pam_syslog(pamh, LOG_NOTICE, "coffer unlock could not be started");
         else if (code != 0 && code != absent) pam_syslog(pamh, LOG_NOTICE, "coffer unlock ended with %d", code);
     }

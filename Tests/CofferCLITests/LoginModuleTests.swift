@@ -14,6 +14,17 @@ private enum LoginModuleNeeds {
                     + "&& ls /usr/lib/*/pam_wrapper/pam_matrix.so && mount --bind /etc/pam.d /etc/pam.d",
                 "sh", Sanitizer.isOn ? "/" : "/nonexistent",
             ]))?.code == 0
+
+    /// The scenario that needs a disk of its own, if one can be made here.
+    static let disks =
+        (try? CommandRun.run(
+            "unshare",
+            [
+                "-m", "sh", "-c",
+                "cd \"$(mktemp -d)\" && mkdir disk && truncate -s 8M image && mkfs.ext4 -q -F image "
+                    + "&& mount -o loop image disk && fsfreeze -f disk && fsfreeze -u disk && umount disk "
+                    + "&& rm -r \"$PWD\"",
+            ]))?.code == 0 ? ["stalled"] : []
 }
 
 /// Runs the scenarios of Tests/PAM/pam_coffer.py: real logins with pam_coffer.so.
@@ -25,7 +36,7 @@ struct LoginModuleTests {
             "su", "login", "wrong", "different", "spared", "no_passcode", "homes", "full", "read_only",
             "hanging", "peer", "environment", "programs", "passwords", "applications", "alone", "pamtester",
             "memory",
-        ])
+        ] + LoginModuleNeeds.disks)
     func scenario(_ name: String) throws {
         let run = try CommandRun.run(
             "python3",

@@ -300,6 +300,44 @@ def read_only(machine):
     check(machine.left() == 10 and not machine.is_unlocked(), "a disk that cannot count was used")
 
 
+def stalled(machine):
+    """A disk that answers only after the deadline: the session that has begun then does not end with the command."""
+    image = f"{machine.folder}/disk"
+    with open(image, "wb") as file:
+        file.truncate(8 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True, timeout=DEADLINE)
+    mount("-o", "loop", image, machine.home)
+    os.chown(machine.home, UID, UID)
+    machine.vault()
+    machine.service("seconds=1")
+    subprocess.run(["fsfreeze", "-f", machine.home], check=True, timeout=DEADLINE)
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(shutil.which("login"), ["login", USER])
+    text, end, sent = b"", time.monotonic() + DEADLINE, 0
+    try:
+        while time.monotonic() < end and b"still 42" not in text:
+            if not select.select([terminal], [], [], 0.5)[0]:
+                continue
+            try:
+                text += os.read(terminal, 4096)
+            except OSError:
+                break
+            if sent == 0 and b"assword:" in text:
+                os.write(terminal, PASSCODE.encode() + b"\n")
+                sent = 1
+            elif sent == 1 and b"$ " in text:
+                subprocess.run(["fsfreeze", "-u", machine.home], check=True, timeout=DEADLINE)
+                # Reading the disk answers after the command that was killed has ended.
+                os.write(terminal, b"sync; sleep 1; echo still $((40 + 2))\n")
+                sent = 2
+    finally:
+        subprocess.run(["fsfreeze", "-u", machine.home], stderr=subprocess.DEVNULL, timeout=DEADLINE)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    check(b"still 42" in text, f"the session ended: {text!r}")
+
+
 def hanging(machine):
     os.makedirs(f"{machine.home}/.local/share/coffer")
     spy = machine.spy(f"trap '' TERM INT HUP\necho $$ >{machine.folder}/seen/pid\n"
@@ -507,7 +545,7 @@ def memory(machine):
 
 
 SCENARIOS = {one.__name__: one for one in (
-    su, login, wrong, different, spared, no_passcode, homes, full, read_only, hanging, peer, environment,
+    su, login, wrong, different, spared, no_passcode, homes, full, read_only, stalled, hanging, peer, environment,
     programs, passwords, applications, alone, pamtester, memory)}
 
 

@@ -131,6 +131,26 @@ struct SignedPolicyCommandTests {
         #expect(try scene.locked("policy", "take", policy).code == 7)
     }
 
+    @Test("A key that could replace the policy in force is added only with the passcode")
+    func addition() throws {
+        let scene = try Fixture()
+        let home = scene.home
+        let own = home.folder.appending(path: "own.key").path(percentEncoded: false)
+        let key = try CommandRun.coffer("remote-wipe", "keygen", own).text
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        let policy = try scene.policy("{\"AllowExport\": false}", counter: "1")
+        #expect(try scene.locked("policy", "take", policy).code == 0)
+        // The keys are cached where there is a kernel keyring.
+        #expect([0, 8].contains(try home("unlock").code))
+        let added = try scene.locked("remote-wipe", "trust-key", key)
+        #expect(added.code == 4 && added.errorText.contains("--passcode-fd"))
+        #expect(try home.run(["remote-wipe", "trust-key", key], passcode: "1111").code == 5)
+        #expect(try !scene.locked("remote-wipe", "keys").text.contains(key))
+        #expect(try home("remote-wipe", "trust-key", key, "--label", "own").code == 0)
+        #expect(try scene.locked("remote-wipe", "keys").text.contains("\(key) "))
+        #expect(try scene.locked("lock").code == 0)
+    }
+
     @Test("A damaged record stops unlock and put; show says so, status, lock and wipe work, take mends it")
     func damaged() throws {
         let scene = try Fixture()

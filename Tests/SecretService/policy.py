@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -65,6 +66,34 @@ def life(coffer):
         assert client.get(item) == b"new"
 
 
+def wait_until(is_done, what):
+    end = time.monotonic() + 20
+    while not is_done():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
+def elsewhere(coffer):
+    """An unlock by another program is one for the service, too: what it stores then obeys the policy of that time."""
+    set_policy("{}")
+    with Coffer(coffer, passcode="correct horse") as service:
+        client = Client(service.address)
+        default = client.alias("default")
+
+        def is_locked():
+            return client.property(default, "Collection", "Locked")
+
+        for policy, is_limited in (("{}", False), ('{"TokenLifetimeSeconds": 900}', True)):
+            service.run("lock")
+            wait_until(is_locked, "the service did not notice the lock")
+            set_policy(policy)
+            service.run("unlock")
+            wait_until(lambda: not is_locked(), "the service did not notice the unlock")
+            client.create(own(state=policy), b"secret")
+            stored = [token for token in tokens(service) if not token["service"].endswith("collections")]
+            assert any(token["expires"] is not None for token in stored) == is_limited, (policy, stored)
+
+
 def mistake(coffer):
     """A policy that cannot be understood stops unlocking and the service's start, but not an open session."""
     set_policy("{}")
@@ -101,6 +130,7 @@ def main(coffer):
                 env={**os.environ, INSIDE: "1"}, timeout=240)
             sys.exit(done.returncode)
     life(coffer)
+    elsewhere(coffer)
     mistake(coffer)
 
 

@@ -22,6 +22,8 @@ final class PolicyState: Sendable {
     private let current: Mutex<Reading>
     /// The vault's own time in seconds without use after which it locks, as read when it was opened.
     private let ownInactivity: Int?
+    /// Whether no unlock was tried since the vault was opened.
+    private let isJustOpened = Atomic(true)
 
     init(_ sources: PolicySources, inactivity: Int?) {
         self.sources = sources
@@ -34,8 +36,16 @@ final class PolicyState: Sendable {
     /// - Throws: `policyInvalid` if it could not be read, trusted or understood.
     func policy() throws(CofferError) -> ManagedPolicy { try current.withLock { $0.policy }.get() }
 
+    /// Reads the policy again if cached keys unlock the vault, unless it was opened just before. A policy that
+    /// cannot be read does not prevent such an unlock, as it does not end an open session.
+    func noteCachedKeys(unlocking isUnlocking: Bool) {
+        guard !isJustOpened.exchange(false, ordering: .relaxed), isUnlocking else { return }
+        _ = try? reread()
+    }
+
     /// Reads the policy again, for an unlock.
     func reread() throws(CofferError) -> ManagedPolicy {
+        isJustOpened.store(false, ordering: .relaxed)
         let read = Reading(sources, inactivity: ownInactivity)
         current.withLock { $0 = read }
         return try read.policy.get()

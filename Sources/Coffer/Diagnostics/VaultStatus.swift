@@ -249,6 +249,8 @@ extension Vault {
     /// evicted from this process at that time. A keybag from an earlier release cannot identify keys until
     /// ``upgrade(passcode:requiringBackup:)`` has completed it, so no key is restored before then.
     ///
+    /// Keys that end a lock are an unlock for the administrator's policy, too, which is read again.
+    ///
     /// - Returns: Whether the vault now has any keys that a lock would evict.
     /// - Throws: `wiped` or `corrupt`.
     public func restoreCachedKeys() async throws(CofferError) -> Bool {
@@ -261,6 +263,8 @@ extension Vault {
                 return try VaultCore.readKeybag(device: core.device, in: vault)
             }
             let taken = try core.cachedKeys.read(keybag)
+            let hasNew = !core.keys.isUnlocked && taken.keys.keys.contains { $0.isEvictedOnLock }
+            core.managed.noteCachedKeys(unlocking: hasNew)
             core.checkedKeybag.withLock { $0 = nil }
             if core.keys.insert(taken.keys, taken.terms, lacking: taken.lacking, since: locks) {
                 core.cachedKeys.share(taken, keybag)

@@ -53,6 +53,15 @@ struct RemoteCommandRecord: Equatable, RecordPayload {
 
     // MARK: Keys
 
+    /// Throws `invalidInput` if a label for a key is too long or has control characters.
+    static func checkLabel(_ label: String) throws(CofferError) {
+        guard label.utf8.count <= maxLabelLength, CommandEncoding.isReason(label) else {
+            throw CofferError(
+                .invalidInput,
+                "A label must be at most 64 bytes long and must not contain control characters.")
+        }
+    }
+
     mutating func pin(_ key: AdministratorKey, label: String, at now: UInt64) throws(CofferError) {
         guard !keys.contains(where: { $0.key == key }) else {
             throw CofferError(.alreadyExists, "This key is already pinned.")

@@ -49,6 +49,14 @@ extension VaultCore {
         return document
     }
 
+    /// Pins a key on behalf of the owner, whose passcode is evaluated as an unlock does.
+    func pin(_ key: AdministratorKey, label: String, passcode: Passcode?) throws(CofferError) {
+        try verify(passcode)
+        try changeRemoteCommandRecord { (record) throws(CofferError) in
+            try record.pin(key, label: label, at: wallSeconds)
+        }
+    }
+
     /// Removes a pinned key on behalf of the owner, whose passcode is evaluated as an unlock does, and then
     /// the signed policy that this key signed. May be repeated after a crash between the two steps.
     func remove(_ key: AdministratorKey, passcode: Passcode?) throws(CofferError) {

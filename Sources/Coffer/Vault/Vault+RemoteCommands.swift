@@ -75,17 +75,22 @@ extension Vault {
     /// - Parameters:
     ///   - key: The public key of an administrator, who may then erase this vault and set rules for it.
     ///   - label: A name for the key: up to 64 bytes without control characters.
-    /// - Throws: `alreadyExists` if the key is already pinned; `refused` if 16 keys are already pinned;
+    /// - Throws: `alreadyExists` if the key is already pinned; `refused` if 16 keys are already pinned, or if
+    ///   the vault obeys a signed policy, which the key's holder could replace and which therefore needs
+    ///   ``pinAdministratorKey(_:label:passcode:)``; `policyInvalid` if that policy cannot be read;
     ///   `invalidInput` if the label is invalid; `busy` if another process holds the vault's lock for too
     ///   long; `locked` or `wiped`.
     public func pinAdministratorKey(_ key: AdministratorKey, label: String = "") async throws(CofferError) {
-        guard label.utf8.count <= RemoteCommandRecord.maxLabelLength, CommandEncoding.isReason(label) else {
-            throw CofferError(
-                .invalidInput,
-                "A label must be at most 64 bytes long and must not contain control characters.")
-        }
+        try RemoteCommandRecord.checkLabel(label)
+        let core = core
         try await changeRemoteCommandRecord { (record, now) throws(CofferError) in
             try record.pin(key, label: label, at: now)
+            guard try core.signedPolicy() == nil else {
+                throw CofferError(
+                    .refused,
+                    "This vault obeys a signed policy, which the holder of another key could replace, so "
+                        + "only the passcode adds a key.", remedy: .enterPasscode)
+            }
         }
     }
 

@@ -49,6 +49,27 @@ extension Vault {
         return try await BlockingExecutor.run { _ throws(CofferError) in try core.take(policy) }
     }
 
+    /// Pins an administrator's key while the vault obeys a signed policy. The key's holder can then replace
+    /// that policy, so only the owner can pin a key, with the passcode, also while a policy refuses to open
+    /// the vault.
+    ///
+    /// - Parameters:
+    ///   - key: The public key of an administrator, who may then erase this vault and set rules for it.
+    ///   - label: A name for the key: up to 64 bytes without control characters.
+    ///   - passcode: The vault's passcode; `nil` if none is set. A wrong one counts as any wrong passcode.
+    /// - Throws: `alreadyExists` if the key is already pinned; `refused` if 16 keys are already pinned; the
+    ///   errors of ``unlock(with:)`` for the passcode; `policyInvalid` if the policy in force cannot be read;
+    ///   `invalidInput` if the label is invalid; `busy`.
+    public func pinAdministratorKey(
+        _ key: AdministratorKey, label: String = "", passcode: Passcode?
+    ) async throws(CofferError) {
+        try RemoteCommandRecord.checkLabel(label)
+        let core = core
+        try await BlockingExecutor.run { _ throws(CofferError) in
+            try core.pin(key, label: label, passcode: passcode)
+        }
+    }
+
     /// Removes a pinned key, and the signed policy in force if this key signed it. Only the owner can do so,
     /// with the passcode, also while a policy refuses to open the vault.
     ///

@@ -11,7 +11,8 @@ struct RemoteWipeTrustKey: AsyncParsableCommand {
         abstract: "Accept orders and policies signed with this public key from now on.",
         discussion: """
             The holder of the private key can then erase the vault, set rules for it (coffer policy take), \
-            and make it trust other keys. Requires an unlocked vault or the passcode.
+            and make it trust other keys. Requires an unlocked vault or the passcode. If the vault obeys a \
+            signed policy (coffer policy show), which that holder could replace, it requires the passcode.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -27,8 +28,15 @@ struct RemoteWipeTrustKey: AsyncParsableCommand {
         guard ProgramArguments.isText(label) else {
             throw CofferError(.invalidInput, "The label must be UTF-8.")
         }
-        try await VaultOpener.withPasscode(global) { (vault) throws(CofferError) in
-            try await vault.pinAdministratorKey(key, label: label)
+        let vault = try await VaultOpener.vault(global)
+        if try await vault.signedPolicy() != nil {
+            try await OwnerPasscode.evaluate(global, of: vault) { (passcode) throws(CofferError) in
+                try await vault.pinAdministratorKey(key, label: label, passcode: passcode)
+            }
+        } else {
+            try await VaultOpener.withPasscode(global) { (vault) throws(CofferError) in
+                try await vault.pinAdministratorKey(key, label: label)
+            }
         }
         if global.json { try Output.json(.object([("pinned", .text(key.description))])) }
     }
@@ -87,7 +95,9 @@ struct RemoteWipeDistrustKey: AsyncParsableCommand {
         let key = try AdministratorKey(hex: key)
         let vault = try await VaultOpener.vault(global)
         if try await vault.signedPolicy()?.claimedSigner == key {
-            try await removeWithPolicy(key, from: vault)
+            try await OwnerPasscode.evaluate(global, of: vault) { (passcode) throws(CofferError) in
+                try await vault.removeAdministratorKey(key, passcode: passcode)
+            }
         } else {
             try await VaultOpener.withPasscode(global) { (vault) throws(CofferError) in
                 try await vault.removeAdministratorKey(key)
@@ -95,13 +105,24 @@ struct RemoteWipeDistrustKey: AsyncParsableCommand {
         }
         if global.json { try Output.json(.object([("removed", .text(key.description))])) }
     }
+}
 
-    private func removeWithPolicy(_ key: AdministratorKey, from vault: Vault) async throws(CofferError) {
-        let passcode =
-            try await vault.status().hasPasscode
-            ? VaultOpener.currentPasscode(global, of: vault) : nil
-        try await VaultOpener.waitingForDelay { () async throws(CofferError) in
-            try await vault.removeAdministratorKey(key, passcode: passcode)
+/// The passcode for changes of the trusted keys on which the signed policy in force depends.
+private enum OwnerPasscode {
+    /// Reads the passcode, even if the vault is unlocked, and makes a change that evaluates it.
+    static func evaluate(
+        _ global: GlobalOptions, of vault: Vault, _ change: (Passcode?) async throws(CofferError) -> Void
+    ) async throws(CofferError) {
+        var passcode: Passcode?
+        if try await vault.status().hasPasscode {
+            passcode = try await VaultOpener.currentPasscode(global, of: vault)
+            guard passcode != nil else { throw missing }
         }
+        try await VaultOpener.waitingForDelay { () async throws(CofferError) in try await change(passcode) }
     }
+
+    private static let missing = CofferError(
+        .locked,
+        "This vault obeys a signed policy, which depends on this key, so the passcode is necessary even if "
+            + "the vault is unlocked. Specify it with --passcode-fd.")
 }

@@ -44,17 +44,38 @@ package struct AddressRange: Sendable, Hashable {
 
     /// Returns the ranges in order, without those that another one contains.
     package static func reduced(_ ranges: [AddressRange]) -> [AddressRange] {
-        let unique = Set(ranges)
-        return unique.filter { one in !unique.contains { $0 != one && $0.contains(one) } }
-            .sorted { ($0.bytes.count, $0.bytes, $0.prefix) < ($1.bytes.count, $1.bytes, $1.prefix) }
+        // Two ranges have no common address, or one contains the other and comes first, directly before all
+        // that it contains. A comparison of all pairs would take minutes for the longest documents.
+        ranges.sorted { $0.isBefore($1) }.reduce(into: []) { kept, range in
+            if kept.last?.contains(range) != true { kept.append(range) }
+        }
     }
 
-    /// Returns the ranges of the addresses that are in both lists.
+    /// Returns the ranges of the addresses that are in both lists, in order.
     package static func intersection(_ one: [AddressRange], _ other: [AddressRange]) -> [AddressRange] {
-        reduced(
-            one.flatMap { range in
-                other.compactMap { range.contains($0) ? $0 : $0.contains(range) ? range : nil }
-            })
+        var (ones, others) = (reduced(one)[...], reduced(other)[...])
+        var common: [AddressRange] = []
+        while let a = ones.first, let b = others.first {
+            if a.contains(b) {
+                common.append(b)
+                others.removeFirst()
+            } else if b.contains(a) {
+                common.append(a)
+                ones.removeFirst()
+            } else if a.isBefore(b) {
+                ones.removeFirst()
+            } else {
+                others.removeFirst()
+            }
+        }
+        return common
+    }
+
+    /// Whether the range comes before another one in order.
+    private func isBefore(_ other: AddressRange) -> Bool {
+        guard bytes.count == other.bytes.count else { return bytes.count < other.bytes.count }
+        guard bytes == other.bytes else { return bytes.lexicographicallyPrecedes(other.bytes) }
+        return prefix < other.prefix
     }
 
     /// Returns the bytes of an address; `nil` if the text is not one.
@@ -82,10 +103,4 @@ package struct AddressRange: Sendable, Hashable {
             return kept == 0 ? 0 : byte & (0xFF << (8 - UInt8(kept)))
         }
     }
-}
-
-private func < (one: (Int, [UInt8], Int), other: (Int, [UInt8], Int)) -> Bool {
-    guard one.0 == other.0 else { return one.0 < other.0 }
-    guard one.1 == other.1 else { return one.1.lexicographicallyPrecedes(other.1) }
-    return one.2 < other.2
 }

@@ -91,8 +91,10 @@ struct PolicyReading {
             PolicyKey.allCases.map { $0.isAttribute ? "\(attributes).\($0.rawValue)" : $0.rawValue }
             + PolicyKey.mobilePolicy.map { "\(mobilePolicy).\($0.name)" }
         let folded = name.foldedASCII
-        let ranked = known.map { full in
+        let ranked = known.compactMap { full -> (name: String, distance: Int)? in
             let last = full.parts(between: ".").last ?? full
+            // A document may have a thousand unknown keys, and most names are too long or too short.
+            guard abs(last.utf8.count - folded.utf8.count) <= 2 else { return nil }
             return (name: full, distance: EditDistance.between(folded, last.foldedASCII))
         }
         guard let best = ranked.min(by: { $0.distance < $1.distance }), best.distance <= 2 else { return nil }

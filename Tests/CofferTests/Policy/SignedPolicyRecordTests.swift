@@ -167,8 +167,43 @@ struct SignedPolicyRecordTests {
         #expect(await scene.refusal(of: try scene.policy(strict, counter: 2, by: other)) == .orderReplayed)
         #expect(await scene.refusal(of: try scene.policy(strict, counter: 3, by: other)) == nil)
         // A key without a policy goes without the passcode.
-        try await scene.vault.pinAdministratorKey(key)
+        try await scene.vault.pinAdministratorKey(key, passcode: passcode)
         try await scene.vault.removeAdministratorKey(key)
+    }
+
+    @Test("Only the owner with the passcode adds a key that could replace the policy in force")
+    func addition() async throws {
+        let scene = try await SignedPolicyFixture()
+        let (earlier, other) = (try Administrator(), try Administrator())
+        try await scene.vault.pinAdministratorKey(earlier.key)
+        try await scene.take(scene.policy(strict, counter: 2))
+        // The unlocked session is not the passcode.
+        let early = await refusal { try await scene.vault.pinAdministratorKey(other.key) }
+        #expect(early?.code == .refused && early?.remedy == .enterPasscode)
+        let again = await refusal { try await scene.vault.pinAdministratorKey(scene.administrator.key) }
+        #expect(again?.code == .alreadyExists)
+        let loose = try scene.policy("{}", counter: 3, by: other)
+        #expect(await scene.refusal(of: loose) == .orderUnknownKey)
+        let opened = try await scene.home.open(clock: scene.clock.source)
+        let wrong = await refusal {
+            try await opened.pinAdministratorKey(other.key, passcode: Passcode(copying: "wrong"))
+        }
+        #expect(wrong?.code == .wrongPasscode && wrong?.attemptsLeft == 9)
+        let none = await refusal { try await opened.pinAdministratorKey(other.key, passcode: nil) }
+        #expect(none?.code == .locked)
+        let label = await refusal {
+            try await opened.pinAdministratorKey(other.key, label: "two\nlines", passcode: passcode)
+        }
+        #expect(label?.code == .invalidInput)
+        #expect(try await opened.administratorKeys().map(\.key) == [scene.administrator.key, earlier.key])
+        try await opened.pinAdministratorKey(other.key, label: "another", passcode: passcode)
+        #expect(try await opened.administratorKeys().last?.label == "another")
+        #expect(await scene.refusal(of: loose) == nil)
+        // The record of the policy is lost while a session goes on.
+        try await scene.vault.unlock(with: passcode)
+        try scene.home.home.remove("policy")
+        let lost = await refusal { try await scene.vault.pinAdministratorKey(Administrator().key) }
+        #expect(lost?.code == .policyInvalid)
     }
 
     @Test("A signed command that removes the key keeps the policy, which the owner still ends by that key")

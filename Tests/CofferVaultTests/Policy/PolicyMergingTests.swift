@@ -102,4 +102,52 @@ struct PolicyMergingTests {
         #expect(six.permits(address: "2001:db8:1::5"))
         #expect(!six.permits(address: "2001:db8:2::5"))
     }
+
+    /// Ranges that are often in each other, in an order that a seed decides.
+    private func ranges(_ count: Int, seed: UInt32) -> [AddressRange] {
+        var state = seed
+        func next(_ bound: UInt32) -> Int {
+            state = state &* 1_664_525 &+ 1_013_904_223
+            return Int(state >> 16) % Int(bound)
+        }
+        return (0..<count).compactMap { _ in
+            let prefix = next(17) + 8
+            let bits = UInt32(next(4) << 14 | next(4) << 8) << 8 & ~(UInt32.max >> UInt32(prefix))
+            let text = "\(bits >> 24).\(bits >> 16 & 255).\(bits >> 8 & 255).0/\(prefix)"
+            return AddressRange(next(5) == 0 ? "2001:db8::/\(prefix + 24)" : text)
+        }
+    }
+
+    @Test("Lists of ranges are the same as by comparing all pairs")
+    func pairs() {
+        for seed in 0..<200 as Range<UInt32> {
+            let (one, other) = (ranges(12, seed: seed), ranges(12, seed: seed + 1000))
+            let kept = Set(one).filter { range in !one.contains { $0 != range && $0.contains(range) } }
+            #expect(Set(AddressRange.reduced(one)) == kept && AddressRange.reduced(one).count == kept.count)
+            let both = one.flatMap { a in
+                other.compactMap { a.contains($0) ? $0 : $0.contains(a) ? a : nil }
+            }
+            #expect(AddressRange.intersection(one, other) == AddressRange.reduced(both))
+            #expect(AddressRange.intersection(other, one) == AddressRange.reduced(both))
+        }
+    }
+
+    @Test("Documents with as many ranges or unknown keys as there can be are read", .timeLimit(.minutes(2)))
+    func longest() throws {
+        let addresses = (0..<16_000).map { "\"\(10 + $0 >> 16).\($0 >> 8 & 255).\($0 & 255).9\"" }
+        let text = #"{"IPRanges":[\#(addresses.joined(separator: ","))]}"#
+        let document = PolicyDocument(reading: Array(text.utf8), as: .json)
+        #expect(document.isValid && document.findings.isEmpty)
+        guard case .list(let read)? = document.values[PolicyKey.ipRanges] else {
+            Issue.record("There are no ranges.")
+            return
+        }
+        #expect(read.count == 16_000)
+        let ranges = read.compactMap { AddressRange($0) }
+        #expect(AddressRange.intersection(ranges, ranges.reversed()) == ranges)
+        let name = String(repeating: "x", count: 60)
+        let unknown = (0..<1000).map { "\"\(name)\($0)\":1" }.joined(separator: ",")
+        let other = PolicyDocument(reading: Array("{\(unknown)}".utf8), as: .json)
+        #expect(other.isValid && other.findings.count == 1000)
+    }
 }

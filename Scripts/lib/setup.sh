@@ -54,9 +54,9 @@ install_packages() {
         fail "These packages could not be installed: ${missing[*]}"
 }
 
-# build_tests ARGUMENT…: builds the tests. In CI, where all is built from nothing, the compiler reads each module
-# once as a whole, which takes a third less processor time, and writes nothing for debuggers. After a change,
-# a build of single files takes less.
+# build_tests ARGUMENT…: builds the tests. In CI, where all is built from nothing, the compiler reads each
+# module once as a whole, which takes a third less processor time, and writes nothing for debuggers. After a
+# change, a build of single files takes less.
 build_tests() {
     local whole=()
     [[ -z ${CI-} ]] || whole=(-Xswiftc -wmo -Xswiftc -num-threads -Xswiftc 2 -debug-info-format none)

@@ -166,7 +166,7 @@ def run(operation, bench, root, points):
             except matrix.Problem as problem:
                 row[problem.kind] += 1
                 failures.append("%s, %s, again: %s: %s" % (operation.name, fault, problem.kind, problem))
-        if not seen and not points:
+        if not (seen or failures or points):
             failures.append("%s: no kill left slots that differ" % operation.name)
     print("%-16s %6d %s" % (operation.name, len(calls), " ".join("%*d" % (len(key), row[key]) for key in row)),
           flush=True)

@@ -36,8 +36,8 @@ final class PolicyState: Sendable {
     /// - Throws: `policyInvalid` if it could not be read, trusted or understood.
     func policy() throws(CofferError) -> ManagedPolicy { try current.withLock { $0.policy }.get() }
 
-    /// Reads the policy again if cached keys unlock the vault, unless it was opened just before. A policy that
-    /// cannot be read does not prevent such an unlock, as it does not end an open session.
+    /// Reads the policy again if cached keys unlock the vault, unless it was opened just before. A policy
+    /// that cannot be read does not prevent such an unlock, as it does not end an open session.
     func noteCachedKeys(unlocking isUnlocking: Bool) {
         guard !isJustOpened.exchange(false, ordering: .relaxed), isUnlocking else { return }
         _ = try? reread()

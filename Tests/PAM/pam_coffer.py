@@ -174,14 +174,14 @@ def su(machine):
     check(machine.is_unlocked() and machine.left() == 10, "the vault is locked afterwards")
 
 
-def login(machine):
-    machine.vault()
+def log_in_at_terminal(wanted, command):
+    """Logs in with login at a terminal and enters what `command` returns in the shell; returns what login showed."""
     child, terminal = pty.fork()
     if child == 0:
         os.execv(shutil.which("login"), ["login", USER])
     text, end, sent = b"", time.monotonic() + DEADLINE, 0
     try:
-        while time.monotonic() < end and b"[" + VALUE.encode() + b"]" not in text:
+        while time.monotonic() < end and wanted not in text:
             if not select.select([terminal], [], [], 0.5)[0]:
                 continue
             try:
@@ -192,12 +192,20 @@ def login(machine):
                 os.write(terminal, PASSCODE.encode() + b"\n")
                 sent = 1
             elif sent == 1 and b"$ " in text:
-                os.write(terminal, f"echo \"[$({machine.coffer} token get s a)]\"; exit\n".encode())
+                os.write(terminal, command())
                 sent = 2
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    check(b"[" + VALUE.encode() + b"]" in text, f"login showed {text!r}")
+    return text
+
+
+def login(machine):
+    machine.vault()
+    answer = b"[" + VALUE.encode() + b"]"
+    command = f"echo \"[$({machine.coffer} token get s a)]\"; exit\n".encode()
+    text = log_in_at_terminal(answer, lambda: command)
+    check(answer in text, f"login showed {text!r}")
 
 
 def wrong(machine):
@@ -311,30 +319,16 @@ def stalled(machine):
     machine.vault()
     machine.service("seconds=1")
     subprocess.run(["fsfreeze", "-f", machine.home], check=True, timeout=DEADLINE)
-    child, terminal = pty.fork()
-    if child == 0:
-        os.execv(shutil.which("login"), ["login", USER])
-    text, end, sent = b"", time.monotonic() + DEADLINE, 0
+
+    def thaw():
+        subprocess.run(["fsfreeze", "-u", machine.home], check=True, timeout=DEADLINE)
+        # Reading the disk answers after the command that was killed has ended.
+        return b"sync; sleep 1; echo still $((40 + 2))\n"
+
     try:
-        while time.monotonic() < end and b"still 42" not in text:
-            if not select.select([terminal], [], [], 0.5)[0]:
-                continue
-            try:
-                text += os.read(terminal, 4096)
-            except OSError:
-                break
-            if sent == 0 and b"assword:" in text:
-                os.write(terminal, PASSCODE.encode() + b"\n")
-                sent = 1
-            elif sent == 1 and b"$ " in text:
-                subprocess.run(["fsfreeze", "-u", machine.home], check=True, timeout=DEADLINE)
-                # Reading the disk answers after the command that was killed has ended.
-                os.write(terminal, b"sync; sleep 1; echo still $((40 + 2))\n")
-                sent = 2
+        text = log_in_at_terminal(b"still 42", thaw)
     finally:
         subprocess.run(["fsfreeze", "-u", machine.home], stderr=subprocess.DEVNULL, timeout=DEADLINE)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
     check(b"still 42" in text, f"the session ended: {text!r}")
 
 

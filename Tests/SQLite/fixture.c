@@ -214,16 +214,28 @@ static void die(const char *why, const char *what){
   _exit(70);
 }
 
-/* Loads Coffer and takes its VFS in, or the geometry of one of its codecs. */
+static void *library;
+
+/* Loads Coffer before anything uses SQLite, which takes Coffer's page cache only then. */
+__attribute__((constructor)) static void load(void){
+  const char *suite = getenv("COFFER_SUITE");
+  int (*is_in_use)(void);
+  if( suite==0 || suite[0]==0 || strncmp(suite, "pinned", 6)==0 ) return;
+  library = dlopen(getenv("COFFER_SUITE_LIBRARY"), RTLD_NOW|RTLD_GLOBAL);
+  if( library==0 ) die("the library does not load", dlerror());
+  is_in_use = (int (*)(void))dlsym(library, "coffer_page_cache_is_in_use");
+  sqlite3_initialize();
+  if( is_in_use==0 || !is_in_use() ) die("SQLite does not use the page cache", suite);
+  sqlite3_shutdown();
+}
+
+/* Takes the VFS of Coffer in, or the geometry of one of its codecs. */
 static void take_in(const char *suite){
   char *(*make)(void);
-  void *library;
   if( strncmp(suite, "pinned", 6)==0 ){
     reserve = atoi(suite+6);
     return;
   }
-  library = dlopen(getenv("COFFER_SUITE_LIBRARY"), RTLD_NOW|RTLD_GLOBAL);
-  if( library==0 ) die("the library does not load", dlerror());
   make = (char *(*)(void))dlsym(library, "coffer_suite_token");
   if( make==0 || (token = make())==0 ) die("no key is registered", suite);
   coffer = sqlite3_vfs_find("coffer");

@@ -17,6 +17,17 @@ coffer_page_owner *coffer_page_owner_create(void);
 // Makes the owner's page caches return no further page. Any thread may call this at any time.
 void coffer_page_owner_revoke(coffer_page_owner *owner);
 
+// What `coffer_page_owner_progress` needs. `interrupts` is called with `context` once the key was revoked.
+typedef struct {
+    const coffer_page_owner *owner;
+    int (*interrupts)(void *context);
+    void *context;
+} coffer_page_owner_check;
+
+// A handler for `sqlite3_progress_handler`, whose argument is a `coffer_page_owner_check`. SQLite calls it after
+// every few operations, so it is a single load while the key is there.
+int coffer_page_owner_progress(void *check);
+
 // Releases the creator's reference. Each page cache keeps the owner until SQLite destroys the cache.
 void coffer_page_owner_release(coffer_page_owner *owner);
 

@@ -64,6 +64,15 @@ void coffer_page_owner_revoke(coffer_page_owner *owner) {
     atomic_store_explicit(&owner->revoked, 1, memory_order_release);
 }
 
+static int is_revoked(const coffer_page_owner *owner) {
+    return atomic_load_explicit(&owner->revoked, memory_order_acquire);
+}
+
+int coffer_page_owner_progress(void *argument) {
+    const coffer_page_owner_check *check = argument;
+    return is_revoked(check->owner) && check->interrupts(check->context);
+}
+
 static coffer_page_owner *retain(coffer_page_owner *owner) {
     if (owner != NULL) atomic_fetch_add_explicit(&owner->references, 1, memory_order_relaxed);
     return owner;
@@ -162,7 +171,7 @@ static int count(sqlite3_pcache *object) { return own.xPagecount(((cache *)objec
 static sqlite3_pcache_page *fetch(sqlite3_pcache *object, unsigned key, int create_flag) {
     cache *known = (cache *)object;
     newest = NULL;
-    if (known->owner != NULL && atomic_load_explicit(&known->owner->revoked, memory_order_acquire)) {
+    if (known->owner != NULL && is_revoked(known->owner)) {
         atomic_store_explicit(&refused, seconds(), memory_order_release);
         return NULL;
     }

@@ -1,4 +1,5 @@
 import CPageCache
+import CSQLite
 
 /// The decrypted pages that SQLite keeps in memory for the connections that use one key.
 ///
@@ -31,6 +32,18 @@ import CPageCache
     func revoke() {
         guard let owner = unsafe owner else { return }
         unsafe coffer_page_owner_revoke(owner)
+    }
+
+    /// Calls `interrupts` with `context` after every `operations` operations of this connection, once the key was
+    /// revoked, and interrupts the running statement if the result is not zero. The connection must not run a
+    /// statement after this object or `check`, which this function fills, is gone.
+    func watch(
+        _ connection: OpaquePointer, every operations: Int32,
+        _ check: UnsafeMutablePointer<coffer_page_owner_check>, context: UnsafeMutableRawPointer,
+        _ interrupts: @convention(c) (UnsafeMutableRawPointer?) -> Int32
+    ) {
+        unsafe check.pointee = coffer_page_owner_check(owner: owner, interrupts: interrupts, context: context)
+        unsafe sqlite3_progress_handler(connection, operations, coffer_page_owner_progress, check)
     }
 
     /// Assigns the page cache that SQLite creates next on this thread to this key. SQLite creates a page

@@ -1,4 +1,5 @@
 import CofferBase
+import CPageCache
 import CSQLite
 
 /// A guard that denies a connection everything that would bypass the encryption: attaching a database through
@@ -16,8 +17,12 @@ import CSQLite
     private var watch: AttachWatch?
     /// The key of the connection's own database.
     private let entry: KeyEntry
+    /// What SQLite reads between the operations of a statement.
+    private let check = UnsafeMutablePointer<coffer_page_owner_check>.allocate(capacity: 1)
 
     init(entry: KeyEntry) { self.entry = entry }
+
+    deinit { unsafe check.deallocate() }
 
     typealias Function =
         @convention(c) (
@@ -61,15 +66,14 @@ import CSQLite
             function: present.function == 0 ? nil : unsafeBitCast(present.function, to: Function.self),
             argument: present.argument)
         let own = unsafe Unmanaged.passUnretained(self).toOpaque()
-        unsafe sqlite3_progress_handler(connection, Self.operationsPerCheck, Self.progress, own)
+        unsafe entry.cachedPages.watch(
+            connection, every: Self.operationsPerCheck, check, context: own, Self.interrupts)
         return unsafe sqlite3_set_authorizer(connection, Self.authorizer, own) == SQLITE_OK
     }
 
-    private static let progress: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { context in
+    private static let interrupts: @convention(c) (UnsafeMutableRawPointer?) -> Int32 = { context in
         guard let context = unsafe context else { return 1 }
-        return unsafe Unmanaged<ConnectionGuard>.fromOpaque(context)._withUnsafeGuaranteedRef {
-            $0.entry.isRevoked && $0.interrupts ? 1 : 0
-        }
+        return unsafe Unmanaged<ConnectionGuard>.fromOpaque(context).takeUnretainedValue().interrupts ? 1 : 0
     }
 
     /// Reports whether a statement is reading or writing and must be interrupted because the key was revoked.

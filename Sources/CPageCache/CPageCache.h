@@ -5,8 +5,8 @@
 // statement that could be stopped. This page cache wraps SQLite's own and returns no page of a database
 // whose key was revoked; SQLite then fails as it does when memory runs short.
 //
-// Reading a page again costs such a database a decryption. SQLite's own cache drops the page that was released
-// first, so this one keeps pages that were used again when others are read once.
+// Reading a page again costs such a database a decryption. SQLite's own cache drops the page that was
+// released first, so this one keeps pages that were used again when others are read once.
 
 // The state that all page caches of one key share.
 typedef struct coffer_page_owner coffer_page_owner;

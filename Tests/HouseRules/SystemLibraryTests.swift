@@ -65,7 +65,7 @@ struct SystemLibraryTests {
     func flagsOfProducts() throws {
         let manifest = try Repository.text(of: "Package.swift")
         let names = manifest.matches(of: /pkgConfig: "([^"]+)"/).map { String($0.1) }
-        #expect(names.contains("libcrypto") && names.contains("sqlite3") && names.contains("libcurl"))
+        #expect(names.contains("libcrypto") && names.contains("sqlite3"))
         // libsecret's are prohibited, and only the program bench needs it.
         for name in names where name != "libsecret-1" {
             let run = try CommandRun.run("pkg-config", ["--cflags", "--libs", name])

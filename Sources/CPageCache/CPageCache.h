@@ -24,8 +24,8 @@ typedef struct {
     void *context;
 } coffer_page_owner_check;
 
-// A handler for `sqlite3_progress_handler`, whose argument is a `coffer_page_owner_check`. SQLite calls it after
-// every few operations, so it is a single load while the key is there.
+// A handler for `sqlite3_progress_handler`, whose argument is a `coffer_page_owner_check`. SQLite calls it
+// after every few operations, so it is a single load while the key is there.
 int coffer_page_owner_progress(void *check);
 
 // Releases the creator's reference. Each page cache keeps the owner until SQLite destroys the cache.

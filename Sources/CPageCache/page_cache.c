@@ -9,8 +9,8 @@ struct coffer_page_owner {
     atomic_int revoked;
 };
 
-// A released page that was used again is kept: SQLite's own cache takes it to be in use. The number of pages in
-// memory stays the same. SQLite asks for `extra` bytes for each page; a node lies behind them.
+// A released page that was used again is kept: SQLite's own cache takes it to be in use. The number of pages
+// in memory stays the same. SQLite asks for `extra` bytes for each page; a node lies behind them.
 typedef struct node {
     struct node *newer, *older;
     sqlite3_pcache_page *page;

@@ -61,6 +61,37 @@ def many_sessions(service):
     works(service)
 
 
+def sessions_of_four(service):
+    """Connections that open all the sessions they can get leave some for others, and free theirs when they go."""
+    reader = Client(service.address)
+    item = reader.create(own(), b"read")
+    reader.close()
+
+    def fill(client):
+        opened = 0
+        while True:
+            try:
+                client.plain() if opened % 8 else client.open(DH, b"\x08")
+                opened += 1
+            except Refused as error:
+                assert error.name == "LimitsExceeded", error
+                return opened
+    greedy = [Client(service.address) for _ in range(4)]
+    taken = [fill(client) for client in greedy]
+    assert taken[0] == 256 and sum(taken) < 800, taken
+    for _ in range(20):
+        other = Client(service.address)
+        assert other.unseal(other.call(item, "Item", "GetSecret", "o", other.encrypted())) == b"read"
+        assert other.get(item) == b"read"
+        other.close()
+    for client in greedy:
+        client.close()
+    late = Client(service.address)
+    assert fill(late) == 256
+    late.close()
+    works(service)
+
+
 def many_connections(service):
     connections = []
     try:
@@ -353,7 +384,7 @@ def bus_ends(service):
 if __name__ == "__main__":
     with Coffer(sys.argv[1]) as service:
         for test in [
-            many_sessions, many_connections, many_descriptors, huge_messages, never_reads,
+            many_sessions, sessions_of_four, many_connections, many_descriptors, huge_messages, never_reads,
             random_calls, many_values, many_attributes, many_items_in_memory, aliases_of_memory,
             record_with_an_alias_of_memory, repeated_paths, bus_ends,
         ]:

@@ -141,6 +141,7 @@ const gchar *g_dbus_message_get_sender(GDBusMessage *message);
 const gchar *g_dbus_message_get_path(GDBusMessage *message);
 const gchar *g_dbus_message_get_interface(GDBusMessage *message);
 const gchar *g_dbus_message_get_member(GDBusMessage *message);
+GUnixFDList *g_dbus_message_get_unix_fd_list(GDBusMessage *message);
 GVariant *g_dbus_message_get_body(GDBusMessage *message);
 void g_dbus_message_set_body(GDBusMessage *message, GVariant *body);
 void g_dbus_message_set_destination(GDBusMessage *message, const gchar *value);

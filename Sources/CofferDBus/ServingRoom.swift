@@ -45,6 +45,14 @@
         }
 
         private func receiveCall(_ held: HeldMessage) {
+            // No method takes a descriptor, and those of waiting calls would use up this process's limit.
+            guard !held.hasDescriptors else {
+                held.send(
+                    .error(
+                        name: "org.freedesktop.DBus.Error.InvalidArgs",
+                        text: "The service takes no file descriptors. Send the call without any."))
+                return
+            }
             guard let (arguments, size) = held.arguments(), load.add(size) else {
                 held.send(
                     .error(
@@ -97,6 +105,10 @@
             unsafe g_object_unref(UnsafeMutableRawPointer(message))
             unsafe g_object_unref(UnsafeMutableRawPointer(connection))
         }
+
+        /// Whether file descriptors came with the message, even if no argument refers to them. They are
+        /// closed with the message.
+        var hasDescriptors: Bool { unsafe g_dbus_message_get_unix_fd_list(message) != nil }
 
         /// Returns the arguments and about how much memory they take in bytes; `nil` if they are too large.
         func arguments() -> (values: [BusContent], size: Int)? {

@@ -4,10 +4,16 @@ import CofferDBus
 
 /// The sessions in which secrets travel. A session belongs to the connection that opened it.
 struct SessionTable {
-    /// The most sessions of one connection.
+    /// The most sessions of one connection. Python's SecretStorage opens one for each item that it reads, and
+    /// closes none.
     static let limitPerOwner = 256
     /// The most sessions of all connections together: each holds a key in guarded memory.
     static let limit = 1024
+    /// The number of sessions that a connection may open from the reserve.
+    static let few = 4
+    /// How many of all sessions are reserved for connections with few: a program needs one or two, so those
+    /// that take all they can get leave something for the others.
+    static let reserve = 256
 
     private struct Session {
         let owner: String
@@ -30,9 +36,7 @@ struct SessionTable {
     mutating func open(
         _ algorithm: String, _ input: BusContent?, owner: String
     ) throws(ServiceError) -> (number: Int, output: BusContent) {
-        guard counts[owner, default: 0] < Self.limitPerOwner, sessions.count < Self.limit else {
-            throw .limit("There are too many open sessions. Close some.")
-        }
+        try checkLimits(of: owner)
         let transport: SecretTransport?
         let output: BusContent
         if algorithm.hasSameBytes(as: ServiceName.plain) {
@@ -54,6 +58,16 @@ struct SessionTable {
         sessions[last] = Session(owner: owner, transport: transport)
         counts[owner, default: 0] += 1
         return (last, output)
+    }
+
+    private func checkLimits(of owner: String) throws(ServiceError) {
+        let own = counts[owner, default: 0]
+        guard own < Self.limitPerOwner else {
+            throw .limit("This connection has \(own) open sessions, which is the limit. Close some.")
+        }
+        guard sessions.count < (own < Self.few ? Self.limit : Self.limit - Self.reserve) else {
+            throw .limit("All programs together have too many open sessions. Close some of yours.")
+        }
     }
 
     /// Ends a session; throws if it is not one of this owner's.

@@ -8,6 +8,7 @@ import random
 import socket
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -60,6 +61,37 @@ def many_sessions(service):
     works(service)
 
 
+def sessions_of_four(service):
+    """Connections that open all the sessions they can get leave some for others, and free theirs when they go."""
+    reader = Client(service.address)
+    item = reader.create(own(), b"read")
+    reader.close()
+
+    def fill(client):
+        opened = 0
+        while True:
+            try:
+                client.plain() if opened % 8 else client.open(DH, b"\x08")
+                opened += 1
+            except Refused as error:
+                assert error.name == "LimitsExceeded", error
+                return opened
+    greedy = [Client(service.address) for _ in range(4)]
+    taken = [fill(client) for client in greedy]
+    assert taken[0] == 256 and sum(taken) < 800, taken
+    for _ in range(20):
+        other = Client(service.address)
+        assert other.unseal(other.call(item, "Item", "GetSecret", "o", other.encrypted())) == b"read"
+        assert other.get(item) == b"read"
+        other.close()
+    for client in greedy:
+        client.close()
+    late = Client(service.address)
+    assert fill(late) == 256
+    late.close()
+    works(service)
+
+
 def many_connections(service):
     connections = []
     try:
@@ -75,6 +107,59 @@ def many_connections(service):
     for connection in connections:
         connection.close_sync(None)
     works(service)
+
+
+def many_descriptors(service):
+    """A call with file descriptors is refused at once, so that those of waiting calls do not pile up."""
+    works(service)
+    folder = f"/proc/{service.service.pid}/fd"
+    # The service opens files for a moment when it looks at the vault.
+    before = min(len(os.listdir(folder)) for _ in range(50))
+    connection = connect(service)
+    null = os.open(os.devnull, os.O_RDONLY)
+    descriptors = Gio.UnixFDList()
+    for _ in range(16):
+        descriptors.append(null)
+    os.close(null)
+    answers = []
+    highest = before
+
+    def note(_, result, number):
+        answer = connection.send_message_with_reply_finish(result)
+        if answer.get_sender() == "org.freedesktop.DBus":
+            # The bus has a limit, too, on what it has not handed over yet.
+            send(number)
+        else:
+            answers.append(answer.get_error_name() or "none")
+
+    def send(number):
+        message = Gio.DBusMessage.new_method_call(NAME, ROOT, SECRET + "Service", "SearchItems")
+        # Half of the calls have an argument that refers to a descriptor.
+        message.set_body(
+            GLib.Variant("(h)", (0,)) if number % 2 else GLib.Variant("(a{ss})", ({"a": str(number)},)))
+        message.set_unix_fd_list(descriptors)
+        connection.send_message_with_reply(message, Gio.DBusSendMessageFlags.NONE, 60_000, None, note, number)
+    calls = 2000
+    for number in range(calls):
+        send(number)
+    while len(answers) < calls:
+        GLib.MainContext.default().iteration(True)
+        highest = max(highest, len(os.listdir(folder)))
+    assert set(answers) == {"org.freedesktop.DBus.Error.InvalidArgs"}, set(answers)
+    # One message is in work at a time.
+    assert highest <= before + 64, f"{before} descriptors, {highest} during the calls"
+    for _ in range(calls):
+        signal = Gio.DBusMessage.new_signal(ROOT, SECRET + "Service", "CollectionChanged")
+        signal.set_destination(NAME)
+        signal.set_unix_fd_list(descriptors)
+        connection.send_message(signal, Gio.DBusSendMessageFlags.NONE)
+    connection.flush_sync(None)
+    connection.close_sync(None)
+    works(service)
+    end = time.monotonic() + 20
+    while len(os.listdir(folder)) > before:
+        assert time.monotonic() < end, f"{before} descriptors, then {len(os.listdir(folder))}"
+        time.sleep(0.01)
 
 
 def huge_messages(service):
@@ -299,9 +384,9 @@ def bus_ends(service):
 if __name__ == "__main__":
     with Coffer(sys.argv[1]) as service:
         for test in [
-            many_sessions, many_connections, huge_messages, never_reads, random_calls, many_values, many_attributes,
-            many_items_in_memory, aliases_of_memory, record_with_an_alias_of_memory, repeated_paths,
-            bus_ends,
+            many_sessions, sessions_of_four, many_connections, many_descriptors, huge_messages, never_reads,
+            random_calls, many_values, many_attributes, many_items_in_memory, aliases_of_memory,
+            record_with_an_alias_of_memory, repeated_paths, bus_ends,
         ]:
             try:
                 test(service)

@@ -188,7 +188,7 @@ for node in walk(Atspi.get_desktop(0)):
     if verb == "select":
         row.get_parent().get_selection_iface().select_child(row.get_index_in_parent())
     for button in walk(row):
-        if verb == "click" and button.get_role_name() == "push button":
+        if verb == "click" and button.get_role_name() in ("push button", "button"):
             button.get_action_iface().do_action(0)
 """
 

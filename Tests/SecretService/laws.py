@@ -1087,6 +1087,8 @@ def run(address, peer=None):
             results[name] = None
         except Exception as error:  # noqa: BLE001
             results[name] = f"{type(error).__name__}: {error}"[:300]
+            if peer is not None:
+                peer.start_again_if_ended()
             try:
                 unlock_again(a, a.alias("default"))
             except Exception:  # noqa: BLE001, S110

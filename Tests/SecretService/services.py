@@ -147,12 +147,23 @@ class GnomeKeyring(Bus):
 
     def __init__(self):
         super().__init__()
-        keyring = self.start(
+        self.start_keyring()
+
+    def start_keyring(self):
+        self.keyring = self.start(
             ["gnome-keyring-daemon", "--foreground", "--unlock", "--components=secrets"],
             stdin=subprocess.PIPE)
-        keyring.stdin.write(b"password")
-        keyring.stdin.close()
-        self.wait_for_service(keyring)
+        self.keyring.stdin.write(b"password")
+        self.keyring.stdin.close()
+        self.wait_for_service(self.keyring)
+
+    def start_again_if_ended(self):
+        """After a crash. A program that leaves the bus may still be about to end."""
+        if self.connection.name_has_owner(NAME):
+            return
+        self.keyring.kill()
+        self.keyring.wait()
+        self.start_keyring()
 
     def master(self, client):
         return client.secret(client.plain(), b"password")

@@ -4,7 +4,7 @@ extension CofferError {
     /// over them needs a `default`.
     public struct Remedy: Sendable, Hashable, CaseIterable {
         private enum Kind: String, CaseIterable {
-            case createVault, returnOrCreateVault, activateVault, unlockVault
+            case createVault, returnOrCreateVault, activateVault, unlockVault, unlockAgain
             case restoreVault, restoreOrWipeVault, useNewerRelease, upgradeVault, createBackup
             case restoreKeyring, restoreKeyringOrWipeVault
             case createRecoveryKey, useRecoveryKey, setAnchor, resetAnchors
@@ -42,6 +42,8 @@ extension CofferError {
         public static let activateVault = Remedy(kind: .activateVault)
         /// Unlock the vault.
         public static let unlockVault = Remedy(kind: .unlockVault)
+        /// Unlock the vault again, because its keys were replaced, and repeat the operation.
+        public static let unlockAgain = Remedy(kind: .unlockAgain)
         /// Keep the vault's number in another place.
         public static let setAnchor = Remedy(kind: .setAnchor)
         /// Set the vault's anchors again, or remove the one that is lost, with the passcode.

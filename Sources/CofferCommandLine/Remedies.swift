@@ -16,6 +16,7 @@ extension CofferError.Remedy {
             "If the vault was moved, put it back; otherwise, create a vault with coffer init.",
         .activateVault: "Activate the vault again with coffer init.",
         .unlockVault: "Specify its passcode with --passcode-fd, or run coffer unlock first.",
+        .unlockAgain: "Run the command again: it takes the new keys.",
         .restoreVault: "Restore the vault directory from a backup.",
         .restoreOrWipeVault: """
         Restore the vault directory from a backup, or erase the vault with coffer wipe --yes --home \

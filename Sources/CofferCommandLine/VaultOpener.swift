@@ -61,6 +61,26 @@ package enum VaultOpener {
         return vault
     }
 
+    /// Runs an operation on a vault that ``unlocked(_:with:)`` returned. If another process replaces the
+    /// vault's keys before the operation is done, unlocks the vault again and repeats the operation. The
+    /// passcode from `--passcode-fd`, if any, is `given`, because it can be read only once.
+    package static func repeatingAfterRotation<Result>(
+        _ vault: Vault, _ global: GlobalOptions, with given: Passcode?,
+        _ body: () async throws(CofferError) -> Result
+    ) async throws(CofferError) -> Result {
+        // Each rotation can interrupt the operation once more.
+        for _ in 0..<3 {
+            do throws(CofferError) {
+                return try await body()
+            } catch {
+                guard error.remedy == .unlockAgain else { throw error }
+                if given == nil { Output.message("coffer: \(error.message)") }
+            }
+            try await unlock(vault, global, with: given, isHolding: false) { _ in true }
+        }
+        return try await body()
+    }
+
     /// Opens and unlocks the vault without asking for a passcode or for the desktop keyring's password.
     /// Throws `locked` if unlocking requires a passcode.
     package static func unlockedSilently(_ global: GlobalOptions) async throws(CofferError) -> Vault {
@@ -78,7 +98,8 @@ package enum VaultOpener {
         do throws(CofferError) {
             return try await body(vault)
         } catch {
-            guard error.code == .locked, global.passcodeFd == nil else { throw error }
+            let isForPasscode = error.code == .locked && error.remedy != .unlockAgain
+            guard isForPasscode, global.passcodeFd == nil else { throw error }
             throw noTerminal
         }
     }

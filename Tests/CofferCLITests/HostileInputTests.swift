@@ -74,6 +74,17 @@ struct HostileInputTests {
         #expect(hashes.count == passcodes.count)
     }
 
+    @Test("A pipe, a device or a folder where a file with a key is expected is refused and not waited for")
+    func notKeyFiles() throws {
+        let home = try CommandHome(passcode: nil)
+        let pipe = home.folder.appending(path: "pipe").path(percentEncoded: false)
+        #expect(try CommandRun.run("mkfifo", [pipe]).code == 0)
+        for path in [pipe, "/dev/zero", home.path] {
+            let run = try home("key", "import", "work", path)
+            #expect(run.code == 64 && run.errorText.contains("must be a regular file"), "\(run.errorText)")
+        }
+    }
+
     @Test("A pipe or a folder where a vector file is expected is reported and not waited for")
     func notFiles() throws {
         try inFolder { folder in

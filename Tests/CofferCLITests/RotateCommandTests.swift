@@ -49,6 +49,53 @@ struct RotateCommandTests {
         #expect(try home("file", "verify", "--all").code == 0)
     }
 
+    @Test("A file and a token that are stored beside a rotation get the new keys", arguments: [nil, "2468"])
+    func beside(_ passcode: String?) throws {
+        let home = try CommandHome(passcode: passcode)
+        let first = try home.add(home.file("f.txt", Array("content".utf8)))
+        let options = passcode.map { "--passcode-fd 3 3< <(echo \($0))" } ?? ""
+        let script = """
+            set -u; shopt -s nullglob;
+            (
+                until [ -e "$2.done" ]; do
+                    echo late >"$2.late"
+                    "$0" file add "$2.late" --home "$1" \(options) >>"$2.ids" || echo "add $?" >>"$2.failed"
+                    printf v | "$0" token put s a --home "$1" \(options) || echo "put $?" >>"$2.failed"
+                done
+            ) &
+            for n in 1 2 3; do "$0" rotate --home "$1" \(options) || echo "rotate $?" >>"$2.failed"; done
+            touch "$2.done"; wait
+            while read -r id; do "$0" file cat "$id" --home "$1" \(options); done <"$2.ids" | sort -u
+            cat "$2.failed" 2>/dev/null; exit 0
+            """
+        let run = try CommandRun.run(
+            "bash", ["-c", script, CommandRun.cofferPath, home.path, home.folder.appending(path: "x").path()])
+        #expect(run.code == 0 && run.text.hasSuffix("late\n"), "\(run.text)\n\(run.errorText)")
+        #expect(!run.text.contains("add") && !run.text.contains("put"), "\(run.text)\n\(run.errorText)")
+        #expect(try home("file", "cat", first).text == "content")
+        #expect(try home("token", "get", "s", "a").text == "v")
+        #expect(try home("file", "verify", "--all").code == 0)
+    }
+
+    @Test("A named pipe among the files stops a rotation, which names it, until it is moved away")
+    func pipe() throws {
+        let (home, file) = try filled()
+        let name = "00112233-4455-4677-8899-aabbccddeeff.coffer"
+        let pipe = "\(home.path)/vault/files/\(name)"
+        #expect(try CommandRun.run("mkfifo", [pipe]).code == 0)
+        for _ in 0..<2 {
+            let run = try home("rotate", "--json")
+            #expect(run.code != 0 && run.errorText.contains(name), "\(run.errorText)")
+            #expect(run.errorText.contains("Move the entry away"), "\(run.errorText)")
+        }
+        #expect(try home("doctor").text.contains("vault/files/\(name)"))
+        #expect(try home("file", "cat", file).text == "content")
+        try FileManager.default.moveItem(atPath: pipe, toPath: home.folder.appending(path: "away").path())
+        let run = try home("rotate", "--json")
+        #expect(run.code == 0 && run.json["complete"] as? Bool == true, "\(run.errorText)")
+        #expect(try home("file", "cat", file).text == "content")
+    }
+
     @Test("passcode change --rotate replaces both, and an old copy of the keybag opens nothing later")
     func withPasscode() throws {
         let (home, _) = try filled()

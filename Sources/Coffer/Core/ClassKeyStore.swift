@@ -74,8 +74,18 @@ final class ClassKeyStore: Sendable {
         state.withLock { state in
             state.drop(Set(state.held.keys.filter { keys[$0] == nil }))
             state.lapsed.formIntersection(keys.keys)
+            state.replaced.formIntersection(keys.keys)
         }
         return insert(keys, since: locks)
+    }
+
+    /// Replaces keys that the store has by their successors, which stay for the same time, unless the vault
+    /// has been locked since `locks` was read.
+    func succeed(_ keys: [ProtectionClass: ClassKey], since locks: Int) {
+        state.withLock { state in
+            guard !state.isWiped, locks == state.locks else { return }
+            for (protection, key) in keys { state.succeed(key, protection) }
+        }
     }
 
     /// Returns a class's key and restarts the class's inactivity time.
@@ -102,6 +112,14 @@ final class ClassKeyStore: Sendable {
     var all: [ProtectionClass: ClassKey] {
         dropIdleKeys(clock.bootTime())
         return state.withLock { $0.held.mapValues(\.key) }
+    }
+
+    /// Returns whether the class, or any class if `protection` is `nil`, lost its key because another process
+    /// replaced it.
+    func wasReplaced(_ protection: ProtectionClass?) -> Bool {
+        state.withLock { state in
+            protection.map { state.replaced.contains($0) } ?? !state.replaced.isEmpty
+        }
     }
 
     /// Whether the vault was wiped.
@@ -182,7 +200,7 @@ final class ClassKeyStore: Sendable {
         let dropped = state.withLock { state in
             let wasOpen = state.isOpen
             state.drop(Set(ProtectionClass.allCases.filter(\.isEvictedOnLock)))
-            state.lapsed = []
+            (state.lapsed, state.replaced) = ([], [])
             state.locks += 1
             return wasOpen
         }

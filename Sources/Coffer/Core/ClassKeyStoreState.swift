@@ -37,7 +37,7 @@ extension ClassKeyStore {
 
     /// A class key and the times at which it is evicted.
     struct Held {
-        let key: ClassKey
+        var key: ClassKey
         /// The time at which the key is evicted if it is not used before then; `nil` if the key is never
         /// evicted for lack of use.
         var idleEnd: Duration?
@@ -57,6 +57,9 @@ extension ClassKeyStore {
         var lapsed: Set<ProtectionClass> = []
         /// The classes for which the keybag, which is from an earlier release, has no key.
         var missing: Set<ProtectionClass> = []
+        /// The classes that lost their keys because another process replaced these, unless keys were lost for
+        /// another reason since.
+        var replaced: Set<ProtectionClass> = []
         var isWiped = false
         var locks = 0
         var mark = KeyMark()
@@ -90,7 +93,15 @@ extension ClassKeyStore {
             held[protection] = Held(key: key, idleEnd: idleEnd, end: end, isRestored: isRestored)
             lapsed.remove(protection)
             missing.remove(protection)
+            replaced.remove(protection)
             findNextEnd()
+        }
+
+        /// Replaces a class's key by `key`, unless the class has no key or a newer one, which another thread
+        /// got in the meantime.
+        mutating func succeed(_ key: ClassKey, _ protection: ProtectionClass) {
+            guard let own = held[protection]?.key, own.generation < key.generation else { return }
+            held[protection]?.key = key
         }
 
         mutating func use(_ protection: ProtectionClass, now: Duration, inactivity: Duration?) -> ClassKey? {
@@ -114,6 +125,7 @@ extension ClassKeyStore {
         /// Returns the error for a class that has no key in the store.
         func refusal(_ protection: ProtectionClass) -> CofferError {
             if isWiped { return .wiped }
+            if replaced.contains(protection) { return .keysReplaced }
             if isOpen, lapsed.contains(protection) {
                 return CofferError(
                     .locked, "The class \(protection.name) is no longer unlocked. Unlock the vault again.")
@@ -136,7 +148,7 @@ extension ClassKeyStore {
 
         mutating func removeAll() {
             drop(Set(ProtectionClass.allCases))
-            (lapsed, missing) = ([], [])
+            (lapsed, missing, replaced) = ([], [], [])
             locks += 1
         }
 
@@ -145,6 +157,8 @@ extension ClassKeyStore {
             guard !going.isEmpty else { return nil }
             let wasOpen = isOpen
             drop(going)
+            // After any other reason, no work goes on by itself.
+            replaced = reason == .keysReplaced ? replaced.union(going) : []
             guard isOpen || !wasOpen else {
                 lapsed = []
                 return .event(VaultEvent(.locked, reason))

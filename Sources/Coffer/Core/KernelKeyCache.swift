@@ -191,6 +191,10 @@ package final class KernelKeyCache: Sendable {
         return (gone, gone.count == entries.count)
     }
 
+    /// Returns whether this process has stored the key of a class in the kernel keyring, or has read it from
+    /// there.
+    func isTracking(_ protection: ProtectionClass) -> Bool { entries.withLock { $0[protection] != nil } }
+
     /// Stops tracking classes whose keys are gone.
     func removeEntries(of classes: Set<ProtectionClass>) {
         entries.withLock { entries in entries = entries.filter { !classes.contains($0.key) } }

@@ -10,13 +10,15 @@ extension VaultCore {
     /// The time for which a process that finds its keys replaced waits for the new ones to be cached.
     private static let cachingDelay = Duration.milliseconds(200)
 
-    /// Replaces class keys that another process replaced, with the new ones from the kernel keyring, or
-    /// evicts them if the new ones are not there. Returns whether any key was replaced or evicted.
+    /// Replaces class keys that another process replaced, with the new ones from the kernel keyring or, in a
+    /// vault without a passcode, from the keybag. Evicts those whose new ones it does not get. Returns
+    /// whether any key was replaced or evicted.
     ///
     /// Nothing that this process holds is lost: ephemeral tokens are sealed again, and a token that is stored
     /// under an evicted key is pending until the next unlock.
     @discardableResult
     func refreshKeys() throws(CofferError) -> Bool {
+        let locks = keys.locks
         let held = keys.all
         guard !held.isEmpty else { return false }
         let vault = try home.openVault()
@@ -40,7 +42,7 @@ extension VaultCore {
             stale = Self.stale(held, keybag)
             taken = try cachedKeys.read(keybag)
         }
-        try adopt(taken, insteadOf: stale, keybag)
+        try adopt(taken, insteadOf: stale, keybag, since: locks)
         return true
     }
 
@@ -67,21 +69,35 @@ extension VaultCore {
     }
 
     private func adopt(
-        _ taken: KernelKeyCache.Taken, insteadOf stale: [ProtectionClass: ClassKey], _ keybag: Keybag
+        _ taken: KernelKeyCache.Taken, insteadOf stale: [ProtectionClass: ClassKey], _ keybag: Keybag,
+        since locks: Int
     ) throws(CofferError) {
-        let locks = keys.locks
-        let adopted = taken.keys.filter { stale[$0.key] != nil }
+        let cached = taken.keys.filter { stale[$0.key] != nil }
+        let opened = try openedKeys(of: stale.keys.filter { cached[$0] == nil }, keybag)
+        let adopted = cached.merging(opened) { $1 }
         let recorded = adopted.mapValues(\.former)
         for (protection, key) in adopted { key.former = stale[protection] }
-        if keys.insert(adopted, taken.terms, since: locks) {
-            cachedKeys.share(taken, keybag)
-            try? rewrapEphemeralTokens()
-        }
+        if keys.insert(cached, taken.terms, since: locks) { cachedKeys.share(taken, keybag) }
+        keys.succeed(opened, since: locks)
+        try? rewrapEphemeralTokens()
         for (protection, key) in adopted { key.former = recorded[protection] ?? nil }
         let lost = Set(stale.keys.filter { adopted[$0] == nil })
         guard !lost.isEmpty else { return }
         cachedKeys.removeEntries(of: lost)
         keys.lapse(lost, .keysReplaced)
+    }
+
+    /// Returns the keys of `classes` that the device key alone opens; none if the vault has a passcode. A key
+    /// that was in the kernel keyring and is there no longer was locked, so its successor stays there, too.
+    private func openedKeys(
+        of classes: [ProtectionClass], _ keybag: Keybag
+    ) throws(CofferError) -> [ProtectionClass: ClassKey] {
+        let wanted = classes.filter { !cachedKeys.isTracking($0) }
+        guard keybag.passcode == nil, !wanted.isEmpty else { return [:] }
+        let kek = try Keybag.wrappingKey(device: device)
+        return try asCorrupt { () throws(CofferError) in
+            try keybag.unwrap(under: kek, vaultID: device.vaultID).filter { wanted.contains($0.key) }
+        }
     }
 
     /// Seals the ephemeral tokens whose class keys were replaced again, under the current keys.
@@ -102,8 +118,7 @@ extension CofferError {
     /// The error for work that began under keys that another process has replaced.
     static var keysReplaced: CofferError {
         CofferError(
-            .locked,
-            "The vault's keys were replaced during the operation, which changed nothing. Unlock the vault "
-                + "again, then repeat the operation.")
+            .locked, "Another process replaced the vault's keys before the operation was done.",
+            remedy: .unlockAgain)
     }
 }

@@ -367,7 +367,7 @@ final class VaultCore: Sendable {
 
     /// Runs `body` and throws `corrupt` if a key cannot be unwrapped: the passcode is right, or none is set,
     /// so the keybag must be damaged.
-    private func asCorrupt<Result>(_ body: () throws(CofferError) -> Result) throws(CofferError) -> Result {
+    func asCorrupt<Result>(_ body: () throws(CofferError) -> Result) throws(CofferError) -> Result {
         do throws(CofferError) {
             return try body()
         } catch {

@@ -57,7 +57,7 @@ extension Vault {
         let found = try await BlockingExecutor.run { _ throws(CofferError) in
             let vault = try core.home.openVault()
             let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
-            let file = try directory.open(id.fileName, .read)
+            let file = try directory.openContainer(id.fileName, .read)
             let keys = try FileKeysetRecord(device: core.device).read(in: vault).keys
             return try ContainerReader.protection(of: file, device: core.device, keys: keys)
         }

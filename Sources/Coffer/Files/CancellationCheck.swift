@@ -23,7 +23,8 @@ extension FileStore {
         return { () throws(CofferError) in
             try cancellation.check()
             guard !keys.hasLost(since: mark, only: protection) else {
-                throw keys.isWiped ? CofferError.wiped : CofferError.locked
+                guard !keys.isWiped else { throw CofferError.wiped }
+                throw keys.wasReplaced(protection) ? CofferError.keysReplaced : CofferError.locked
             }
         }
     }

@@ -53,7 +53,7 @@ extension FileStore {
         // Check the final name again at the end: an unfinished file may have got its final name between the
         // first two checks.
         for name in [id.fileName, id.temporaryName, id.fileName] {
-            if try directory.status(of: name) != nil { return true }
+            if try directory.hasContainer(name) { return true }
         }
         return false
     }
@@ -61,8 +61,7 @@ extension FileStore {
     /// Returns whether there is a container with the given identifier and an authentic header.
     private func isOwn(_ id: FileID, _ directory: borrowing Descriptor) throws(CofferError) -> Bool {
         do throws(CofferError) {
-            let file = try directory.open(id.fileName, .read)
-            guard try file.status().kind == .regular else { return false }
+            let file = try directory.openContainer(id.fileName, .read)
             _ = try ContainerReader.header(of: file, id: id, device: core.device, keys: fileKeys())
             return true
         } catch {

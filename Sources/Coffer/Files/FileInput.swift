@@ -95,13 +95,13 @@ extension FileStore {
         let name = try Self.checked(file.name, file.context)
         try core.checkMedium(allowingExternalMedia: file.allowsExternalMedia)
         let protection = try core.classOrDefault(file.protection)
-        let classKey = try core.keyForStoring(protection)
+        _ = try core.keyForStoring(protection)
         let id = try FileID.random()
-        try addContainer(id, protection, classKey, isVolatile: file.isVolatile, check) {
-            (target, outer, inner) throws(CofferError) in
+        try addContainer(id, protection, file.context, isVolatile: file.isVolatile, check) {
+            (target, keys) throws(CofferError) in
             let writer = ContainerWriter(
-                id: id, device: core.device, classKey: classKey, protection: protection,
-                suite: file.suite, context: file.context, outerKEK: outer, innerKEK: inner)
+                id: id, device: core.device, classKey: keys.classKey, protection: protection,
+                suite: file.suite, context: file.context, outerKEK: keys.outer, innerKEK: keys.inner)
             return try writer.seal(pieces: next, name: name, modified: modified, into: target, check: check)
         }
         return id

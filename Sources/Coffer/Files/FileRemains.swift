@@ -7,7 +7,7 @@ import SystemPackage
 struct FileRemains: Equatable {
     var count = 0
     var bytes: Int64 = 0
-    /// Entries that have the name of an unfinished file but that another program put there.
+    /// Entries that have the name of a file, finished or not, but that another program put there.
     var others: [FilePath] = []
 }
 
@@ -16,6 +16,9 @@ extension FileStore {
     func remains() throws(CofferError) -> FileRemains {
         let directory = try openDirectory()
         var remains = FileRemains()
+        remains.others = try directory.entries().compactMap { entry in
+            !entry.isRegular && FileID(fileName: entry.name) != nil ? entry.name : nil
+        }
         guard try !directory.temporaries().isEmpty else { return remains }
         // A process that starts a file creates and locks it under the vault directory's lock, so an unlocked
         // file has no owner.

@@ -41,15 +41,15 @@ extension FileStore {
             throw CofferError(
                 .refused, "The content of this file was replaced too many times. Add the file again.")
         }
-        let classKey = try core.keyForStoring(protection)
         let directory = try openDirectory()
         let begun: PendingContainer = try core.home.withExclusiveVault { (vault) throws(CofferError) in
             try requireCurrent(old.header, directory, in: vault)
-            return try beginWrite(id, protection, classKey, directory, in: vault)
+            return try beginWrite(id, protection, directory, in: vault)
         }
+        let keys = begun.keys
         var writer = ContainerWriter(
-            id: id, device: core.device, classKey: classKey, protection: protection, suite: old.suite,
-            context: context, outerKEK: begun.outer, innerKEK: begun.inner)
+            id: id, device: core.device, classKey: keys.classKey, protection: protection, suite: old.suite,
+            context: context, outerKEK: keys.outer, innerKEK: keys.inner)
         writer.contentGeneration = old.header.contentGeneration + 1
         writer.mediaType = old.header.mediaType
         do throws(CofferError) {
@@ -58,8 +58,8 @@ extension FileStore {
             try begun.file.sync()
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try check()
-                try requireCurrent(classKey, protection)
                 try requireCurrent(old.header, directory, in: vault)
+                try takeCurrentKeys(begun, id, protection, context, in: vault)
                 // The file may have been renamed while the new content was sealed.
                 let current = try currentName(of: old)
                 if current != name {
@@ -80,7 +80,7 @@ extension FileStore {
     private func takePlace(_ id: FileID, _ directory: borrowing Descriptor) throws(CofferError) {
         guard try directory.exchangeIfPossible(id.temporaryName, id.fileName) else {
             // If a crash comes before the old header is destroyed, freed blocks still contain that header.
-            let former = try directory.open(id.fileName, .readWrite)
+            let former = try directory.openContainer(id.fileName, .readWrite)
             try directory.rename(id.temporaryName, to: id.fileName)
             try directory.sync()
             _ = try? Self.destroyHeader(of: former)
@@ -109,7 +109,7 @@ extension FileStore {
     ) throws(CofferError) -> [UInt8]? {
         do throws(CofferError) {
             let keys = try FileKeysetRecord(device: core.device).read(in: vault).keys
-            let file = try directory.open(name, .read)
+            let file = try directory.openContainer(name, .read)
             return try ContainerReader.header(of: file, id: id, device: core.device, keys: keys).header
                 .commitment
         } catch {

@@ -1,6 +1,7 @@
 public import CofferBase
 import CofferEngine
 import CofferVault
+import SystemPackage
 
 extension FileStore {
     /// Rewraps one file's keys under the current keys. The operation is fast, regardless of the file's size.
@@ -37,8 +38,9 @@ extension FileStore {
     /// - Parameter progress: A closure that is called after each group of files with the progress so far.
     /// - Returns: A report on the rotation.
     /// - Throws: `locked` unless every class is unlocked; `busy` if files are still being added after this
-    ///   method has waited, in which case the old keys stay until the next call; `wiped`, `noSpace`;
-    ///   `readOnly` if the vault's file system is read-only; `cancelled` if the task was cancelled.
+    ///   method has waited, and `corrupt` if something that is no regular file has the name of a container,
+    ///   in which cases the old keys stay until the next call; `wiped`, `noSpace`; `readOnly` if the vault's
+    ///   file system is read-only; `cancelled` if the task was cancelled.
     public func rotateKeys(
         progress: (@Sendable (BatchProgress) -> Void)? = nil
     ) async throws(CofferError) -> KeyRotationReport {
@@ -60,6 +62,7 @@ extension FileStore {
             done += try rewrap(all[done..<min(done + Self.batchSize, all.count)], &report)
             progress?(BatchProgress(completed: done, total: all.count))
         }
+        try Self.requireContainers(in: openDirectory())
         if report.unreadable.isEmpty { report.destroyedKeys = try endRotation(check) }
         return report
     }
@@ -138,8 +141,8 @@ extension FileStore {
             _ id: FileID, context: [UInt8] = [], always: Bool = false, _ directory: borrowing Descriptor,
             in vault: borrowing Descriptor
         ) throws(CofferError) -> ContainerRewrap.Outcome? {
-            guard try directory.status(of: id.fileName) != nil else { return nil }
-            let file = try directory.open(id.fileName, .readWrite)
+            guard try directory.hasContainer(id.fileName) else { return nil }
+            let file = try directory.openContainer(id.fileName, .readWrite)
             let slots = try ContainerHeader.read(file, keys: keys, device: core.device)
             let protection = slots.newest.protection
             if !ready.contains(protection) {
@@ -197,6 +200,20 @@ extension FileStore {
         }
     }
 
+    /// Throws `corrupt` if an entry of `directory` has the name of a container and is no regular file. A link
+    /// may lead to a container that needs the old keys, and a container may return to where a directory is.
+    private static func requireContainers(in directory: borrowing Descriptor) throws(CofferError) {
+        for entry in try directory.entries() where !entry.isRegular && FileID(fileName: entry.name) != nil {
+            // Another program may have removed the entry since.
+            guard let found = try directory.status(of: entry.name), found.kind != .regular else { continue }
+            throw CofferError(
+                .corrupt,
+                "\(directory.path.pushing(entry.name)) is not a regular file. A container may belong in its "
+                    + "place, so the old keys were not destroyed. Move the entry away, then run the rotation "
+                    + "again.")
+        }
+    }
+
     /// Destroys the keys that no file uses, and returns the number of destroyed keys. While a file is being
     /// added, destroys nothing and returns `nil`.
     private func destroyUnusedKeys() throws(CofferError) -> Int? {
@@ -206,9 +223,10 @@ extension FileStore {
             guard try Self.unfinished(in: directory).isEmpty else { return nil }
             let record = FileKeysetRecord(device: core.device)
             var contents = try record.read(in: vault, repairing: true)
+            try Self.requireContainers(in: directory)
             var used: Set<[UInt8]> = []
-            for id in try ids() {
-                let file = try directory.open(id.fileName, .read)
+            for name in try directory.names() where FileID(fileName: name) != nil {
+                let file = try directory.openContainer(name, .read)
                 used.formUnion(
                     try ContainerRewrap(device: core.device, keys: contents.keys).keysUsed(by: file))
             }

@@ -71,7 +71,7 @@ extension FileStore {
     func openContainer(_ id: FileID, _ mode: Descriptor.Mode) throws(CofferError) -> Descriptor {
         let directory = try openDirectory()
         do throws(CofferError) {
-            return try directory.open(id.fileName, mode)
+            return try directory.openContainer(id.fileName, mode)
         } catch {
             guard error.code == .absent else { throw error }
             throw try absence(of: id)
@@ -96,40 +96,39 @@ extension FileStore {
     /// Returns the identifiers of the containers, in no particular order.
     func ids() throws(CofferError) -> [FileID] { try inspectDirectory().ids }
 
-    /// Returns the identifiers of the containers, and whether the directory also holds unfinished files.
+    /// Returns the identifiers of the containers, and whether the directory also holds unfinished files. What
+    /// is not a regular file is no container: another program put it there.
     func inspectDirectory() throws(CofferError) -> (ids: [FileID], hasUnfinished: Bool) {
-        let names = try openDirectory().names()
-        let ids = names.compactMap { FileID(fileName: $0) }
+        let entries = try openDirectory().entries()
+        let names = entries.map(\.name)
+        let ids = entries.compactMap { $0.isRegular ? FileID(fileName: $0.name) : nil }
         let hasUnfinished =
             ids.count < names.count && names.contains { FileID(temporaryName: $0) != nil }
         return (ids, hasUnfinished)
     }
 
     /// Creates a container under a temporary name, calls `fill` to write the container, flushes it and
-    /// renames it to its final name. If `isVolatile` is `true`, the inner key is the session's.
+    /// renames it to its final name. If `isVolatile` is `true`, the inner key is the session's. `context` is
+    /// what `fill` binds to the container.
     func addContainer(
-        _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey, isVolatile: Bool = false,
+        _ id: FileID, _ protection: ProtectionClass, _ context: [UInt8], isVolatile: Bool = false,
         _ check: () throws(CofferError) -> Void,
-        _ fill: (borrowing Descriptor, _ outer: FileKEK, _ inner: FileKEK) throws(CofferError) -> InnerHeader
+        _ fill: (borrowing Descriptor, _ keys: ContainerKeys) throws(CofferError) -> InnerHeader
     ) throws(CofferError) {
         let directory = try openDirectory()
         let temporary = id.temporaryName
         // The lock on the unfinished file shows other processes that its owner is alive, so they remove
         // neither the file nor the keys that it is wrapped under. Closing the descriptor releases the lock.
         let begun: PendingContainer = try core.home.withExclusiveVault { (vault) throws(CofferError) in
-            try beginWrite(id, protection, classKey, isVolatile: isVolatile, directory, in: vault)
+            try beginWrite(id, protection, isVolatile: isVolatile, directory, in: vault)
         }
         let session = begun.session
-        let file = begun.file
         do throws(CofferError) {
-            let header = try fill(file, begun.outer, begun.inner)
-            try file.sync()
+            let header = try fill(begun.file, begun.keys)
+            try begun.file.sync()
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 try check()
-                // The class key may have been removed with the passcode, or replaced, while a long file was
-                // sealed.
-                try requireCurrent(classKey, protection)
-                if let session { try volatileKeys.requireCurrent(session, protection) }
+                try takeCurrentKeys(begun, id, protection, context, in: vault)
                 try insert(header, protection, in: vault)
                 try directory.renameWithoutReplacing(temporary, to: id.fileName)
                 try directory.sync()
@@ -140,23 +139,44 @@ extension FileStore {
             return try core.home.mappingMissingFiles { () throws(CofferError) in throw error }
         }
         // The lock on the file stays until this process's session ends.
-        if let session, session.kek.keeper == .process { session.hold(id, file) }
+        if let session, session.kek.keeper == .process { session.hold(id, begun.file) }
     }
 
-    /// Throws an error unless `classKey` is the class's current key, under which a container may be written.
-    func requireCurrent(
-        _ classKey: ClassKey, _ protection: ProtectionClass
+    /// Wraps the file keys of a finished container under the current keys, if the class key was replaced
+    /// while the container was written. Throws an error if the class key was removed with the passcode.
+    ///
+    /// The replaced keys still exist: a rotation destroys none while another process writes a container.
+    func takeCurrentKeys(
+        _ begun: borrowing PendingContainer, _ id: FileID, _ protection: ProtectionClass, _ context: [UInt8],
+        in vault: borrowing Descriptor
     ) throws(CofferError) {
-        guard try core.keyForStoring(protection).id == classKey.id else { throw CofferError.keysReplaced }
+        let classKey = try core.keyForStoring(protection)
+        if let session = begun.session { try volatileKeys.requireCurrent(session, protection) }
+        guard classKey.id != begun.keys.classKey.id else { return }
+        // After another passcode, a class has a new key that opens nothing of the old one.
+        guard classKey.former?.id == begun.keys.classKey.id else { throw CofferError.keysReplaced }
+        // The session's key is derived from the class key, or belongs to this process.
+        if let session = begun.session {
+            guard session.kek.keeper == .process else { throw CofferError.keysReplaced }
+            return
+        }
+        let record = FileKeysetRecord(device: core.device)
+        _ = try record.current(protection, classKey: classKey, in: vault)
+        let keys = try record.read(in: vault).keys
+        let slots = try ContainerHeader.read(begun.file, keys: keys, device: core.device)
+        let (outcome, header) = try ContainerRewrap(device: core.device, keys: keys, context: context)
+            .newHeader(replacing: slots, id: id, always: false, classKey: classKey)
+        guard outcome != .outerOnly else { throw CofferError.keysReplaced }
+        try header?.write(to: begun.file)
     }
 
     /// Creates an empty, locked container under its temporary name, and returns the container with the keys
     /// that will wrap its file keys.
     func beginWrite(
-        _ id: FileID, _ protection: ProtectionClass, _ classKey: ClassKey, isVolatile: Bool = false,
+        _ id: FileID, _ protection: ProtectionClass, isVolatile: Bool = false,
         _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) -> PendingContainer {
-        try requireCurrent(classKey, protection)
+        let classKey = try core.keyForStoring(protection)
         try cleanUpIfDue(directory, in: vault)
         let (outer, inner) = try FileKeysetRecord(device: core.device).current(
             protection, classKey: classKey, in: vault)
@@ -166,8 +186,8 @@ extension FileStore {
         do throws(CofferError) {
             let file = try directory.open(id.temporaryName, [.readWrite, .exclusive])
             try file.lock()
-            return PendingContainer(
-                file: file, outer: outer, inner: session?.kek ?? inner, session: session)
+            let keys = ContainerKeys(classKey: classKey, outer: outer, inner: session?.kek ?? inner)
+            return PendingContainer(file: file, keys: keys, session: session)
         } catch {
             guard error.code == .alreadyExists else { throw error }
             throw CofferError(
@@ -175,11 +195,17 @@ extension FileStore {
         }
     }
 
+    /// The class key under which a container is begun, and the keys that wrap its file keys.
+    struct ContainerKeys {
+        let classKey: ClassKey
+        let outer: FileKEK
+        let inner: FileKEK
+    }
+
     /// A container that is being written, and the keys that will wrap its file keys.
     struct PendingContainer: ~Copyable {
         let file: Descriptor
-        let outer: FileKEK
-        let inner: FileKEK
+        let keys: ContainerKeys
         /// The session of a session-only file; `nil` for an ordinary file.
         let session: VolatileFileSession?
     }
@@ -190,7 +216,7 @@ extension FileStore {
         _ name: FilePath, in directory: borrowing Descriptor
     ) throws(CofferError) {
         guard try directory.status(of: name) != nil else { return }
-        let file = try directory.open(name, .readWrite)
+        let file = try directory.openContainer(name, .readWrite)
         do throws(CofferError) {
             try destroyHeader(of: file)
         } catch {
@@ -221,6 +247,31 @@ extension FileStore {
             throw CofferError(.invalidInput, "A byte range must begin at 0 or later.")
         }
         return range.clamped(to: 0..<length)
+    }
+}
+
+extension Descriptor {
+    /// Returns whether this directory has a regular file with the name of a container.
+    func hasContainer(_ name: FilePath) throws(CofferError) -> Bool {
+        try status(of: name)?.kind == .regular
+    }
+
+    /// Opens a container in this directory. Throws `corrupt` for a link, pipe, socket, device or directory in
+    /// its place, and opens none of these, because opening a device may do something.
+    func openContainer(_ name: FilePath, _ mode: Mode) throws(CofferError) -> Descriptor {
+        let found = try status(of: name)
+        guard found == nil || found?.kind == .regular else { throw notContainer(name) }
+        let file = try open(name, mode)
+        // Another program may have replaced the entry since.
+        guard try file.status().kind == .regular else { throw notContainer(name) }
+        return file
+    }
+
+    private func notContainer(_ name: FilePath) -> CofferError {
+        CofferError(
+            .corrupt,
+            "\(path.pushing(name)) is not a regular file, so another program put it there. Inspect the "
+                + "entry, then remove it.", remedy: .restoreOrRemoveFile)
     }
 }
 

@@ -69,7 +69,7 @@ extension FileStore {
             let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
             let keys = try FileKeysetRecord(device: core.device).read(in: vault).keys
             for id in ids {
-                guard let file = try? directory.open(id.fileName, .read),
+                guard let file = try? directory.openContainer(id.fileName, .read),
                     let old = try? ContainerReader.protection(of: file, device: core.device, keys: keys)
                 else { continue }
                 if protection.isWeaker(than: old) { return nil }
@@ -84,7 +84,7 @@ extension FileStore {
     ) throws(CofferError) -> Outcome {
         try core.home.withExclusiveVault { (vault) throws(CofferError) in
             let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
-            guard try directory.status(of: id.fileName) != nil else { return .absent }
+            guard try directory.hasContainer(id.fileName) else { return .absent }
             do throws(CofferError) {
                 try completeReclassification(of: id, context, directory, in: vault)
                 return try reclassify(id, to: protection, context, isVerified: isVerified, directory, vault)
@@ -103,7 +103,7 @@ extension FileStore {
         _ directory: borrowing Descriptor, _ vault: borrowing Descriptor
     ) throws(CofferError) -> Outcome {
         let record = FileKeysetRecord(device: core.device)
-        let file = try directory.open(id.fileName, .readWrite)
+        let file = try directory.openContainer(id.fileName, .readWrite)
         let keys = try record.read(in: vault).keys
         let (header, old) = try ContainerReader.header(of: file, id: id, device: core.device, keys: keys)
         guard old != protection else { return .unchanged }
@@ -136,10 +136,10 @@ extension FileStore {
         of id: FileID, _ context: [UInt8], _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
         let keys = try FileKeysetRecord(device: core.device).read(in: vault).keys
-        guard keys.hasIndex, try directory.status(of: id.fileName) != nil,
+        guard keys.hasIndex, try directory.hasContainer(id.fileName),
             let entry = try index.salvage(in: vault).entries[id], let listed = entry.protectionClass
         else { return }
-        let file = try directory.open(id.fileName, .readWrite)
+        let file = try directory.openContainer(id.fileName, .readWrite)
         let (header, own) = try ContainerReader.header(of: file, id: id, device: core.device, keys: keys)
         guard own != listed, header.keeper == nil, entry.commitment == header.commitment,
             entry.generation == header.contentGeneration,

@@ -52,7 +52,7 @@ extension FileStore {
         var unreadable: [FileID] = []
         for id in try ids().sorted() {
             do throws(CofferError) {
-                let file = try directory.open(id.fileName, .read)
+                let file = try directory.openContainer(id.fileName, .read)
                 let (header, protection) = try ContainerReader.header(
                     of: file, id: id, device: core.device, keys: keys)
                 files.append((FileIndexRecord(header), protection))

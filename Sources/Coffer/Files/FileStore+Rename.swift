@@ -40,7 +40,7 @@ extension FileStore {
             try requireCurrent(reader.header, directory, in: vault)
             let former = try currentName(of: reader)
             let container = try containerRename(reader.protection, context, in: vault)
-            let file = try directory.open(id.fileName, .readWrite)
+            let file = try directory.openContainer(id.fileName, .readWrite)
             let header = try container.rename(file, id: id, to: name)
             do throws(CofferError) {
                 try insert(header, reader.protection, in: vault)

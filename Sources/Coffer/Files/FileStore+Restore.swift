@@ -60,14 +60,13 @@ extension FileStore {
     ) throws(CofferError) {
         let name = try Self.checked(file.name, [])
         try core.checkMedium(allowingExternalMedia: false)
-        let classKey = try core.keyForStoring(file.protection)
+        _ = try core.keyForStoring(file.protection)
         let id = isCopy ? try FileID.random() : file.id
         let check = try cancellationCheck(BlockingExecutor.Cancellation())
-        try addContainer(id, file.protection, classKey, check) {
-            (target, outer, inner) throws(CofferError) in
+        try addContainer(id, file.protection, [], check) { (target, keys) throws(CofferError) in
             let writer = ContainerWriter(
-                id: id, device: core.device, classKey: classKey, protection: file.protection,
-                suite: .chaCha20Poly1305, context: [], outerKEK: outer, innerKEK: inner)
+                id: id, device: core.device, classKey: keys.classKey, protection: file.protection,
+                suite: .chaCha20Poly1305, context: [], outerKEK: keys.outer, innerKEK: keys.inner)
             return try writer.seal(
                 pieces: content, name: name, modified: file.modified, into: target, check: check)
         }

@@ -46,8 +46,7 @@ extension FileStore {
         _ id: FileID, _ entry: FileIndex.Entry, _ keys: FileKeyset, _ directory: borrowing Descriptor
     ) throws(CofferError) -> Bool {
         do throws(CofferError) {
-            let file = try directory.open(id.fileName, .read)
-            guard try file.status().kind == .regular else { return false }
+            let file = try directory.openContainer(id.fileName, .read)
             let (header, protection) = try ContainerReader.header(
                 of: file, id: id, device: core.device, keys: keys)
             guard header.keeper != nil, header.commitment == entry.commitment,

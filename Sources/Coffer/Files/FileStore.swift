@@ -81,7 +81,7 @@ public final class FileStore: Sendable {
             let check = try cancellationCheck(cancellation)
             try core.checkMedium(allowingExternalMedia: allowingExternalMedia)
             let protection = try core.classOrDefault(protection)
-            let classKey = try core.keyForStoring(protection)
+            _ = try core.keyForStoring(protection)
             let source = try Descriptor.open(path, [.read, .nonBlocking])
             guard try source.status().kind == .regular else {
                 throw CofferError(.refused, "\(path) cannot be stored because it is not a regular file.")
@@ -89,11 +89,11 @@ public final class FileStore: Sendable {
             if removingOriginal { try OriginalRule.check(path, source, outside: core.home) }
             let original = removingOriginal ? try SourceFile(path, source) : nil
             let id = try FileID.random()
-            try addContainer(id, protection, classKey, isVolatile: isVolatile, check) {
-                (target, outer, inner) throws(CofferError) in
+            try addContainer(id, protection, context, isVolatile: isVolatile, check) {
+                (target, keys) throws(CofferError) in
                 let writer = ContainerWriter(
-                    id: id, device: core.device, classKey: classKey, protection: protection,
-                    suite: outerCipher, context: context, outerKEK: outer, innerKEK: inner)
+                    id: id, device: core.device, classKey: keys.classKey, protection: protection,
+                    suite: outerCipher, context: context, outerKEK: keys.outer, innerKEK: keys.inner)
                 return try writer.seal(
                     source, name: nameBytes, into: target, check: check, progress: progress)
             }
@@ -243,7 +243,7 @@ public final class FileStore: Sendable {
     /// You can call this method while the vault is locked.
     package func hasContainer(_ id: FileID) async throws(CofferError) -> Bool {
         try await BlockingExecutor.run { [self] _ throws(CofferError) in
-            try openDirectory().status(of: id.fileName) != nil
+            try openDirectory().hasContainer(id.fileName)
         }
     }
 
@@ -262,7 +262,7 @@ public final class FileStore: Sendable {
             try core.home.withExclusiveVault { (vault) throws(CofferError) in
                 let directory = try vault.open(VaultDirectory.filesName, [.read, .directory])
                 try cleanUpIfDue(directory, in: vault)
-                guard try directory.status(of: id.fileName) != nil else {
+                guard try directory.hasContainer(id.fileName) else {
                     return try clear(id, in: vault)
                 }
                 try Self.destroy(id, of: core.device, index, directory, in: vault)

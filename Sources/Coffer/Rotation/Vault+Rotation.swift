@@ -14,9 +14,9 @@ extension Vault {
     /// `newPasscode`: with the old passcode, the current keybag would open.
     ///
     /// The vault stays usable meanwhile. A process that unlocked the vault before gets the new keys if they
-    /// are cached in the kernel keyring; otherwise its keys are evicted
-    /// (``LockReason/keysReplaced``), and tokens that it stores are pending until the next unlock. Adding a
-    /// file that began before the rotation fails with `locked` and changes nothing. Session-only files that
+    /// are cached in the kernel keyring or if no passcode is set, also for a file that it is adding.
+    /// Otherwise its keys are evicted (``LockReason/keysReplaced``), tokens that it stores are pending until
+    /// the next unlock, and adding a file fails with `locked` and changes nothing. Session-only files that
     /// are kept in the kernel keyring end, as with a lock.
     ///
     /// The rotation can be interrupted at any point: the keybag has both generations of keys until every item
@@ -33,9 +33,10 @@ extension Vault {
     /// - Returns: A report on the rotation.
     /// - Throws: The errors that ``unlock(with:)`` throws; `refused` if the policy does not allow the new
     ///   passcode, or if a new passcode is given and none is set; `unsupportedVersion` if a newer release
-    ///   stored a pending token, in which case nothing changes; `corrupt` if the index of files is damaged,
-    ///   and `busy` if files are still being added after this method has waited. After these two errors, the
-    ///   vault has both generations of keys until the next unlock or call.
+    ///   stored a pending token, in which case nothing changes; `corrupt` if the index of files is damaged or
+    ///   something that is no regular file has the name of a container, and `busy` if files are still being
+    ///   added after this method has waited. After these two errors, the vault has both generations of keys
+    ///   until a later unlock or call finishes the rotation.
     public func rotateKeys(
         of classes: [ProtectionClass]? = nil, passcode: Passcode? = nil, newPasscode: Passcode? = nil,
         progress: (@Sendable (BatchProgress) -> Void)? = nil

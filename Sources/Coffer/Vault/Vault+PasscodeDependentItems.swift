@@ -58,7 +58,7 @@ extension VaultCore {
         let keys = try FileKeysetRecord(device: device).read(in: vault).keys
         var files: [FileID] = []
         for name in try directory.names() {
-            guard let id = FileID(fileName: name), let file = try? directory.open(name, .read),
+            guard let id = FileID(fileName: name), let file = try? directory.openContainer(name, .read),
                 let protection = try? ContainerReader.protection(of: file, device: device, keys: keys)
             else { continue }
             if protection.requiresPasscode { files.append(id) }
@@ -72,7 +72,8 @@ extension VaultCore {
         _ index: FileIndex, _ directory: borrowing Descriptor, in vault: borrowing Descriptor
     ) throws(CofferError) {
         guard try FileKeysetRecord(device: device).read(in: vault).keys.hasIndex else { return }
-        let present = Set(try directory.names().compactMap { FileID(fileName: $0) })
+        let present = Set(
+            try directory.entries().compactMap { $0.isRegular ? FileID(fileName: $0.name) : nil })
         try index.remove(in: vault) { id, entry in
             entry.protectionClass?.requiresPasscode == true && !present.contains(id)
         }

@@ -84,13 +84,14 @@ struct FileAdd: AsyncParsableCommand {
         let inputs = try FileInputs(
             paths, isNamed: given != nil, isRecursive: recursive, home: global.homePath())
         try checkOriginals(inputs)
-        let vault = try await VaultOpener.unlocked(global)
+        let passcode = try VaultOpener.passcode(global)
+        let vault = try await VaultOpener.unlocked(global, with: passcode)
         if requireDiskEncryption { try await vault.files.checkDiskEncryption() }
         for path in inputs.skipped {
             Output.message(
                 "coffer: Skipped \(path.string.printable), which is not a regular file or is the vault.")
         }
-        let added = try await addAll(inputs.sources, given, to: vault)
+        let added = try await addAll(inputs.sources, given, to: vault, passcode)
         await SharedNames.report(added.compactMap { given ?? $0.source.name }, in: vault)
         guard global.json else { return }
         let isEncrypted = try await vault.files.isDiskEncrypted()
@@ -127,14 +128,14 @@ struct FileAdd: AsyncParsableCommand {
     /// Adds the files one after another. On a termination signal, rolls back the unfinished addition before
     /// the process ends.
     private func addAll(
-        _ sources: [FileInputs.Source], _ name: FilePath.Component?, to vault: Vault
+        _ sources: [FileInputs.Source], _ name: FilePath.Component?, to vault: Vault, _ passcode: Passcode?
     ) async throws -> [(source: FileInputs.Source, id: FileID)] {
         var added: [(source: FileInputs.Source, id: FileID)] = []
         var first: CofferError?
         let signals = TerminationSignals.install(cancellingWork: true)
         for source in sources {
             do throws(CofferError) {
-                let id = try await add(source, name, to: vault)
+                let id = try await add(source, name, to: vault, passcode)
                 added.append((source, id))
                 if !global.json { try Output.line(id.description) }
             } catch {
@@ -160,10 +161,15 @@ struct FileAdd: AsyncParsableCommand {
     }
 
     private func add(
-        _ source: FileInputs.Source, _ name: FilePath.Component?, to vault: Vault
+        _ source: FileInputs.Source, _ name: FilePath.Component?, to vault: Vault, _ passcode: Passcode?
     ) async throws(CofferError) -> FileID {
         switch source {
-        case .file(let path): return try await addFile(path, name, to: vault)
+        case .file(let path):
+            // A file can be read twice, unlike a pipe.
+            return try await VaultOpener.repeatingAfterRotation(vault, global, with: passcode) {
+                () async throws(CofferError) in
+                try await addFile(path, name, to: vault)
+            }
         case .standardInput: return try await addStream(0, name, to: vault)
         case .stream(let path):
             let input = try Descriptor.open(path, [.read, .nonBlocking])

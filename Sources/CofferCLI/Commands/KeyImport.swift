@@ -67,7 +67,7 @@ struct KeyImport: AsyncParsableCommand {
         let given = GivenPassphrase(try passphrase.given())
         let input =
             if let file {
-                try Descriptor.open(FilePathArgument.path(file), .read)
+                try Self.opened(file)
             } else {
                 try Descriptor.standardInput()
             }
@@ -79,6 +79,17 @@ struct KeyImport: AsyncParsableCommand {
                 nil, prompt: "Passphrase of the file: ", name: "file's passphrase",
                 option: "--passphrase-fd")
         }
+    }
+
+    /// Opens the file without waiting for another program, as a named pipe would.
+    private static func opened(_ path: String) throws(CofferError) -> Descriptor {
+        let file = try Descriptor.open(FilePathArgument.path(path), [.read, .nonBlocking])
+        guard try file.status().kind == .regular else {
+            throw CofferError(
+                .invalidInput,
+                "\(path.printable) must be a regular file. To import from a pipe, redirect standard input.")
+        }
+        return file
     }
 
     /// A passphrase that is taken once, from inside a closure.

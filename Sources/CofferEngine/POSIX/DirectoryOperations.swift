@@ -142,7 +142,11 @@ extension Descriptor {
     }
 
     /// Returns the names of the entries in this directory, except `.` and `..`, in no particular order.
-    package func names() throws(CofferError) -> [FilePath] {
+    package func names() throws(CofferError) -> [FilePath] { try entries().map(\.name) }
+
+    /// Returns the names of the entries in this directory, except `.` and `..`, in no particular order, and
+    /// whether each is a regular file. Opens none of them.
+    package func entries() throws(CofferError) -> [(name: FilePath, isRegular: Bool)] {
         let own = Errno.uninterrupted {
             unsafe clinux_openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
         }
@@ -153,20 +157,24 @@ extension Descriptor {
             throw failure
         }
         defer { unsafe closedir(stream) }
-        var names: [FilePath] = []
+        var entries: [(name: FilePath, isRegular: Bool)] = []
         while true {
             // Only errno distinguishes the end from a failure.
             Glibc.errno = 0
             guard let entry = unsafe readdir(stream) else {
                 guard Errno.current == 0 else { throw Errno.failure("list", path) }
-                return names
+                return entries
             }
+            let type = unsafe entry.pointee.d_type
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) {
                     unsafe FilePath(platformString: $0)
                 }
             }
-            if name != "." && name != ".." { names.append(name) }
+            guard name != "." && name != ".." else { continue }
+            // DT_REG is 8. Some file systems do not say what an entry is: DT_UNKNOWN, 0.
+            let isRegular = type == 8 || type == 0 && (try? status(of: name)?.kind) == .regular
+            entries.append((name, isRegular))
         }
     }
 

@@ -52,6 +52,59 @@ struct ClassKeyStoreTests {
         #expect(key == nil)
     }
 
+    @Test("A successor takes the place only of an older key that the store has, for the same time")
+    func successors() throws {
+        let clock = TestClock()
+        let room = room(clock)
+        let (first, open) = (ProtectionClass.standard, ProtectionClass.afterFirstUnlockThisDeviceOnly)
+        func key(_ generation: UInt32) throws -> ClassKey {
+            try ClassKey(
+                SymmetricKey.random(), id: [UInt8](repeating: UInt8(generation), count: 16),
+                generation: generation, vaultID: .random())
+        }
+        let locks = room.locks
+        room.insert([first: try key(1)])
+        room.succeed([first: try key(2), open: try key(2)], since: locks)
+        #expect(room.present(first)?.generation == 2 && room.present(open) == nil)
+        // Another thread has a newer one already.
+        room.insert([first: try key(4)])
+        room.succeed([first: try key(3)], since: locks)
+        #expect(room.present(first)?.generation == 4)
+        clock.advance(by: .seconds(59))
+        room.succeed([first: try key(5)], since: locks)
+        clock.advance(by: .seconds(2))
+        #expect(room.present(first) == nil)
+        room.succeed([first: try key(6)], since: locks)
+        #expect(room.present(first) == nil)
+        room.insert([first: try key(6), open: try key(6)])
+        room.lock()
+        room.insert([first: try key(6)])
+        room.succeed([first: try key(7), open: try key(7)], since: locks)
+        #expect(room.present(first)?.generation == 6 && room.present(open)?.generation == 6)
+        room.removeAll(wiped: true)
+        room.succeed([first: try key(8)], since: room.locks)
+        #expect(room.all.isEmpty)
+    }
+
+    @Test("After a lapse or a lock, no error says that keys were replaced")
+    func replacedIsNotLapsed() throws {
+        for lapses in [true, false] {
+            let clock = TestClock()
+            let room = room(clock)
+            room.insert(try keys())
+            room.lapse([.standard], .keysReplaced)
+            #expect(room.wasReplaced(.standard) && room.wasReplaced(nil))
+            #expect(!room.wasReplaced(.afterFirstUnlockThisDeviceOnly))
+            if lapses { clock.advance(by: .seconds(60)) } else { room.lock() }
+            #expect(failure { _ = try room.key(.standard) } == .locked)
+            #expect(!room.wasReplaced(.standard) && !room.wasReplaced(nil))
+            room.insert(try keys())
+            room.lapse([.standard], .keysReplaced)
+            room.replace(with: try keys().filter { $0.key != .standard })
+            #expect(!room.wasReplaced(nil))
+        }
+    }
+
     @Test("A wiped store never accepts keys again")
     func wipedIsForGood() throws {
         let room = room(TestClock())

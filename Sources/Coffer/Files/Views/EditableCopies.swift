@@ -79,12 +79,10 @@ extension FileStore {
     ) throws(CofferError) -> FileID {
         let id = try FileID.random()
         let name = try currentName(of: reader)
-        let classKey = try core.keyForStoring(reader.protection)
-        try addContainer(id, reader.protection, classKey, check) {
-            (target, outer, inner) throws(CofferError) in
+        try addContainer(id, reader.protection, context, check) { (target, keys) throws(CofferError) in
             var writer = ContainerWriter(
-                id: id, device: core.device, classKey: classKey, protection: reader.protection,
-                suite: reader.suite, context: context, outerKEK: outer, innerKEK: inner)
+                id: id, device: core.device, classKey: keys.classKey, protection: reader.protection,
+                suite: reader.suite, context: context, outerKEK: keys.outer, innerKEK: keys.inner)
             writer.mediaType = reader.header.mediaType
             return try writer.seal(
                 source, name: name, into: target, check: check, progress: nil)

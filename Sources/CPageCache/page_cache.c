@@ -171,7 +171,9 @@ static int count(sqlite3_pcache *object) { return own.xPagecount(((cache *)objec
 static sqlite3_pcache_page *fetch(sqlite3_pcache *object, unsigned key, int create_flag) {
     cache *known = (cache *)object;
     newest = NULL;
-    if (known->owner != NULL && is_revoked(known->owner)) {
+    // SQLite reads pages with a flag. Without one, it looks for a page that may be in use, and frees what it
+    // takes to be missing.
+    if (create_flag != 0 && known->owner != NULL && is_revoked(known->owner)) {
         atomic_store_explicit(&refused, seconds(), memory_order_release);
         return NULL;
     }

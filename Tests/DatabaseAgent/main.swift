@@ -36,6 +36,7 @@ do {
     case "temporary-plain": try TemporaryAgent.run(agent, isEncrypted: false)
     case "hot": try agent.leaveHot(rows: number)
     case "hot-many": try agent.leaveHot(rows: number, transactions: 10)
+    case "revoke": try RevocationAgent.run(agent)
     case "volatile": try VolatileAgent.run(at: agent.path)
     default: throw CofferError(.invalidInput, "no such mode")
     }

@@ -26,9 +26,10 @@ public import GRDB
 /// already in memory, so, after a lock, neither a backup nor a transaction of another database to which this
 /// one is attached gets any further page. A program that replaces the progress handler or SQLite's page cache
 /// (`SQLITE_CONFIG_PCACHE2`) loses these guarantees. The pages stay in memory until the database and its
-/// snapshots are released, so release your snapshots when the vault locks. A transaction in which a write was
-/// interrupted ends with SQLite's “abort” error, which ``EncryptedDatabase/failure(_:)`` converts to
-/// `cancelled`.
+/// snapshots are released, so release your snapshots when the vault locks. An open BLOB handle
+/// (`sqlite3_blob_open`) still reads the part of its value that is on the row's own page: close it then. A
+/// transaction in which a write was interrupted ends with SQLite's “abort” error, which
+/// ``EncryptedDatabase/failure(_:)`` converts to `cancelled`.
 ///
 /// To close a database yourself, call ``close(_:)``. If you call GRDB's own `close()` instead, reading
 /// through the closed queue or pool ends the process; getting the database from this actor again reopens it.

@@ -63,8 +63,8 @@ let package = Package(
         // GLib without pkg-config, whose flags SwiftPM warns of in every dependent package: see its shim.h.
         .systemLibrary(name: "CGIO"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        // libcurl, and of libssl what libcurl lets a program set; without pkg-config, because SwiftPM warns of the
-        // flags of Debian 13's.
+        // libcurl, and of libssl what libcurl lets a program set; without pkg-config, because SwiftPM warns
+        // of the flags of Debian 13's.
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev", "libssl-dev"])]),
         .systemLibrary(name: "CLinux"),
         // SHA-256 by the processor's instructions: C, because Swift has no function attribute for them.

@@ -35,8 +35,8 @@ import CSQLite
     }
 
     /// Calls `interrupts` with `context` after every `operations` operations of this connection, once the key
-    /// was revoked, and interrupts the running statement if the result is not zero. The connection must not run
-    /// a statement after this object or `check`, which this function fills, is gone.
+    /// was revoked, and interrupts the running statement if the result is not zero. The connection must not
+    /// run a statement after this object or `check`, which this function fills, is gone.
     func watch(
         _ connection: OpaquePointer, every operations: Int32,
         _ check: UnsafeMutablePointer<coffer_page_owner_check>, context: UnsafeMutableRawPointer,

@@ -17,7 +17,7 @@ import CSQLite
     private var watch: AttachWatch?
     /// The key of the connection's own database.
     private let entry: KeyEntry
-    /// What SQLite reads between the operations of a statement.
+    /// SQLite reads this between the operations of a statement.
     private let check = UnsafeMutablePointer<coffer_page_owner_check>.allocate(capacity: 1)
 
     init(entry: KeyEntry) { self.entry = entry }

@@ -103,7 +103,7 @@ struct PageCacheTests {
         }
     }
 
-    /// What another connection commits must be seen, whichever pages were kept.
+    /// A connection sees each commit of another one, even if the changed pages were kept.
     @Test("Kept pages that another connection changed are read again", arguments: ["delete", "wal"])
     func changed(journal: String) throws {
         let scene = try DatabaseFixture()

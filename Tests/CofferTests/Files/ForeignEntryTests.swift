@@ -47,7 +47,7 @@ struct ForeignEntryTests {
         #expect(FileManager.default.fileExists(atPath: home.scratch.path.appending("file").string))
     }
 
-    /// What other programs can put in the place of a container, as the shell makes it.
+    /// Shell commands, each of which puts something else in the place of a container.
     private static let kinds = ["mkfifo", "mkdir", "ln -s /etc/passwd", "ln -s /dev/zero", Self.socket]
     private static let socket = """
         python3 -c 'import socket,sys;socket.socket(socket.AF_UNIX).bind(sys.argv[1])'

@@ -12,6 +12,7 @@ extension CofferError {
             case restoreOrWipeTokens, restoreOrReplaceToken, replaceDamagedTokens, purgeCorruptTokens
             case storeTokenAgain
             case useAnotherCopy, allowExpensiveDerivation, convertPlainDatabase, specifySalt
+            case specifySQLCipherVersion
             case listFiles, removeUnfinishedFiles, restoreOrRemoveFile, restoreOrReindexFile
             case removeOrReindexFile, reindexFiles, verifyAndReindexFiles
             case viewByDescriptor, readWithoutCopy, specifyContext, omitContext, keepOriginal
@@ -97,6 +98,9 @@ extension CofferError {
         /// Open the database with its salt and the length of its plaintext header, as with
         /// `DatabaseKey.sqlcipher4(_:salt:plaintextHeader:)`.
         public static let specifySalt = Remedy(kind: .specifySalt)
+        /// If another version of SQLCipher wrote the database, or the database has other settings than that
+        /// version's defaults, specify them.
+        public static let specifySQLCipherVersion = Remedy(kind: .specifySQLCipherVersion)
 
         // MARK: Files
 

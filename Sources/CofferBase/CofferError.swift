@@ -137,7 +137,8 @@ extension CofferError {
         public static let ambiguous = Code(kind: .ambiguous)
         /// A deadline passed before the operation finished.
         public static let timedOut = Code(kind: .timedOut)
-        /// The stored version, which ``CofferError/currentVersion`` contains, is not the expected one.
+        /// The stored version, which ``CofferError/currentVersion`` contains, is not the expected one; or a
+        /// constraint of a database forbids the change.
         public static let conflict = Code(kind: .conflict)
         /// A policy or a safety rule forbids the operation.
         public static let refused = Code(kind: .refused)

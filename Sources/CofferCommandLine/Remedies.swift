@@ -67,6 +67,10 @@ extension CofferError.Remedy {
         .useAnotherCopy: "Use another copy of the file.",
         .allowExpensiveDerivation: "If you trust the file's author, specify --allow-expensive.",
         .convertPlainDatabase: "Use coffer database convert with --from plain.",
+        .specifySQLCipherVersion: """
+        Other versions and settings of SQLCipher have formats and options of their own, which coffer help \
+        database lists.
+        """,
         .specifySalt: "The options for the salt and the header are --salt-hex and --clear-header.",
     ]
 

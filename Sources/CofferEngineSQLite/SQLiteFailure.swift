@@ -21,7 +21,9 @@ package enum SQLiteFailure {
                     + "Move these files elsewhere unchanged, and restore a backup.")
         case SQLITE_IOERR_AUTH_CODE, SQLITE_AUTH_USER_CODE:
             return CofferError(
-                .locked, "The database's key was revoked. Unlock the vault and open the database again.")
+                .locked,
+                "The database's key was revoked, because the vault was locked or closed, or its inactivity "
+                    + "time ended. Unlock the vault and open the database again.")
         case SQLITE_READONLY_ROLLBACK_CODE:
             return CofferError(
                 .readOnly,
@@ -43,7 +45,7 @@ package enum SQLiteFailure {
         default: break
         }
         switch code & 0xff {
-        case SQLITE_NOTADB: return notADatabase(handle?.diagnosis)
+        case SQLITE_NOTADB: return notADatabase(handle?.diagnosis, handle?.format)
         case SQLITE_CORRUPT:
             return CofferError(
                 .corrupt, "The database is damaged (\(message)). Restore a copy of the database.")
@@ -56,17 +58,27 @@ package enum SQLiteFailure {
         case SQLITE_PERM:
             return CofferError(.permissionDenied, "This user has no permission to open the database.")
         case SQLITE_AUTH:
-            return CofferError(.refused, "The statement is not allowed on an encrypted database.")
+            return CofferError(
+                .refused,
+                "The statement is not allowed on an encrypted database, because it would attach a file "
+                    + "without its key or load an extension. A program can attach the path of an encrypted "
+                    + "queue or pool that is open.")
         case SQLITE_MISUSE: return CofferError(.locked, "The database is closed. Open the database again.")
         case SQLITE_NOMEM: return CofferError(.outOfMemory, "There is not enough memory for the database.")
         case SQLITE_INTERRUPT: return CofferError(.cancelled, "The statement was interrupted.")
         case SQLITE_ABORT:
             return CofferError(
                 .cancelled, "The transaction was rolled back because a statement in it was interrupted.")
-        case SQLITE_CANTOPEN where handle?.diagnosis == .noMemory: return notADatabase(.noMemory)
-        case SQLITE_CANTOPEN: return CofferError(.inputOutput, "The database could not be opened.")
+        case SQLITE_CANTOPEN where handle?.diagnosis == .noMemory: return notADatabase(.noMemory, nil)
+        case SQLITE_CANTOPEN:
+            return CofferError(
+                .inputOutput,
+                "The database could not be opened. If the statement attaches a file: a path has no key, so "
+                    + "only the path of an encrypted queue or pool that is open can be attached.")
         case SQLITE_IOERR: return CofferError(.inputOutput, "The database could not be read or written.")
-        case SQLITE_ERROR, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE, SQLITE_TOOBIG:
+        case SQLITE_CONSTRAINT:
+            return CofferError(.conflict, "A constraint of the database forbids the change: \(message).")
+        case SQLITE_ERROR, SQLITE_MISMATCH, SQLITE_RANGE, SQLITE_TOOBIG:
             return CofferError(.invalidInput, "SQLite rejected the statement: \(message).")
         default: return CofferError(.internalFailure, "SQLite failed with code \(code): \(message).")
         }
@@ -74,12 +86,15 @@ package enum SQLiteFailure {
 
     /// Returns the error for a file that was refused because it begins in plaintext.
     package static func notEncrypted(_ handle: DatabaseKeyHandle) -> CofferError {
-        notADatabase(handle.diagnosis ?? .plain)
+        notADatabase(handle.diagnosis ?? .plain, handle.format)
     }
 
-    private static func notADatabase(_ diagnosis: OpenDiagnosis?) -> CofferError {
+    private static func notADatabase(_ diagnosis: OpenDiagnosis?, _ format: CodecFormat?) -> CofferError {
         switch diagnosis {
-        case .plain: CofferError(.refused, "The database is not encrypted. Convert the database first.")
+        case .plain:
+            CofferError(
+                .refused, "The database is not encrypted. Convert the database first.",
+                remedy: .convertPlainDatabase)
         case .plaintextHeader:
             CofferError(
                 .unsupported,
@@ -88,7 +103,17 @@ package enum SQLiteFailure {
                     + "key, or use SQLCipher to export it to a database without a plaintext header.",
                 remedy: .specifySalt)
         case .otherFormat:
-            CofferError(.foreign, "The database is encrypted in another format. Specify that format.")
+            CofferError(
+                .foreign,
+                format == .gcm1
+                    ? "The file is not a gcm1 database. If SQLCipher wrote it, specify the format sqlcipher4 "
+                        + "or sqlcipher3; otherwise, it is not a database that Coffer can read."
+                    : "The database has the format gcm1. Specify that format.")
+        case .tooShort:
+            CofferError(
+                .corrupt,
+                "The file is shorter than the first page of a database in this format, so it was cut off or "
+                    + "is not a database. Restore a copy of the database.")
         case .otherVersion:
             CofferError(
                 .unsupportedVersion,
@@ -124,7 +149,8 @@ package enum SQLiteFailure {
                     + "Restore a copy of the database, or remove both files.")
         case .wrongKey, nil:
             CofferError(
-                .notAuthentic, "The key does not open the database, or the database's first page is damaged.")
+                .notAuthentic, "The key does not open the database, or the database's first page is damaged.",
+                remedy: format == nil || format == .gcm1 ? nil : .specifySQLCipherVersion)
         }
     }
 }

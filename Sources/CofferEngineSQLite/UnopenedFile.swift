@@ -48,6 +48,27 @@ package enum UnopenedFile {
             return CofferError(.permissionDenied, "This user may not read the database \(path).")
         }
         guard mayUse(folder, W_OK) else { return readOnlyFolder }
+        return unusableCompanion(of: path)
+    }
+
+    /// Returns the error for a journal, WAL or shared memory beside the database that this user may not read
+    /// and write, or that is not a regular file. Without that file, SQLite cannot tell which data is
+    /// committed.
+    private static func unusableCompanion(of path: FilePath) -> CofferError? {
+        for suffix in ["-journal", "-wal", "-shm"] {
+            guard let file = FileNameBytes.path(FileNameBytes.of(path) + suffix.utf8), mayUse(file, F_OK)
+            else { continue }
+            if case .noFile = SuperJournal.fileKind(at: FileNameBytes.of(file)) {
+                return CofferError(.inputOutput, "\(file) must be a regular file.")
+            }
+            guard mayUse(file, R_OK | W_OK) else {
+                return CofferError(
+                    .permissionDenied,
+                    "This user may not read and write \(file), which is part of the database \(path). "
+                        + "Correct the file's permissions; do not remove the file, which can contain "
+                        + "committed data.")
+            }
+        }
         return nil
     }
 

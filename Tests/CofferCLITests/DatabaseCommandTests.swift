@@ -29,6 +29,19 @@ struct DatabaseCommandTests {
         #expect(json.text == "[{\"a\":1,\"b\":\"x\"}]\n")
     }
 
+    @Test("A change that a constraint forbids is a conflict; ATTACH is refused with the reason")
+    func constraints() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        #expect(try query(path, "CREATE TABLE t (a UNIQUE)", "--create").code == 0)
+        let twice = try query(path, "INSERT INTO t VALUES (1), (1)")
+        let reason = "UNIQUE constraint failed: t.a"
+        #expect(twice.code == 10 && twice.errorText.contains(reason), "\(twice.errorText)")
+        #expect(try query(path, "SELECT count(*) FROM t").text == "0\n")
+        let attach = try query(path, "ATTACH 'file:\(path)?vfs=unix' AS b")
+        #expect(attach.code == 11 && attach.errorText.contains("without its key"), "\(attach.errorText)")
+    }
+
     @Test("Statements and values come by file, standard input and descriptor, not by argument")
     func secretsStayOutOfTheArguments() throws {
         let scratch = try ScratchDirectory.make()
@@ -71,7 +84,7 @@ struct DatabaseCommandTests {
             let fill = series + "INSERT INTO t SELECT i, hex(randomblob(500)) FROM c; "
             let failed = try query(
                 path, begin + "BEGIN; " + fill + "INSERT INTO t VALUES (7, 7); COMMIT")
-            #expect(failed.code == 64 && failed.errorText.contains("UNIQUE"), "\(failed.errorText)")
+            #expect(failed.code == 10 && failed.errorText.contains("UNIQUE"), "\(failed.errorText)")
             let left = try query(path, "SELECT count(*) FROM t; PRAGMA integrity_check")
             #expect(left.text.hasSuffix("0\nok\n"), "\(left.text)")
         }
@@ -169,7 +182,7 @@ struct DatabaseCommandTests {
         let convert = try CommandRun.coffer("help", "database", "convert").text
         let more = convert.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         #expect(more.contains("The source's rows do not change"))
-        #expect(!convert.contains("--home") && !convert.contains("--allow-prompt"))
+        #expect(more.contains("Without --vault, the command needs no vault"))
     }
 
     @Test("Each failure of a query has its exit code")

@@ -101,6 +101,23 @@ struct DatabaseConvertTests {
         #expect(try isTarget(target, "gcm1"))
     }
 
+    @Test("The end of a line of Windows is no part of a passphrase or a key")
+    func returns() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        let words = Array("correct horse".utf8)
+        let made = try query(
+            path, "CREATE TABLE t (x)", "--create", secret: words + [13, 10], by: "--passphrase-fd")
+        #expect(made.code == 0, "\(made.errorText)")
+        #expect(try query(path, "SELECT * FROM t", secret: words + [10], by: "--passphrase-fd").code == 0)
+        #expect(try query(path, "SELECT * FROM t", secret: words, by: "--passphrase-fd").code == 0)
+        // A carriage return that ends no line is one of the passphrase.
+        #expect(try query(path, "SELECT * FROM t", secret: words + [13], by: "--passphrase-fd").code == 7)
+        let other = scratch.path(of: "b.db")
+        #expect(try query(other, "CREATE TABLE t (x)", "--create", secret: key + [13, 10]).code == 0)
+        #expect(try query(other, "SELECT * FROM t").code == 0)
+    }
+
     @Test("A path that leaves no room for the unfinished copy is refused, and nothing stays")
     func longPath() throws {
         let scratch = try ScratchDirectory.make()
@@ -183,7 +200,7 @@ struct DatabaseConvertTests {
                 && missing.errorText.contains("The directory \(folder) does not exist. Create it first."),
             "\(missing.errorText)")
         let digits = String(decoding: key, as: UTF8.self)
-        for text in [digits + "\r\n", digits + " \n", " " + digits, String(digits.dropLast()) + "g", "0a0a"] {
+        for text in [digits + "\r", digits + " \n", " " + digits, String(digits.dropLast()) + "g", "0a0a"] {
             let run = try query(path, "SELECT 1", secret: Array(text.utf8))
             #expect(
                 run.code == 64 && run.errorText.contains("64 hexadecimal digits and nothing else"),

@@ -85,6 +85,65 @@ struct DatabaseOpeningTests {
         #expect(try query(copy, "SELECT x FROM t", ordinarily: true).text == "1\n")
     }
 
+    @Test(
+        "A journal or a WAL that may not be read or written is named, and stays",
+        arguments: ["delete", "wal"])
+    func companions(journal: String) throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a.db")
+        try makeDatabase(path, journal: journal)
+        let beside = path + (journal == "wal" ? "-wal" : "-journal")
+        try Data("of a program that runs".utf8).write(to: URL(filePath: beside))
+        for mode in ["000", "444"] {
+            #expect(try CommandRun.run("chmod", [mode, beside]).code == 0)
+            let run = try query(path, "INSERT INTO t VALUES (2)", ordinarily: true)
+            expect(run, 1, "may not read and write \(beside)")
+            let convert = ["convert", "--from", "gcm1", "--to", "gcm1", path, scratch.path(of: "b.db")]
+            // Reading is enough for a WAL.
+            if mode == "000" || journal == "delete" {
+                expect(try database(convert, ordinarily: true), 1, "may not read and write \(beside)")
+            }
+            let left = try Data(contentsOf: URL(filePath: beside))
+            #expect(left == Data("of a program that runs".utf8))
+        }
+        #expect(try FileManager.default.removeItem(atPath: beside) == ())
+        #expect(try query(path, "SELECT x FROM t").text == "1\n")
+    }
+
+    @Test("A file that is no database is not called one in another format, nor is the key blamed")
+    func noDatabase() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "a")
+        try Data((0..<8192).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 3) }).write(
+            to: URL(filePath: path))
+        expect(try query(path, "SELECT 1"), 7, "it is not a database that Coffer can read")
+        try Data("a note".utf8).write(to: URL(filePath: path))
+        expect(
+            try database(["query", "--codec", "sqlcipher4", path, "SELECT 1"]), 7,
+            "shorter than the first page")
+        // The database of another version of SQLCipher cannot be told from one under another key.
+        let other = scratch.path(of: "b.db")
+        let create = ["query", "--codec", "sqlcipher4", "--create", other, "CREATE TABLE t (x)"]
+        #expect(try database(create).code == 0)
+        expect(
+            try database(["query", "--codec", "sqlcipher3", other, "SELECT 1"]), 7, "coffer help database")
+        expect(try query(other, "SELECT 1"), 7, "specify the format sqlcipher4")
+    }
+
+    @Test("What to do with a plain database is said, and which options a conversion needs")
+    func plainSource() throws {
+        let scratch = try ScratchDirectory.make()
+        let path = scratch.path(of: "plain.db")
+        let code =
+            "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1])\n"
+            + "c.execute('CREATE TABLE t (x)')\nc.commit()\n"
+        #expect(try CommandRun.run("python3", ["-c", code, path]).code == 0)
+        expect(try query(path, "SELECT 1"), 11, "coffer database convert with --from plain")
+        let convert = ["convert", path, scratch.path(of: "b.db"), "--to", "gcm1"]
+        expect(try database(convert), 64, "Specify the source's format with --from")
+        expect(try database(["convert", path, "--from", "plain", "--to", "gcm1"]), 64, "the file to create")
+    }
+
     @Test("An encrypted database is no plain one, and the answer does not blame the key")
     func plainOfEncrypted() throws {
         let scratch = try ScratchDirectory.make()

@@ -183,6 +183,12 @@ public enum EncryptedDatabase {
     /// - Returns: The converted error, or `error` itself if it is already a `CofferError`.
     public static func failure(_ error: any Error) -> CofferError { failure(error, opening: nil, at: nil) }
 
+    /// Converts an error that GRDB threw for the database at `path`. If this user may not use one of its
+    /// files, the error names that file.
+    package static func failure(_ error: any Error, at path: FilePath) -> CofferError {
+        failure(error, opening: nil, at: path)
+    }
+
     static func failure(_ error: any Error, opening handle: DatabaseKeyHandle?, at path: FilePath?)
         -> CofferError
     {
@@ -190,7 +196,10 @@ public enum EncryptedDatabase {
         guard let error = error as? DatabaseError else {
             return CofferError(.inputOutput, "The database cannot be used: \(error).")
         }
-        if error.resultCode == .SQLITE_CANTOPEN, let path, let reason = UnopenedFile.error(at: path) {
+        let concernsFiles =
+            [.SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.extendedResultCode)
+            || error.resultCode == .SQLITE_CANTOPEN
+        if concernsFiles, let path, let reason = try? UnopenedFile.error(at: absolutePath(path)) {
             return reason
         }
         let isRefusal = RevokedConnection.isRefusal(error)

@@ -174,11 +174,11 @@ struct DatabaseKeyOptions: ParsableArguments {
     static func passphrase(
         on number: Int32, _ format: DatabaseFormat
     ) throws(CofferError) -> DatabaseKey {
-        try .passphrase(SecretBytes(PasscodeInput.line(of: number)), format: format)
+        try .passphrase(PasscodeInput.passcode(on: number), format: format)
     }
 
     private static func hexKey(on number: Int32) throws(CofferError) -> GuardedBytes {
-        let digits = try PasscodeInput.line(of: number)
+        let digits = try PasscodeInput.line(of: number, droppingReturn: true)
         guard digits.count > 0 else {
             throw CofferError(
                 .invalidInput, "The first line of descriptor \(number) is empty. Write the key to that line.")
@@ -195,7 +195,7 @@ struct DatabaseKeyOptions: ParsableArguments {
     private func secret() throws(CofferError) -> GuardedBytes {
         switch (keyHexFd, passphraseFd) {
         case (let number?, nil): return try Self.hexKey(on: number)
-        case (nil, let number?): return try PasscodeInput.line(of: number)
+        case (nil, let number?): return try PasscodeInput.line(of: number, droppingReturn: true)
         default:
             throw CofferError(.invalidInput, "Specify either --key-hex-fd or --passphrase-fd.")
         }

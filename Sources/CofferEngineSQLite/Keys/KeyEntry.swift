@@ -175,12 +175,14 @@ final class KeyEntry: Sendable {
         return costs.refusal(cost, lanes: header.lanes)
     }
 
-    /// Returns the reason that a file's first page cannot be opened, judging by the file's first bytes.
-    func diagnose(first: [UInt8], opensAnother: Bool) -> OpenDiagnosis {
+    /// Returns the reason that a file's first page cannot be opened, judging by the file's first bytes and
+    /// its size, if that is known.
+    func diagnose(first: [UInt8], size: Int64?, opensAnother: Bool) -> OpenDiagnosis {
         if first.allSatisfy({ $0 == 0 }) { return .unwritten }
         let isGCM = GCMHeader.isGCM(first)
         if isGCM, !GCMHeader.versions.contains(first[8]) { return .otherVersion }
         if isGCM != (format == .gcm1) { return .otherFormat }
+        if let size, size < pageSize { return .tooShort }
         if let reason = GCMHeader(first).flatMap({ refusal($0) }) { return reason }
         if state.withLock({ $0.lacksMemory }) { return .noMemory }
         return opensAnother ? .damaged : .wrongKey
@@ -195,6 +197,8 @@ package enum OpenDiagnosis: Sendable, Equatable {
     case plaintextHeader
     /// The database is in another format.
     case otherFormat
+    /// The file is shorter than a page.
+    case tooShort
     /// The database uses a version of its format that this release does not support.
     case otherVersion
     /// Deriving the key from the passphrase costs more than the caller has permitted.

@@ -112,6 +112,7 @@ final class DatabaseFile: EncryptedFile {
         let offset = Int64(number - 1) * Int64(codec.pageSize)
         let result = lower.read(page, at: offset)
         guard result == SQLITE_OK else {
+            if number == 1, result == SQLITE_IOERR_SHORT_READ_CODE { diagnoseShort(page) }
             page.zero()
             // A page past the end does not exist. Reject a partial page, because SQLite would take the zeros
             // after it for its content.
@@ -139,7 +140,8 @@ final class DatabaseFile: EncryptedFile {
         }
         page.zero()
         let reason: OpenDiagnosis? = clearBeginning ?? (opensWithAnotherHeader(found) ? .wrongKey : nil)
-        entry.diagnosis = reason ?? entry.diagnose(first: first, opensAnother: isNewPage(found))
+        entry.diagnosis =
+            reason ?? entry.diagnose(first: first, size: lower.size, opensAnother: isNewPage(found))
         return false
     }
 

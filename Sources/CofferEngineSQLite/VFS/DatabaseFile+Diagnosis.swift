@@ -1,7 +1,14 @@
 import CSQLite
 
-/// Diagnoses of files that begin like an unencrypted database.
+/// Diagnoses of files whose first page cannot be opened.
 extension DatabaseFile {
+    /// Records why a file that is shorter than page 1, whose bytes `page` begins with, is not a database.
+    func diagnoseShort(_ page: SharedMemoryRegion) {
+        guard let size = lower.size, size > 0 else { return }
+        let first = page.part(0, PageCodec.maxClearLength).bytes
+        entry.diagnosis = clearBeginning ?? entry.diagnose(first: first, size: size, opensAnother: false)
+    }
+
     /// The diagnosis for a file that begins like an unencrypted database; `nil` for any other file.
     ///
     /// SQLite keeps 20 header bytes zero, and the byte after the header is the kind of the first page.

@@ -266,8 +266,7 @@ package enum VaultOpener {
     /// entering one.
     package static func erasureNotice(erases: Bool, delays: Bool) -> String {
         guard !erases else {
-            return "The tenth wrong passcode in a row erases the vault with everything in it. Keep a copy "
-                + "of everything that must not be lost."
+            return "The tenth wrong passcode in a row erases the vault with everything in it."
         }
         let limit = delays ? "only delays of up to an hour slow" : "no delay slows"
         return "Wrong passcodes never erase the vault, and \(limit) down guessing. Choose a passcode that "

@@ -12,17 +12,18 @@ struct InitStatusTests {
             Set(status.keys) == [
                 "state", "keyring", "vaultID", "passcode", "attemptsLeft", "inactivityMinutes", "tokens",
                 "files", "directory", "secondsLeft", "eraseAfter", "requireDiskEncryption", "recoveryKey",
-                "lastBackup", "keyPairs",
+                "lastBackup", "keyPairs", "databases",
             ])
         #expect(status["state"] as? String == "locked" && status["keyring"] as? String == "file")
         #expect(UUID(uuidString: status["vaultID"] as? String ?? "") != nil)
         #expect(status["passcode"] as? Bool == true && status["attemptsLeft"] as? Int == 10)
         #expect(status["inactivityMinutes"] as? Int == 5 && status["eraseAfter"] as? Int == 10)
         #expect(
-            status["tokens"] as? Int == 0 && status["files"] as? Int == 0 && status["keyPairs"] as? Int == 0)
+            status["tokens"] as? Int == 0 && status["files"] as? Int == 0 && status["keyPairs"] as? Int == 0
+                && status["databases"] as? Int == 0)
         let none = try CommandRun.coffer("status", "--json", "--home", home.path + "-absent")
         #expect(none.code == 0 && none.json["state"] as? String == "uninitialised")
-        #expect(none.json.count == 15)
+        #expect(none.json.count == 16)
     }
 
     @Test("Without a passcode a home is open; until reboot it has no minutes")

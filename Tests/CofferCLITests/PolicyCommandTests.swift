@@ -77,6 +77,8 @@ struct PolicyCommandTests {
         let home = try CommandHome()
         let machine = try ManagedMachine(home)
         #expect(try home("token", "put", "service", "account", input: [65]).code == 0)
+        let create = ["database", "query", "--vault", "notes", "--create", "CREATE TABLE t (x)"]
+        #expect(try home.run(create).code == 0)
         try machine.set(
             """
             {"AllowExport": false, "AllowImport": false, "AllowFileExport": false, "AllowRecoveryKey": false,
@@ -84,7 +86,10 @@ struct PolicyCommandTests {
             """)
         let target = home.folder.appending(path: "out").path(percentEncoded: false)
         let id = try home.add(try home.file("letter", [65]))
-        for command in [["file", "export", id, target], ["recovery", "create", "--unchecked"]] {
+        for command in [
+            ["file", "export", id, target], ["recovery", "create", "--unchecked"],
+            ["database", "convert", "--vault", "notes", target, "--to", "plain"],
+        ] {
             let variables = ["COFFER_POLICY": "/nowhere", "XDG_CONFIG_DIRS": "/nowhere", "HOME": "/nowhere"]
             let run = try home.run(
                 command, environment: variables,

@@ -11,6 +11,8 @@ package enum DatabaseKeyNaming {
     package static let service = "coffer.soups"
     /// The directory inside the vault that holds the databases.
     package static let directory: FilePath = "soups"
+    /// The first part of the file names of a program's own databases; those of soup stores begin otherwise.
+    package static let databaseScope = "database"
     /// The suffix of a database's file name.
     package static let suffix = ".db"
 
@@ -29,6 +31,14 @@ package enum DatabaseKeyNaming {
     /// Returns the ID of the token that holds a database's key.
     package static func id(_ scope: String, _ name: String) throws(CofferError) -> TokenID {
         try TokenID(service: service, account: "\(scope)/\(name)", kind: .other)
+    }
+
+    /// Returns the number of a program's own databases.
+    static func databaseCount(in vault: borrowing Descriptor) throws(CofferError) -> Int {
+        guard try vault.status(of: directory)?.kind == .directory else { return 0 }
+        return try vault.open(directory, [.read, .directory]).names().count {
+            parts(of: $0.string)?.scope.hasSameBytes(as: databaseScope) == true
+        }
     }
 
     /// Returns the keyed name of each existing database's key.

@@ -31,7 +31,8 @@ struct PasscodeCommand: ParsableCommand {
             vault.lock()
             let notice = VaultOpener.erasureNotice(
                 erases: settings.erasesAfterTenFailures, delays: settings.delaysAttempts)
-            Output.message("coffer: \(notice)")
+            Output.message(
+                "coffer: \(notice)" + (settings.erasesAfterTenFailures ? " " + CopyAdvice.copies : ""))
             try global.confirm(hasPasscode: true)
         }
     }

@@ -110,6 +110,10 @@ struct LockCommand: AsyncParsableCommand {
             too, and then ends with 12; `lock --all` does the same without a directory. It also reports any \
             errors, and fails if a key is still there.
 
+            Programs and commands that are running keep the keys in their own memory: those that follow the \
+            lock, such as coffer serve and coffer ssh-agent, lose them within a fifth of a second, the \
+            others when they end or at the end of the inactivity time.
+
             In a vault without a passcode, the command ends only volatile tokens and session-only files. Any \
             later command opens the vault again; a message says so.
             """)

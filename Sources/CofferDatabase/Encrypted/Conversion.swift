@@ -118,7 +118,7 @@ extension EncryptedDatabase {
         return path
     }
 
-    private static func write(
+    static func write(
         _ copy: borrowing DatabaseCopy, to path: FilePath, _ key: borrowing DatabaseKey
     ) throws(CofferError) {
         guard !key.format.codec.isReadOnly else {

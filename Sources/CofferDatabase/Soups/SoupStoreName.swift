@@ -25,6 +25,14 @@ public struct SoupStoreName: Sendable, Hashable, CustomStringConvertible {
     ///   - scope: The store's owner.
     /// - Throws: `invalidInput` if the name does not have this form.
     public init(_ name: String, _ scope: Scope) throws(CofferError) {
+        self.name = try Self.checked(name, of: "store")
+        self.scope = scope
+    }
+
+    /// Returns the name if a store or, by the same rules, a database can have it.
+    ///
+    /// - Throws: `invalidInput`; the message names the `kind`.
+    static func checked(_ name: String, of kind: String) throws(CofferError) -> String {
         let isFit = name.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -37,11 +45,10 @@ public struct SoupStoreName: Sendable, Hashable, CustomStringConvertible {
         guard isFit, (1...Self.maximumLength).contains(name.utf8.count), !name.utf8.hasPrefix(".") else {
             throw CofferError(
                 .invalidInput,
-                "A store's name must consist of 1 to \(Self.maximumLength) of the characters A-Z a-z 0-9 - . "
-                    + "_ and cannot begin with a dot.")
+                "A \(kind)'s name must consist of 1 to \(Self.maximumLength) of the characters A-Z a-z 0-9 - "
+                    + ". _ and cannot begin with a dot.")
         }
-        self.name = name
-        self.scope = scope
+        return name
     }
 
     /// The scope and the name, separated by a slash.

@@ -46,8 +46,7 @@ public import GRDB
 /// `ProtectionClass.whenPasscodeSetThisDeviceOnly`. Wiping only the tokens leaves the databases intact,
 /// unless the token file is damaged.
 public actor VaultDatabases {
-    /// The prefix of these databases' file names.
-    private static let scope = "database"
+    static let scope = DatabaseKeyNaming.databaseScope
 
     private struct Open {
         let writer: any DatabaseWriter
@@ -69,7 +68,7 @@ public actor VaultDatabases {
         }
     }
 
-    private let files: VaultDatabaseFiles
+    let files: VaultDatabaseFiles
     private var open: [String: Open] = [:]
     /// The databases that are being opened.
     private var pendingOpens: [String: Task<Result<Open, any Error>, Never>] = [:]
@@ -156,7 +155,7 @@ public actor VaultDatabases {
         _ name: String, _ protection: ProtectionClass?, _ isVolatile: Bool,
         _ make: @escaping @Sendable (VaultDatabaseFiles.Access) throws -> any DatabaseWriter
     ) async throws -> any DatabaseWriter {
-        let name = try SoupStoreName(name, .user).name
+        let name = try SoupStoreName.checked(name, of: "database")
         while let open = open[name] {
             guard !open.isUsable else { return try open.writer(isVolatile: isVolatile) }
             await close(name)
@@ -204,7 +203,7 @@ public actor VaultDatabases {
 
     /// Returns the status of a database; `nil` when it does not exist.
     public func info(of name: String) async throws(CofferError) -> VaultDatabaseInfo? {
-        let name = try SoupStoreName(name, .user).name
+        let name = try SoupStoreName.checked(name, of: "database")
         if let protection = try await files.volatileProtection(Self.scope, name) {
             return VaultDatabaseInfo(
                 name: name, protection: protection, isVolatile: true,
@@ -229,7 +228,7 @@ public actor VaultDatabases {
     /// method while the vault is locked.
     @discardableResult
     public func remove(_ name: String = "default") async throws(CofferError) -> Bool {
-        let name = try SoupStoreName(name, .user).name
+        let name = try SoupStoreName.checked(name, of: "database")
         await close(name)
         if try await files.destroyVolatile(Self.scope, name) { return true }
         return try await files.destroy(Self.scope, name)

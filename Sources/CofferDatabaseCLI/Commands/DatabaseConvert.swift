@@ -3,9 +3,10 @@ import CofferBase
 import CofferCommandLine
 import CofferDatabase
 import CofferEngine
+import SystemPackage
 
 /// The `coffer database convert` command, which copies a database into another format.
-struct DatabaseConvert: ParsableCommand {
+struct DatabaseConvert: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "convert",
         abstract: "Copy a database into another format.",
@@ -16,16 +17,24 @@ struct DatabaseConvert: ParsableCommand {
             specify a separate key for the target. SQLCipher's settings and --profile describe the source; \
             the target has its format's defaults.
 
-            This command does not open a vault's databases or ask for a passcode.
+            With --vault, the source is one of the vault's own databases: omit its path, --from and the \
+            source's key. The target needs a key of its own, or --to plain. The vault must be unlocked, or \
+            you must supply its passcode. Without --vault, the command needs no vault.
+
+            A plain target is not encrypted: anyone who can read the file can read all its data.
             """)
 
-    @OptionGroup var global: NoVaultOptions
+    @OptionGroup var global: GlobalOptions
 
-    @Argument(help: "The database to read.", completion: .file())
-    var source: String
+    @Argument(
+        help: "The database to read, then the file to create; with --vault, only the latter.",
+        completion: .file())
+    var files: [String]
 
-    @Argument(help: "The file to create.", completion: .file())
-    var target: String
+    @Option(
+        help: ArgumentHelp("Read the vault's own database with this name.", valueName: "name"),
+        completion: DatabaseNames.database)
+    var vault: String?
 
     @Option(
         help: ArgumentHelp(
@@ -69,28 +78,80 @@ struct DatabaseConvert: ParsableCommand {
     }
 
     /// Converts the database. On a termination signal, removes the unfinished target before the process ends.
-    func run() throws(CofferError) {
-        let signals = TerminationSignals.install(cancellingWork: true)
-        let result: Result<Void, CofferError>
-        do throws(CofferError) {
-            result = .success(try convert())
-        } catch {
-            result = .failure(error)
+    func run() async throws {
+        let target: String
+        if let vault {
+            guard files.count == 1 else {
+                throw CofferError(
+                    .invalidInput,
+                    "A database in the vault has no path. With --vault, specify only the file to create.")
+            }
+            target = files[0]
+            try await convert(vault, to: FilePathArgument.path(target))
+        } else {
+            guard files.count == 2 else {
+                throw CofferError(
+                    .invalidInput,
+                    "Specify the database to read, or --vault and its name, and the file to create.")
+            }
+            target = files[1]
+            let (from, to) = (try FilePathArgument.path(files[0]), try FilePathArgument.path(target))
+            try await CancellableWork.run { () throws(CofferError) in try convert(from, to: to) }
         }
-        let received = TerminationSignals.received
-        signals.release()
-        if case .failure(let error) = result, error.code == .cancelled, let received {
-            Output.message("coffer: \(error.message)")
-            TerminationSignals.end(by: received)
-        }
-        try result.get()
         guard global.json else { return }
         try Output.json(.object([("target", .text(target)), ("format", .text(to.name))]))
     }
 
-    private func convert() throws(CofferError) {
-        let source = try FilePathArgument.path(source)
-        let target = try FilePathArgument.path(target)
+    /// Converts one of the vault's own databases.
+    private func convert(_ name: String, to target: FilePath) async throws(CofferError) {
+        guard from == nil, !keys.isGiven, !keys.describesDatabase else {
+            throw CofferError(
+                .invalidInput,
+                "The vault stores the source's key. Omit --from, --key-hex-fd, --passphrase-fd and "
+                    + "SQLCipher's settings; specify the target's key with --new-key-hex-fd or "
+                    + "--new-passphrase-fd.")
+        }
+        let format: DatabaseFormat?
+        switch to {
+        case .plain:
+            try requireNoNewKey()
+            format = nil
+        case .encrypted(let new):
+            guard newKeyHexFd != nil || newPassphraseFd != nil else {
+                throw CofferError(
+                    .invalidInput,
+                    "The file needs a key of its own. Specify it with --new-key-hex-fd or "
+                        + "--new-passphrase-fd.")
+            }
+            format = new
+        }
+        try await VaultOpener.withPasscode(global) { (opened) async throws(CofferError) -> Void in
+            let databases = VaultDatabases(opened)
+            try await CancellableWork.run { () async throws(CofferError) in
+                if let format, let key = try newKey(format) {
+                    try await databases.export(name, to: target, newKey: key)
+                } else {
+                    try await databases.exportPlain(name, to: target)
+                }
+            }
+        }
+    }
+
+    private func requireNoNewKey() throws(CofferError) {
+        guard newKeyHexFd == nil, newPassphraseFd == nil else {
+            throw CofferError(
+                .invalidInput,
+                "A plain target database has no key. Omit --new-key-hex-fd and --new-passphrase-fd.")
+        }
+    }
+
+    private func convert(_ source: FilePath, to target: FilePath) throws(CofferError) {
+        guard from != nil || keys.profile != nil else {
+            throw CofferError(
+                .invalidInput,
+                "Specify the source's format with --from, which takes "
+                    + "\(Format.allValueStrings.joined(separator: ", ")), or its settings with --profile.")
+        }
         var old: DatabaseFormat?
         switch from {
         case .plain:
@@ -110,11 +171,7 @@ struct DatabaseConvert: ParsableCommand {
         }
         switch to {
         case .plain:
-            guard newKeyHexFd == nil, newPassphraseFd == nil else {
-                throw CofferError(
-                    .invalidInput,
-                    "A plain target database has no key. Omit --new-key-hex-fd and --new-passphrase-fd.")
-            }
+            try requireNoNewKey()
             try EncryptedDatabase.exportPlain(source, key: keys.key(old, at: source), to: target)
         case .encrypted(let new):
             let key = try keys.keys(old, at: source, new)

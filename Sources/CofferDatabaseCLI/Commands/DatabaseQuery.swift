@@ -29,7 +29,8 @@ struct DatabaseQuery: AsyncParsableCommand {
 
             With --vault, the command opens one of the vault's own databases, whose key the vault stores: \
             omit the path, --codec and the key options. The vault must be unlocked, or you must supply its \
-            passcode. Without --vault, the command needs no vault and does not ask for a passcode.
+            passcode. At the end of the inactivity time, even a running statement is interrupted and rolled \
+            back. Without --vault, the command needs no vault and does not ask for a passcode.
 
             With --volatile, a new database is session-only: later commands find it until the next lock or \
             the end of the inactivity time. Its key is only in the kernel keyring, and the next command that \
@@ -131,7 +132,7 @@ struct DatabaseQuery: AsyncParsableCommand {
             try execute(sql, arguments, on: queue)
             try queue.close()
         } catch {
-            throw explained(EncryptedDatabase.failure(error), format)
+            throw explained(EncryptedDatabase.failure(error, at: file), format)
         }
     }
 
@@ -196,6 +197,12 @@ struct DatabaseQuery: AsyncParsableCommand {
                         try Output.line(PrintedRow.line(row))
                     }
                 }
+                if vault != nil, Self.isVacuumInto(statement.sql) {
+                    Output.message(
+                        "coffer: No command opens the copy, because the vault keeps its key. For a file with "
+                            + "a key of its own, use coffer database convert --vault; for a backup, coffer "
+                            + "backup create.")
+                }
             }
             guard !db.isInsideTransaction else {
                 throw CofferError(
@@ -205,6 +212,13 @@ struct DatabaseQuery: AsyncParsableCommand {
             }
         }
         if global.json { try Output.json(.list(rows)) }
+    }
+
+    /// Reports whether a statement writes a copy of the database, judging by its first words.
+    private static func isVacuumInto(_ sql: String) -> Bool {
+        let words = sql.foldedASCII.utf8.split { $0 <= UInt8(ascii: " ") }.prefix(3)
+        return words.first?.elementsEqual("vacuum".utf8) == true
+            && words.contains { $0.elementsEqual("into".utf8) }
     }
 
     private func explained(_ error: CofferError, _ codec: DatabaseFormat) -> CofferError {

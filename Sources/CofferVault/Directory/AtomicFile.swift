@@ -68,6 +68,12 @@ package enum AtomicFile {
         return result
     }
 
+    /// Throws `refused` if a file at `path` would be in the vault directory `home` or in the one that
+    /// contains `home`.
+    package static func requireOutside(_ home: VaultDirectory, _ path: FilePath) throws(CofferError) {
+        guard try !home.contains(open(path.removingLastComponent())) else { throw isInVault(path) }
+    }
+
     /// Shows to others that the file is being written, until it is closed. They leave a file alone that they
     /// cannot lock, also where the file system locks none.
     private static func lock(_ file: borrowing Descriptor) { _ = try? file.tryLock() }

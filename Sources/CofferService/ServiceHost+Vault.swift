@@ -11,8 +11,9 @@ extension ServiceHost {
         // A lock by another program holds from the moment at which that program reports it.
         if isUnlocked { vault.noticeLock() }
         if !isUnlocked {
+            // The vault may have only the keys that another program's unlock had stored at the last look.
             let now = Clock.sinceBoot
-            if !vault.isUnlocked, now - lastRestore >= .milliseconds(200) {
+            if now - lastRestore >= .milliseconds(200) {
                 lastRestore = now
                 await restoreKeys()
             }

@@ -3,8 +3,12 @@
 
 Usage: prompts.py COFFER
 """
+import ctypes
+import json
 import os
 import sys
+import time
+from signal import SIGCONT, SIGSTOP
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
@@ -152,6 +156,38 @@ def locked_by_another_shell(coffer):
             a.wait_property(DEFAULT, False)
 
 
+def unlink_key(service, name):
+    """Removes one of the vault's class keys from the kernel keyring of this user."""
+    vault = json.loads(service.run("status", "--json").stdout)["vaultID"]
+    library = ctypes.CDLL(None, use_errno=True)
+    keyring, keyctl, unlink, search = -4, 250, 9, 10
+    key = library.syscall(keyctl, search, keyring, b"user", f"coffer:{vault}:{name}".encode(), 0)
+    assert key > 0 and library.syscall(keyctl, unlink, key, keyring) == 0, os.strerror(ctypes.get_errno())
+
+
+def unlock_seen_halfway(coffer):
+    """A service that looked when another shell's unlock had stored a part of the keys takes the rest, too."""
+    with Coffer(coffer, PASSCODE) as service:
+        if not has_kernel_keyring(service):
+            return
+        a = Client(service.address)
+        a.wait_property(DEFAULT, False)
+        session, item = a.plain(), a.create(own(), b"kept")
+        service.run("lock")
+        a.wait_property(DEFAULT, True)
+        service.service.send_signal(SIGSTOP)
+        service.run("unlock")
+        unlink_key(service, "whenUnlockedThisDeviceOnly")
+        service.service.send_signal(SIGCONT)
+        # The service looks at most five times a second, when it is called.
+        end = time.monotonic() + 0.7
+        while time.monotonic() < end:
+            assert a.property(DEFAULT, "Collection", "Locked")
+        service.run("unlock")
+        a.wait_property(DEFAULT, False)
+        assert a.get(item, session) == b"kept"
+
+
 def others_changes(coffer):
     """What other commands change in the vault shows on the bus."""
     with Coffer(coffer) as service:
@@ -210,7 +246,10 @@ def wait_property(self, collection, value):
 Client.wait_property = wait_property
 
 if __name__ == "__main__":
-    for test in [dismissed_at_once, completed_by_another_shell, locked_by_another_shell, others_changes, wiped]:
+    for test in [
+        dismissed_at_once, completed_by_another_shell, locked_by_another_shell, unlock_seen_halfway,
+        others_changes, wiped,
+    ]:
         try:
             test(sys.argv[1])
         except BaseException:

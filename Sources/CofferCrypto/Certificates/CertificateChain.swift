@@ -71,7 +71,8 @@ public struct CertificateChain: Sendable, Hashable {
     ///   - now: The time in seconds since 1970.
     ///   - allowsExpired: Whether certificates may have expired.
     /// - Throws: `conflict` if the first certificate has another public key; `invalidInput` if the order is
-    ///   wrong or a signature is invalid; `refused` for a weak key or signature, or for the time.
+    ///   wrong or a signature is invalid; `refused` for a weak key or signature, or for the time;
+    ///   `unsupported` for a critical extension that OpenSSL does not support.
     public func check(
         for publicKey: SigningPublicKey, at now: Int64, allowsExpired: Bool = false
     ) throws(CofferError) {
@@ -85,7 +86,7 @@ public struct CertificateChain: Sendable, Hashable {
                     : "The certificate is for another key: its public key is not that of this key pair.")
         }
         for index in all.indices {
-            try Self.checkStrength(all[index], index + 1)
+            try Self.checkForm(all[index], index + 1)
             guard index + 1 < all.count else {
                 guard all[index].isWronglySelfSigned else { continue }
                 throw CofferError(
@@ -103,9 +104,15 @@ public struct CertificateChain: Sendable, Hashable {
         }
     }
 
-    private static func checkStrength(
+    private static func checkForm(
         _ certificate: X509Certificate, _ number: Int
     ) throws(CofferError) {
+        guard !certificate.hasUnknownCriticalExtension else {
+            throw CofferError(
+                .unsupported,
+                "Certificate \(number) has a critical extension that OpenSSL does not support, so programs "
+                    + "that check the certificate refuse it. Have one issued without this extension.")
+        }
         guard certificate.hasStrongKey else {
             throw CofferError(
                 .refused, "The key of certificate \(number) is weaker than RSA with 2048 bits.")

@@ -9,6 +9,8 @@ import COpenSSL
     private static let leastKeyBits: Int32 = 112
     /// The value of `EXFLAG_INVALID`: an extension occurs twice or cannot be read.
     private static let invalidExtensions: UInt32 = 0x80
+    /// The value of `EXFLAG_CRITICAL`: a critical extension is not among those that OpenSSL supports.
+    private static let unknownCriticalExtension: UInt32 = 0x200
 
     /// Whether OpenSSL finds the hash functions of signatures by number, as it does only for certificates. A
     /// program that called ``OpenSSLAlgorithm/startWithoutTables()`` has no table of them.
@@ -70,6 +72,12 @@ import COpenSSL
         guard let key = unsafe key else { return false }
         defer { unsafe EVP_PKEY_free(key) }
         return unsafe EVP_PKEY_eq(X509_get0_pubkey(pointer), key) == 1
+    }
+
+    /// Whether the certificate has a critical extension that OpenSSL does not support. A program that
+    /// checks the certificate must refuse it then (RFC 5280, section 4.2).
+    package var hasUnknownCriticalExtension: Bool {
+        unsafe X509_get_extension_flags(pointer) & Self.unknownCriticalExtension != 0
     }
 
     /// Whether the certificate's own key is at least as strong as RSA with 2048 bits.

@@ -111,6 +111,26 @@ struct CertificateChainTests {
         #expect(failure { _ = try CertificateChain(reading: Array(nine.utf8)) } == .invalidInput)
     }
 
+    @Test("A critical extension that nobody knows is refused, one that is not critical is passed over")
+    func criticalExtensions() throws {
+        let key = try SigningPrivateKey.generate(.ed25519)
+        let der = try made(key)
+        func code(ofUnknown end: [UInt8]) throws -> CofferError.Code? {
+            let places = der.indices.filter {
+                Array(der[$0...].prefix(2)) == [0x55, 0x1D] && Array(der[($0 + 3)...].prefix(end.count)) == end
+            }
+            var changed = der
+            // The last number of the extension's identifier.
+            changed[try #require(places.first) + 2] = 0x7E
+            return failure {
+                try CertificateChain(reading: changed).check(for: key.publicKey, at: Self.now + 1)
+            }
+        }
+        #expect(try code(ofUnknown: [0x01, 0x01, 0xFF]) == .unsupported)
+        // Only the signature is wrong.
+        #expect(try code(ofUnknown: [0x04]) == .invalidInput)
+    }
+
     @Test("A certificate with a part in BER is refused, although OpenSSL reads it")
     func basicEncoding() throws {
         let key = try SigningPrivateKey.generate(.ed25519)

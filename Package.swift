@@ -13,9 +13,13 @@ let shared: [SwiftSetting] = [
     .enableExperimentalFeature("Lifetimes"),
 ]
 
-/// Programs bind every symbol at their start: binding at the first call leaves registers on the stack. Only
-/// programs, which no other package depends on, may have such flags.
-let immediateBinding: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"])]
+/// Programs bind every symbol at their start: binding at the first call leaves registers on the stack. The
+/// linker that comes with Swift makes their tables of addresses read-only. By default Swift takes gold and,
+/// where that is not installed, as on Debian 13, GNU ld, which puts Swift's writable .rodata before all data
+/// and makes nothing read-only. Only programs, which no other package depends on, may have such flags.
+let immediateBinding: [LinkerSetting] = [
+    .unsafeFlags(["-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "now"])
+]
 
 /// The exports of the library for C: the functions of coffer.h alone. It is never unloaded, because its
 /// threads cannot be stopped. No other target depends on it.
@@ -427,7 +431,7 @@ if let folder = Context.environment["COFFER_RELEASE"] {
     let words = ["-z", "pack-relative-relocs", "--gc-sections", "--strip-all"].flatMap { ["-Xlinker", $0] }
     for target in package.targets
     where ["CofferCLI", "CofferOAuthCLI", "CofferDatabaseCLI"].contains(target.name) {
-        target.linkerSettings = immediateBinding + [.unsafeFlags(["-use-ld=lld", "-L\(folder)"] + words)]
+        target.linkerSettings = immediateBinding + [.unsafeFlags(["-L\(folder)"] + words)]
     }
     for target in package.targets where target.name == "CofferC" {
         // SwiftPM passes the option for Swift's static libraries to programs alone.

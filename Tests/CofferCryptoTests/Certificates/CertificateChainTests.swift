@@ -117,7 +117,8 @@ struct CertificateChainTests {
         let der = try made(key)
         func code(ofUnknown end: [UInt8]) throws -> CofferError.Code? {
             let places = der.indices.filter {
-                Array(der[$0...].prefix(2)) == [0x55, 0x1D] && Array(der[($0 + 3)...].prefix(end.count)) == end
+                Array(der[$0...].prefix(2)) == [0x55, 0x1D]
+                    && Array(der[($0 + 3)...].prefix(end.count)) == end
             }
             var changed = der
             // The last number of the extension's identifier.

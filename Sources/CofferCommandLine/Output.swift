@@ -17,7 +17,7 @@ package enum Output {
     /// Prints part of a line for the user on standard error. Ignores write errors.
     package static func part(_ text: String) {
         let bytes = Array(text.utf8)
-        try? Descriptor.standardError().append(bytes.span)
+        Descriptor.writeMessage(bytes.span)
     }
 
     /// Writes bytes to standard output without changing them.

@@ -131,4 +131,22 @@ struct TightLimitTests {
         }
         #expect(failures > 1)
     }
+
+    @Test("The copy of a view is removed even if the process can open nothing more")
+    func viewWithoutDescriptors() throws {
+        let home = try CommandHome(passcode: nil, environment: ["XDG_RUNTIME_DIR": ""])
+        let id = try home.add(try home.file("letter", [UInt8](repeating: 65, count: 5000)))
+        // The viewer takes from the command every descriptor that it does not have open.
+        let viewer = "prlimit --pid $PPID --nofile=3:3 && test -s \"$0\" && exit 3"
+        let run = try home.run(["file", "view", id, "--", "sh", "-c", viewer, "{}"])
+        #expect(run.code == 1 && run.errorText.contains("ulimit -n"), "\(run.code) \(run.errorText)")
+        let name = try String(contentsOfFile: home.path + "/vault/viewroot", encoding: .utf8)
+        let root = URL(filePath: "/dev/shm/" + name)
+        let left = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)
+        let names = left?.compactMap { ($0 as? URL)?.lastPathComponent } ?? []
+        #expect(!names.isEmpty && !names.contains("letter"), "\(names)")
+        // The next command removes the empty directories.
+        #expect(try home("file", "list").code == 0)
+        #expect(!FileManager.default.fileExists(atPath: root.path(percentEncoded: false)))
+    }
 }

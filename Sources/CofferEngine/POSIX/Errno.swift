@@ -16,6 +16,11 @@ package enum Errno {
         }
     }
 
+    /// Returns whether the process or the system had no descriptor left.
+    package static func isLackOfDescriptors(_ error: CofferError) -> Bool {
+        error.systemError == EMFILE || error.systemError == ENFILE
+    }
+
     /// Returns the error to throw when `action` on `path` has failed with the given `errno`.
     package static func failure(_ action: String, _ path: FilePath?, errno number: Int32 = current)
         -> CofferError

@@ -48,4 +48,21 @@ extension Descriptor {
 
     /// Returns a duplicate of standard error.
     package static func standardError() throws(CofferError) -> Descriptor { try duplicating(STDERR_FILENO) }
+
+    /// Writes a message to standard error and ignores failures. A process that can open no further descriptor
+    /// can still say so.
+    package static func writeMessage(_ bytes: Span<UInt8>) {
+        if let stream = try? standardError() {
+            try? stream.append(bytes)
+        } else {
+            unsafe bytes.withPointer { start in
+                var done = 0
+                while done < bytes.count {
+                    let count = unsafe Glibc.write(STDERR_FILENO, start + done, bytes.count - done)
+                    guard count > 0 || count < 0 && Errno.current == EINTR else { return }
+                    done += max(count, 0)
+                }
+            }
+        }
+    }
 }

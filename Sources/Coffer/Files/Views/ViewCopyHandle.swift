@@ -12,8 +12,13 @@ final class ViewCopyHandle: Sendable {
     private let directory: Descriptor
     private let directoryName: FilePath
     private let lease: Mutex<Descriptor?>
+    /// The directory with the copy, open since before the copy was there: through it the copy is removed even
+    /// if the process can open nothing more.
+    private let copyDirectory = Mutex<Descriptor?>(nil)
     private let name: FilePath
     private static let holder: FilePath = "file"
+    /// The time to wait for other threads to close descriptors, and that between two tries.
+    private static let (longestWait, pause) = (Duration.milliseconds(200), Duration.milliseconds(5))
     private let registration = Mutex(0)
     private let original = Mutex<FileStatus?>(nil)
     private let removed = Atomic(false)
@@ -49,6 +54,8 @@ final class ViewCopyHandle: Sendable {
     /// Creates an empty file for the copy, in a new directory.
     func makeFile() throws(CofferError) -> Descriptor {
         try makeHolder()
+        var directory: Descriptor? = try holder()
+        copyDirectory.withLock { $0 = directory.take() }
         return try holder().open(name, [.readWrite, .exclusive])
     }
 
@@ -118,8 +125,17 @@ final class ViewCopyHandle: Sendable {
 
     func remove() throws(CofferError) {
         removed.store(true, ordering: .sequentiallyConsistent)
+        copyDirectory.withLock { directory in
+            guard let directory = directory.take() else { return }
+            try? directory.overwrite(name)
+            _ = try? directory.remove(name)
+        }
+        let end = Clock.sinceBoot + Self.longestWait
         // It may be impossible to remove entries that a viewer created; everything else is still removed.
-        if let error = root.removeAll(of: directoryName, overwriting: true).first { throw error }
+        while let error = root.removeAll(of: directoryName, overwriting: true).first {
+            guard Errno.isLackOfDescriptors(error), Clock.sinceBoot < end else { throw error }
+            Clock.sleep(for: Self.pause)
+        }
         ViewCopyDirectory.removeIfEmpty(root)
     }
 

@@ -40,6 +40,9 @@ import SystemPackage
 
     func failure(_ result: Int32) -> CofferError {
         let message = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? ""
+        if result & 0xff == SQLITE_NOMEM, CachedPages.refusedLately {
+            return SQLiteFailure.error(SQLITE_AUTH_USER_CODE, message)
+        }
         if result & 0xff == SQLITE_CANTOPEN, let reason = UnopenedFile.error(at: path) { return reason }
         if result == SQLITE_NOTADB, keyHandle == nil {
             return CofferError(

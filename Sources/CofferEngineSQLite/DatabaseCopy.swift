@@ -65,17 +65,23 @@ package struct DatabaseCopy: ~Copyable {
     /// The file is in a private directory until it is complete. If the process is killed, the unfinished file
     /// cannot be mistaken for a database and does not occupy the name of the new file.
     ///
-    /// - Throws: `absent` if the source is empty or the directory does not exist; `alreadyExists` if the file
-    ///   exists; `invalidInput` if SQLite does not accept the path; `noSpace`; `cancelled` if a signal
-    ///   interrupts the operation.
-    package func write(to path: FilePath, _ target: DatabaseKeyHandle?) throws(CofferError) {
+    /// - Parameters:
+    ///   - path: The absolute path of the new file.
+    ///   - target: The new file's key; `nil` for an unencrypted copy.
+    ///   - check: A function that throws if the complete copy must not get its name.
+    /// - Throws: `absent` if the source is empty or the directory does not exist; `alreadyExists` if the
+    ///   file, or a journal or WAL beside it, exists; `invalidInput` if SQLite does not accept the path;
+    ///   `noSpace`; `cancelled` if a signal interrupts the operation; the error of `check`.
+    package func write(
+        to path: FilePath, _ target: DatabaseKeyHandle?, check: () throws(CofferError) -> Void = {}
+    ) throws(CofferError) {
         let folder = try Self.openFolder(path.removingLastComponent())
         guard let name = path.lastComponent.map({ FilePath(root: nil, [$0]) }) else {
             throw CofferError(.invalidInput, "The path \(path) does not contain a file name.")
         }
         guard try source.firstText("PRAGMA page_count") != "0" else { throw UnopenedFile.empty(self.path) }
         guard try folder.status(of: name) == nil else { throw Self.exists(path) }
-        if let refusal = FileBeside.refusal(path) { throw refusal }
+        if let refusal = FileBeside.refusalOfCopy(path) { throw refusal }
         let workFolder = try WorkFolder.make(.unfinished, in: folder)
         let file = workFolder.inner.path.pushing(Self.unfinished)
         guard FileNameBytes.of(file).count <= UnopenedFile.maxPathLength else {
@@ -89,6 +95,7 @@ package struct DatabaseCopy: ~Copyable {
         _ = try workFolder.inner.open(Self.unfinished, [.readWrite, .exclusive])
         try vacuum(to: file, target)
         try workFolder.inner.open(Self.unfinished, [.readWrite]).sync()
+        try check()
         do throws(CofferError) {
             try workFolder.folder.moveWithoutReplacing(workFolder.name.pushing(Self.unfinished), to: name)
         } catch {

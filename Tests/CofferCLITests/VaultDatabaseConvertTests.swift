@@ -78,7 +78,38 @@ struct VaultDatabaseConvertTests {
         #expect(!FileManager.default.fileExists(atPath: inside))
     }
 
-    @Test("VACUUM INTO makes a copy that no command opens, and says so")
+    @Test("A journal or a WAL of another database beside the target is refused, not played back")
+    func foreignLog() throws {
+        let home = try scene()
+        let target = target(home)
+        let code = """
+            import os, sqlite3, sys
+            c = sqlite3.connect(sys.argv[1])
+            c.execute("PRAGMA journal_mode = WAL")
+            c.execute("CREATE TABLE t (x)")
+            c.execute("INSERT INTO t VALUES ('another')")
+            c.commit()
+            os._exit(0)
+            """
+        #expect(try CommandRun.run("python3", ["-c", code, target]).code == 0)
+        try FileManager.default.removeItem(atPath: target)
+        try FileManager.default.removeItem(atPath: target + "-shm")
+        let log = try Data(contentsOf: URL(filePath: target + "-wal"))
+        #expect(log.count > 4096)
+        for (format, more) in [("plain", []), ("gcm1", ["--new-key-hex-fd", "4"])] {
+            let words = [
+                "database", "convert", "--vault", "notes", "--home", home.path, "--passcode-fd", "3",
+            ]
+            let run = try CommandRun.run(
+                CommandRun.cofferPath, words + [target, "--to", format] + more,
+                descriptors: [3: Array("2468".utf8), 4: key])
+            #expect(run.code == 13 && run.errorText.contains(target + "-wal"), "\(run.errorText)")
+        }
+        #expect(!FileManager.default.fileExists(atPath: target))
+        #expect(try Data(contentsOf: URL(filePath: target + "-wal")) == log)
+    }
+
+    @Test("VACUUM INTO makes a copy that opens only in the place of the database, and says so")
     func vacuumInto() throws {
         let home = try scene()
         let target = target(home)
@@ -100,5 +131,11 @@ struct VaultDatabaseConvertTests {
         #expect(try home.status()["databases"] as? Int == 1)
         #expect(try home.run(["database", "remove", "--vault", "notes", "--yes"], passcode: "").code == 0)
         #expect(try home.status()["databases"] as? Int == 0)
+        // Where the databases cannot be listed, the status still tells the rest.
+        let folder = home.path + "/vault/soups"
+        try FileManager.default.removeItem(atPath: folder)
+        #expect(try CommandRun.run("ln", ["-s", "soups", folder]).code == 0)
+        let status = try home.status()
+        #expect(status["databases"] is NSNull && status["state"] as? String == "locked")
     }
 }

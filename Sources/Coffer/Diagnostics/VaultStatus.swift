@@ -51,8 +51,9 @@ public struct VaultStatus: Sendable, Equatable {
     public var tokens = 0
     /// The number of files.
     public var files = 0
-    /// The number of the vault's own databases, without soup stores and without session-only databases.
-    public var databases = 0
+    /// The number of the vault's own databases, without soup stores and without session-only databases; `nil`
+    /// if there is no vault, or if the directory of databases cannot be read.
+    public var databases: Int?
     /// The number of key pairs; `nil` if there is no vault, or if the file of key pairs cannot be read.
     public var keyPairs: Int?
     /// The certificates that key pairs have or await, in the order of the aliases' bytes.
@@ -147,7 +148,7 @@ extension Vault {
                 status.certificates = (try? core.certificates(of: pairs)) ?? []
             }
             status.lastBackup = (try? core.lastBackup()).map { Date(nanosecondsSince1970: $0.time) }
-            status.databases = try DatabaseKeyNaming.databaseCount(in: core.home.openVault())
+            status.databases = try? DatabaseKeyNaming.databaseCount(in: core.home.openVault())
             let inactivity = core.managed.inactivity(with: keybag.inactivity)
             status.inactivityMinutes = inactivity.map { ($0 + 59) / 60 }
             return status

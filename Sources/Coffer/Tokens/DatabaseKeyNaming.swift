@@ -35,7 +35,7 @@ package enum DatabaseKeyNaming {
 
     /// Returns the number of a program's own databases.
     static func databaseCount(in vault: borrowing Descriptor) throws(CofferError) -> Int {
-        guard try vault.status(of: directory)?.kind == .directory else { return 0 }
+        guard try vault.status(of: directory) != nil else { return 0 }
         return try vault.open(directory, [.read, .directory]).names().count {
             parts(of: $0.string)?.scope.hasSameBytes(as: databaseScope) == true
         }

@@ -14,4 +14,16 @@ extension Vault {
         try policy.requireOpenIn()
         try AtomicFile.requireOutside(core.home, path)
     }
+
+    /// Checks that no lock and no wipe came since a copy of a database was begun, also in another process.
+    ///
+    /// - Parameter protection: The database's class.
+    /// - Throws: `locked`, `wiped`.
+    package func requireStillOpen(for protection: ProtectionClass) throws(CofferError) {
+        core.evictExpiredKeys()
+        guard let state = try core.home.state(), state.isAlive, core.home.belongsToThisVault(state) else {
+            throw CofferError.wiped
+        }
+        guard hasKey(of: protection) else { throw CofferError.locked }
+    }
 }

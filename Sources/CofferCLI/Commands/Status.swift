@@ -47,7 +47,7 @@ struct StatusCommand: AsyncParsableCommand {
             ("inactivityMinutes", status.inactivityMinutes.map { .number($0) } ?? .none),
             ("secondsLeft", status.timeLeft.map { .number($0.wholeSeconds) } ?? .none),
             ("tokens", .number(status.tokens)),
-            ("files", .number(status.files)), ("databases", .number(status.databases)),
+            ("files", .number(status.files)), ("databases", status.databases.map { .number($0) } ?? .none),
             ("keyPairs", status.keyPairs.map { .number($0) } ?? .none),
         ]
         if status.unfinishedFiles > 0 {

@@ -119,7 +119,8 @@ extension EncryptedDatabase {
     }
 
     static func write(
-        _ copy: borrowing DatabaseCopy, to path: FilePath, _ key: borrowing DatabaseKey
+        _ copy: borrowing DatabaseCopy, to path: FilePath, _ key: borrowing DatabaseKey,
+        check: () throws(CofferError) -> Void = {}
     ) throws(CofferError) {
         guard !key.format.codec.isReadOnly else {
             throw CofferError(
@@ -134,6 +135,6 @@ extension EncryptedDatabase {
                 "The database reserves \(copy.reserve) bytes of each page, but the new format reserves "
                     + "only \(least). Choose the format gcm1.")
         }
-        try copy.write(to: path, key.handle(reserve: max(copy.reserve, least)))
+        try copy.write(to: path, key.handle(reserve: max(copy.reserve, least)), check: check)
     }
 }

@@ -198,7 +198,7 @@ public enum EncryptedDatabase {
         }
         let concernsFiles =
             [.SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.extendedResultCode)
-            || error.resultCode == .SQLITE_CANTOPEN
+            || [.SQLITE_CANTOPEN, .SQLITE_IOERR].contains(error.resultCode)
         if concernsFiles, let path, let reason = try? UnopenedFile.error(at: absolutePath(path)) {
             return reason
         }

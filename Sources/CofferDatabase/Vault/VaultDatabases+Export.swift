@@ -10,15 +10,17 @@ extension VaultDatabases {
     /// read all its data. Programs may use the database meanwhile; the file contains what is committed when
     /// the copy begins.
     ///
-    /// The file has mode 0600 and appears only when it is complete.
+    /// The file has mode 0600 and appears only when it is complete. If the process is killed, what it has
+    /// written stays unencrypted in a directory `.coffer-unfinished-…` beside the target, which only this
+    /// user can read, until the next export into the same directory.
     ///
     /// - Parameters:
     ///   - name: The database's name.
     ///   - target: The path of the new file.
     /// - Throws: `absent` if there is no database of this name, or if it is empty; `alreadyExists` if the
     ///   target exists; `refused` if the administrator's policy does not allow exports, or if the target is
-    ///   in the vault's directory; `locked`, also if the vault is locked meanwhile; `noSpace`; `corrupt` if
-    ///   the database is damaged.
+    ///   in the vault's directory; `locked` or `wiped`, also if the vault is locked or wiped meanwhile;
+    ///   `noSpace`; `corrupt` if the database is damaged.
     public func exportPlain(
         _ name: String = "default", to target: FilePath
     ) async throws(CofferError) {
@@ -69,10 +71,11 @@ extension VaultDatabases {
         try await BlockingExecutor.run { _ throws(CofferError) in
             let copy = try DatabaseCopy.open(
                 access.path, access.handle, workingIn: access.path.removingLastComponent())
+            let check = { () throws(CofferError) in try vault.requireStillOpen(for: access.protection) }
             if let newKey {
-                try EncryptedDatabase.write(copy, to: path, newKey.key)
+                try EncryptedDatabase.write(copy, to: path, newKey.key, check: check)
             } else {
-                try copy.write(to: path, nil)
+                try copy.write(to: path, nil, check: check)
             }
         }
     }

@@ -14,8 +14,8 @@ struct DatabaseCommand: ParsableCommand {
             SQLCipher 3 with its defaults, read-only. For other SQLCipher settings, use --kdf-iterations, \
             --page-size, --salt-hex with --clear-header, or --profile.
 
-            A database's key comes from a descriptor, and no vault is needed; with query --vault, the vault \
-            stores the key instead. Programs open a vault's databases with VaultDatabases.
+            A database's key comes from a descriptor, and no vault is needed; with --vault, the vault stores \
+            the key instead. Programs open a vault's databases with VaultDatabases.
             """,
         subcommands: [
             DatabaseQuery.self, DatabaseConvert.self, DatabaseList.self, DatabaseRemove.self,

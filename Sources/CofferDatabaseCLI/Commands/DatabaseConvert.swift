@@ -17,11 +17,14 @@ struct DatabaseConvert: AsyncParsableCommand {
             specify a separate key for the target. SQLCipher's settings and --profile describe the source; \
             the target has its format's defaults.
 
-            With --vault, the source is one of the vault's own databases: omit its path, --from and the \
-            source's key. The target needs a key of its own, or --to plain. The vault must be unlocked, or \
-            you must supply its passcode. Without --vault, the command needs no vault.
+            With --vault, the source, never the target, is one of the vault's own databases: omit its path, \
+            --from and the source's key. The target needs a key of its own, or --to plain. The vault must be \
+            unlocked, or you must supply its passcode. Without --vault, the command needs no vault.
 
-            A plain target is not encrypted: anyone who can read the file can read all its data.
+            A plain target is not encrypted: anyone who can read the file can read all its data. If the \
+            command is killed while it writes one, what it has written stays unencrypted in a directory \
+            .coffer-unfinished-… beside the target until the next conversion there. A database of the vault \
+            cannot be written into the vault's directory, or where the administrator's policy forbids it.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -150,7 +153,8 @@ struct DatabaseConvert: AsyncParsableCommand {
             throw CofferError(
                 .invalidInput,
                 "Specify the source's format with --from, which takes "
-                    + "\(Format.allValueStrings.joined(separator: ", ")), or its settings with --profile.")
+                    + "\(Format.allValueStrings.joined(separator: ", ")), or its settings with --profile. "
+                    + "For a database in the vault, specify --vault and its name instead of a path.")
         }
         var old: DatabaseFormat?
         switch from {

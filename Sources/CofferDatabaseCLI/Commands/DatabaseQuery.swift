@@ -199,9 +199,9 @@ struct DatabaseQuery: AsyncParsableCommand {
                 }
                 if vault != nil, Self.isVacuumInto(statement.sql) {
                     Output.message(
-                        "coffer: No command opens the copy, because the vault keeps its key. For a file with "
-                            + "a key of its own, use coffer database convert --vault; for a backup, coffer "
-                            + "backup create.")
+                        "coffer: The copy opens only in the place of this database, because the vault keeps "
+                            + "its key. For a file with a key of its own, use coffer database convert "
+                            + "--vault; for a backup, coffer backup create.")
                 }
             }
             guard !db.isInsideTransaction else {

@@ -25,6 +25,25 @@ enum FileBeside {
                 + "the new database. Move that file, or choose another name for the database.")
     }
 
+    /// Returns the reason to refuse a copy of a database at a path; `nil` if the path is allowed. A copy
+    /// comes to its name when it is complete, so every journal or WAL there is another database's, and SQLite
+    /// would play it back.
+    static func refusalOfCopy(_ path: FilePath) -> CofferError? {
+        if let refusal = refusal(path) { return refusal }
+        let found = [journal, log].first { suffix in
+            if case .vacant = SuperJournal.fileKind(at: FileNameBytes.of(path) + suffix) {
+                false
+            } else {
+                true
+            }
+        }
+        guard let found else { return nil }
+        return CofferError(
+            .alreadyExists,
+            "SQLite would take \(path)\(String(decoding: found, as: UTF8.self)) for a part of the new "
+                + "database. Move that file, or choose another name for the database.")
+    }
+
     /// Reports whether a new database may be created at a path.
     static func allows(_ path: [UInt8]) -> Bool {
         !isName(path) && ![journal, log].contains { isStranger(path + $0, $0) }

@@ -2,6 +2,7 @@ import CofferBase
 import CofferCrypto
 import CofferDatabase
 import CofferEngine
+import CofferEngineSQLite
 import Foundation
 import GRDB
 import SystemPackage
@@ -13,6 +14,22 @@ private let writable: [DatabaseFormat] = [.gcm1, .sqlcipher4]
 @Suite("Converting databases")
 struct ConversionTests {
     private static let count = "SELECT count(*) FROM t"
+
+    @Test("A copy that a last check refuses gets no name, and nothing of it stays")
+    func refusedAtTheEnd() throws {
+        let scratch = try ScratchDirectory.make()
+        try DatabaseQueue(path: scratch.path(of: "plain.db")).write {
+            try $0.execute(sql: "CREATE TABLE t (x)")
+        }
+        let copy = try DatabaseCopy.open(scratch.path.appending("plain.db"), nil)
+        let code = failure {
+            try copy.write(to: scratch.path.appending("copy.db"), nil) { () throws(CofferError) in
+                throw CofferError(.locked, "locked meanwhile")
+            }
+        }
+        #expect(code == .locked)
+        #expect(try scratch.names() == ["plain.db"])
+    }
 
     /// A database with things that a copy by hand would lose.
     private func furnish(_ db: Database) throws {

@@ -15,7 +15,8 @@ extension Vault {
         try AtomicFile.requireOutside(core.home, path)
     }
 
-    /// Checks that no lock and no wipe came since a copy of a database was begun, also in another process.
+    /// Checks that no lock and no wipe came since a copy of a database was begun. A wipe by another process
+    /// counts, and a lock by another process if the keys came from the kernel keyring.
     ///
     /// - Parameter protection: The database's class.
     /// - Throws: `locked`, `wiped`.

@@ -198,7 +198,7 @@ public enum EncryptedDatabase {
         }
         let concernsFiles =
             [.SQLITE_CANTOPEN, .SQLITE_READONLY].contains(error.extendedResultCode)
-            || [.SQLITE_CANTOPEN, .SQLITE_IOERR].contains(error.resultCode)
+            || error.resultCode == .SQLITE_CANTOPEN
         if concernsFiles, let path, let reason = try? UnopenedFile.error(at: absolutePath(path)) {
             return reason
         }

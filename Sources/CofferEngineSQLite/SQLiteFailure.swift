@@ -109,11 +109,18 @@ package enum SQLiteFailure {
                     ? "The file is not a gcm1 database. If SQLCipher wrote it, specify the format sqlcipher4 "
                         + "or sqlcipher3; otherwise, it is not a database that Coffer can read."
                     : "The database has the format gcm1. Specify that format.")
-        case .tooShort:
+        case .tooShort where format == .gcm1:
             CofferError(
                 .corrupt,
                 "The file is shorter than the first page of a database in this format, so it was cut off or "
                     + "is not a database. Restore a copy of the database.")
+        case .tooShort:
+            // Another setting could make it a whole database.
+            CofferError(
+                .notAuthentic,
+                "The file is shorter than the first page of a database with these settings. Either the "
+                    + "database has smaller pages, or the file was cut off or is not a database.",
+                remedy: .specifySQLCipherVersion)
         case .otherVersion:
             CofferError(
                 .unsupportedVersion,

@@ -46,6 +46,7 @@ public import GRDB
 /// `ProtectionClass.whenPasscodeSetThisDeviceOnly`. Wiping only the tokens leaves the databases intact,
 /// unless the token file is damaged.
 public actor VaultDatabases {
+    /// The first part of these databases' file names.
     static let scope = DatabaseKeyNaming.databaseScope
 
     private struct Open {

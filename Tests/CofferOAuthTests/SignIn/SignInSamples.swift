@@ -34,14 +34,15 @@ enum SignInSamples {
 
 /// A listener that serves one request, and clients that speak to it.
 struct SignInRun {
-    static let deadline = Duration.seconds(60)
+    /// Long enough for a machine on which other tests keep every thread.
+    static let deadline = Duration.seconds(600)
 
     let listener: LoopbackListener
     let request: AuthorizationRequest
     private let task: Task<Result<AuthorizationRedirect, CofferError>, Never>
 
     init(
-        grace: Duration = .milliseconds(1), connection: Duration = .seconds(60),
+        grace: Duration = .milliseconds(1), connection: Duration = SignInRun.deadline,
         limit: Duration = SignInRun.deadline,
         requiresIssuer: Bool = false
     ) throws {

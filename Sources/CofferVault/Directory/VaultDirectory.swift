@@ -52,7 +52,13 @@ package final class VaultDirectory: Sendable {
     package let policyDirectory: PolicyDirectory
     /// The opened vault, with the state record's status at the time of opening.
     private let opened = Mutex<(record: FileStatus, vault: VaultHandle)?>(nil)
-    private let beforeUnlocking = Mutex<(@Sendable () -> Void)?>(nil)
+    private let beforeUnlocking = Mutex<Work?>(nil)
+
+    /// A closure as a generic type keeps it. A `Mutex` of a closure itself would wrap it once more at each
+    /// access, and after some 100 000 accesses a call would exceed the stack.
+    private struct Work: Sendable {
+        let run: @Sendable () -> Void
+    }
 
     private init(
         path: FilePath, directory: consuming Descriptor, vaultID: VaultID?, service: SecretServiceClient,
@@ -231,7 +237,7 @@ package final class VaultDirectory: Sendable {
     /// Has `work` called at the end of all work under the exclusive lock, also after an error, while the lock
     /// is still held.
     package func beforeUnlocking(_ work: @escaping @Sendable () -> Void) {
-        beforeUnlocking.withLock { $0 = work }
+        beforeUnlocking.withLock { $0 = Work(run: work) }
     }
 
     /// Runs `body` while no other process or thread changes this vault.
@@ -240,7 +246,7 @@ package final class VaultDirectory: Sendable {
     ) throws(CofferError) -> Result {
         let lock = try exclusiveLock()
         defer {
-            beforeUnlocking.withLock { $0 }?()
+            beforeUnlocking.withLock { $0 }?.run()
             extendLifetime(lock)
         }
         try settleNext()

@@ -239,26 +239,74 @@ struct BackupCreation {
         let reader = open.reader
         try writer.begin(
             .fileContent(file.id), size: reader.length, modified: open.modified / 1_000_000_000)
-        let buffer = try AlignedBuffer.make(count: 1 << 20)
-        var offset: Int64 = 0
-        while offset < reader.length {
-            try check()
-            let count: Int
-            do throws(CofferError) {
-                count = try buffer.write(0..<buffer.count) { (span) throws(CofferError) in
-                    try reader.read(at: offset, into: &span)
-                }
-            } catch {
-                guard error.code == .corrupt else { throw error }
-                damaged[file.id] = file
-                hasFoundDamage = true
-                throw error
-            }
-            try buffer.read(0..<count) { (bytes) throws(CofferError) in try writer.write(bytes) }
-            offset += Int64(count)
-        }
+        try write(contentOf: reader, of: file, to: writer)
         try writer.end()
         return true
+    }
+
+    private mutating func write(
+        contentOf reader: StoredFileReader, of file: FileSnapshot, to writer: ArchiveWriter
+    ) throws(CofferError) {
+        guard reader.length > 0 else { return }
+        var part = try Part.make(for: reader)
+        var end = try contents(of: part.read(at: 0, with: reader), of: file)
+        var offset: Int64 = 0
+        if end < reader.length {
+            // While a part is hashed, encrypted and written, the next one is read and decrypted.
+            var next = try Part.make(for: reader)
+            while end < reader.length {
+                try check()
+                let (current, following, start) = (part, next, end)
+                let (_, read) = try Threads.run(
+                    { () throws(CofferError) in try current.write(Int(start - offset), to: writer) },
+                    beside: { following.read(at: start, with: reader) })
+                (offset, end) = (start, try contents(of: read, of: file))
+                swap(&part, &next)
+            }
+        }
+        try check()
+        try part.write(Int(end - offset), to: writer)
+    }
+
+    /// A buffer for a part of a file's content.
+    private struct Part: Sendable {
+        private let buffer: AlignedBuffer
+
+        static func make(for reader: StoredFileReader) throws(CofferError) -> Part {
+            Part(buffer: try AlignedBuffer.make(count: Int(min(reader.length, 1 << 20))))
+        }
+
+        /// Writes the first `count` bytes of the part.
+        func write(_ count: Int, to writer: ArchiveWriter) throws(CofferError) {
+            try buffer.read(0..<count) { (bytes) throws(CofferError) in try writer.write(bytes) }
+        }
+
+        /// Reads the part at `offset`. Returns the offset of its end.
+        func read(at offset: Int64, with reader: StoredFileReader) -> Result<Int64, CofferError> {
+            do throws(CofferError) {
+                let count = try buffer.write(0..<buffer.count) { (span) throws(CofferError) in
+                    try reader.read(at: offset, into: &span)
+                }
+                return .success(offset + Int64(count))
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    /// Returns what was read of `file`; notes the damage if its content is damaged.
+    private mutating func contents(
+        of read: Result<Int64, CofferError>, of file: FileSnapshot
+    ) throws(CofferError) -> Int64 {
+        do throws(CofferError) {
+            return try read.get()
+        } catch {
+            if error.code == .corrupt {
+                damaged[file.id] = file
+                hasFoundDamage = true
+            }
+            throw error
+        }
     }
 
     private func write(

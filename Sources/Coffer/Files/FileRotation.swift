@@ -54,7 +54,7 @@ extension FileStore {
         check: @Sendable () throws(CofferError) -> Void, progress: (@Sendable (BatchProgress) -> Void)?
     ) throws(CofferError) -> KeyRotationReport {
         try beginRotation()
-        let all = try ids().sorted { $0.description < $1.description }
+        let all = try ids().sorted()
         var report = KeyRotationReport()
         var done = 0
         while done < all.count {

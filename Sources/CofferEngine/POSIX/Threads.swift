@@ -22,6 +22,28 @@ package enum Threads {
         }
     }
 
+    /// Calls `body`, and meanwhile `other` on a thread of its own; if no thread is available, calls `other`
+    /// afterwards. Returns once both have returned.
+    ///
+    /// - Returns: The results of `body` and of `other`.
+    /// - Throws: The error of `body`, after `other` has returned, too.
+    package static func run<Value, Other: Sendable>(
+        _ body: () throws(CofferError) -> Value, beside other: @escaping @Sendable () -> Other
+    ) throws(CofferError) -> (Value, Other) {
+        let outcome = AwaitedResult<Other>()
+        guard let thread = start(Job { outcome.set(other()) }) else { return (try body(), other()) }
+        let value: Value
+        do throws(CofferError) {
+            value = try body()
+        } catch {
+            pthread_join(thread, nil)
+            throw error
+        }
+        pthread_join(thread, nil)
+        // The thread has ended, so the result is there.
+        return (value, outcome.wait(.zero) ?? other())
+    }
+
     private static let own = Atomic(false)
 
     /// Whether this program creates its own threads and uses none from libdispatch, which waits forever for a

@@ -1,6 +1,8 @@
+import CofferBase
 import CofferEngine
 import Dispatch
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Threads")
@@ -34,5 +36,22 @@ struct ThreadsTests {
             }
         }
         #expect(begun.value == 3)
+    }
+
+    @Test("Work beside the caller's has ended when the call returns, also after an error")
+    func workBeside() throws {
+        let both = try Threads.run({ () throws(CofferError) in 1 }, beside: { 2 })
+        #expect(both == (1, 2))
+        let ended = Counter()
+        let code = failure(of: {
+            _ = try Threads.run(
+                { () throws(CofferError) -> Int in throw CofferError(.cancelled, "Enough.") },
+                beside: {
+                    Clock.sleep(for: .milliseconds(20))
+                    ended.add(1)
+                })
+        })
+        #expect(code == .cancelled)
+        #expect(ended.value == 1)
     }
 }

@@ -107,7 +107,12 @@ struct BackupCreation {
         for token in snapshot.tokens.tokens {
             try check()
             guard token.protection.isExportable else {
-                plan.deviceTokens.append(token)
+                // Of a class that is locked, nothing is known, and a restore leaves the library's own out.
+                if (try? vault.tokens.open(token))?.info.isReserved ?? false {
+                    plan.reserved += 1
+                } else {
+                    plan.deviceTokens.append(token)
+                }
                 continue
             }
             let isReserved = try readable { () throws(CofferError) in

@@ -102,6 +102,34 @@ struct BackupTests {
         #expect(try await vault.files.verifyAll().corrupt.isEmpty)
     }
 
+    @Test(
+        "Sessions at OAuth servers are in no backup, and none comes back: its token can be spent",
+        arguments: [ProtectionClass.whenUnlocked, .whenUnlockedThisDeviceOnly])
+    func sessions(protection: ProtectionClass) async throws {
+        let vault = try await scene.create()
+        let own =
+            [("oauth-profile:w", .other), ("oauth:w", .refresh), ("oauth:w#grant", .other)]
+            as [(String, TokenKind)]
+        for (service, kind) in own {
+            try await vault.tokens.putReserved(
+                Token(copying: Array("own".utf8)), for: TokenID(service: service, account: "ada", kind: kind),
+                class: protection)
+        }
+        try await vault.tokens.put(
+            Token(copying: Array("token".utf8)), for: TokenID(service: "s", account: "a", kind: .other),
+            class: protection)
+        let contents = try await scene.backUp(vault)
+        #expect(contents.reserved == 3 && contents.counts.tokens + contents.counts.deviceTokens == 1)
+        // An earlier release put them into its backups.
+        let sealed = try vault.snapshot().tokens.tokens
+        #expect(sealed.count == 4)
+        for rule in [ConflictRule.keep, .replace] {
+            let outcomes = try vault.tokens.restore(sealed, rule, isTrial: false)
+            #expect(outcomes.filter { $0 == .impossible(.reserved) }.count == 3, "\(outcomes)")
+            #expect(outcomes.filter { $0 == .equal }.count == 1, "\(outcomes)")
+        }
+    }
+
     @Test("An item that differs stays, is replaced, or gets a second name, as the rule says")
     func conflicts() async throws {
         let vault = try await scene.create()

@@ -33,6 +33,11 @@ package enum ReservedServices {
         return "begin with \"\(oauth)\" and end with \"\(suffix)\""
     }
 
+    /// Returns whether a service holds a profile, a client's secrets or what belongs to OAuth sessions.
+    static func isOfSessions(_ service: String) -> Bool {
+        [oauth, oauthProfile, oauthClient].contains { service.utf8.starts(with: $0.utf8) }
+    }
+
     static func contains(_ service: String) -> Bool { form(of: service) != nil }
 
     /// Returns whether a user may store the token under its name; see ``checkIsWritable(_:)``.

@@ -89,7 +89,7 @@ extension TokenStore {
         _ new: StoredToken, _ rule: ConflictRule, _ changes: inout [[UInt8]: StorageChange]
     ) throws(CofferError) -> RestoreOutcome {
         var info = new.info
-        guard !ReservedServices.contains(info.id.service) else { return .impossible(.reserved) }
+        guard !info.isReserved else { return .impossible(.reserved) }
         guard (try? info.checkLimits()) != nil else { return .impossible(.damaged) }
         let key: ClassKey
         do throws(CofferError) {
@@ -141,6 +141,9 @@ extension TokenStore {
         _ new: SealedToken, _ rule: ConflictRule, _ changes: inout [[UInt8]: StorageChange]
     ) throws(CofferError) -> RestoreOutcome {
         guard let opened = try openRestored(new) else { return .impossible(.otherDevice) }
+        // A session of a backup can have spent its refresh token since: its server would refuse the token,
+        // and the session would count as revoked.
+        guard !ReservedServices.isOfSessions(opened.info.id.service) else { return .impossible(.reserved) }
         if let found = try findEnvelope(new.name) {
             guard let old = try readable(found, new.name) else { return .kept }
             if old.token.secret.isEqual(to: opened.token.secret), !old.info.isEphemeral,
@@ -160,9 +163,7 @@ extension TokenStore {
     private func envelope(of sealed: SealedToken, _ opened: StoredToken) throws(CofferError) -> [UInt8] {
         let info = opened.info
         let expires = try core.expiry(info.expires)
-        guard expires != info.expires, !ReservedServices.contains(info.id.service) else {
-            return sealed.envelope
-        }
+        guard expires != info.expires, !info.isReserved else { return sealed.envelope }
         let stored = TokenInfo(
             id: info.id, version: info.version, protection: info.protection, stored: info.stored,
             expires: expires, scopes: info.scopes, attributes: info.attributes)

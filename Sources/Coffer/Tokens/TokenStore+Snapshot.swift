@@ -80,8 +80,9 @@ extension TokenStore {
 }
 
 extension TokenInfo {
-    /// Whether the token is one of the library's own, such as a database's key or an OAuth profile.
-    package var isReserved: Bool { ReservedServices.contains(id.service) }
+    /// Whether the token is one of the library's own, such as a database's key, an OAuth profile or a token
+    /// of a session.
+    package var isReserved: Bool { !ReservedServices.isWritable(id) }
 
     /// The dates in nanoseconds since 1970.
     package var storedNanoseconds: Int64 { stored.nanosecondsSince1970 }

@@ -11,7 +11,7 @@ private enum Member {
     static let exchanges = "exchanges", failure = "failure", answerSize = "answerSize"
     static let erasure = "erasureDue"
     static let client = "clientID", endpoint = "tokenEndpoint", certificate = "certificateDigest"
-    static let ownRevocation = "ownRevocation"
+    static let ownRevocation = "ownRevocation", keepsToken = "keepsRefreshToken"
     static let boot = "boot", sinceBoot = "sinceBoot", wall = "wall"
     static let key = "key", hash = "hash", tokenVersion = "tokenVersion", attempt = "attempt"
     static let began = "began"
@@ -44,6 +44,7 @@ extension GrantRecord {
         members[Member.instance] = instanceURL.map { .string($0) }
         members[Member.identity] = identityURL.map { .string($0) }
         members[Member.skew] = clockSkew.map { .integer($0) }
+        if keepsRefreshToken { members[Member.keepsToken] = .bool(true) }
         if isErasureDue { members[Member.erasure] = .bool(true) }
         members[Member.failure] = failure.map { .string($0) }
         let bytes = Array(try JSONValue.object(members).jsonText().utf8)
@@ -86,6 +87,7 @@ extension GrantRecord {
         tokenEndpoint = try members.text(Member.endpoint)
         certificateDigest = try members.text(Member.certificate)
         ownRevocation = try members.stamp(Member.ownRevocation)
+        keepsRefreshToken = try members.flag(Member.keepsToken) ?? false
         lastRefresh = try members.stamp(Member.lastRefresh)
         instanceURL = try members.text(Member.instance)
         identityURL = try members.text(Member.identity)

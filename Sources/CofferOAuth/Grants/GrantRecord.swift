@@ -48,6 +48,9 @@ package struct GrantRecord: Sendable, Equatable {
     /// the server has not renewed the session; `nil` if there is none. A server may end a user's other
     /// sessions with that token (RFC 7009 section 2.1).
     package internal(set) var ownRevocation: ClockStamp?
+    /// Whether the server's last answer left the refresh token as it is. Where each answer replaces the
+    /// token, a copy of the vault, or the vault before it was put back, can have spent it.
+    package var keepsRefreshToken = false
     /// The user's identifier at the issuer, from the id token; `nil` if there is none.
     package var subject: String?
     /// The tokens that are stored.
@@ -115,7 +118,10 @@ package struct GrantRecord: Sendable, Equatable {
 
     /// The error for a session that is lost, with the server's code.
     static func lost(_ serverCode: String? = nil, byOwnRevocation: Bool = false) -> CofferError {
-        let reason = byOwnRevocation ? "another session of the client was signed out" : "an answer was lost"
+        let reason =
+            byOwnRevocation
+            ? "another session of the client was signed out"
+            : "an answer was lost or a copy of the vault renewed it"
         return CofferError(
             .sessionLost,
             "A new sign-in is needed: the server no longer accepts the session, probably because \(reason).",

@@ -17,6 +17,7 @@ extension RefreshMachine {
         var changed = record
         changed.state = .paired
         changed.lastRefresh = sent
+        changed.keepsRefreshToken = response.refreshToken == nil
         changed.failure = suspension?.message
         changed.answerSize = new.size
         if suspension == nil {

@@ -202,14 +202,16 @@ package struct RefreshMachine: Sendable {
         return try await settle(judged, grant, exchange.isUnanswered ? .uncertain(last) : .paired)
     }
 
-    /// Returns a loss in place of a revocation that may be the work of this program.
+    /// Returns a loss in place of a refusal that may be no revocation: this program may have caused it, or a
+    /// copy of the vault may have spent the token.
     private func judged(
         _ result: RefreshExchange.Result, _ grant: GrantID, _ record: GrantRecord
     ) async -> RefreshExchange.Result {
         guard case .revoked(let error) = result else { return result }
         let latest = (try? await store.record(grant)) ?? record
-        guard latest.ownRevocation != nil else { return result }
-        return .lost(GrantRecord.lost(error.serverCode, byOwnRevocation: true))
+        let isOwn = latest.ownRevocation != nil
+        guard isOwn || !latest.keepsRefreshToken else { return result }
+        return .lost(GrantRecord.lost(error.serverCode, byOwnRevocation: isOwn))
     }
 
     /// The least number of bytes that hold space for an answer.

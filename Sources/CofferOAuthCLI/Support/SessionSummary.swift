@@ -34,9 +34,9 @@ struct SessionSummary {
     static let states = """
         The states: paired, the session can be used; refreshing, a process renews it, or was doing so when \
         it died; uncertain, the answer to a renewal was lost, and the next use repeats the renewal; lost, \
-        the server does not accept the repeated renewal; revoked, the server ended the session; expired, \
-        the profile's policy ended it; leaving, it is being signed out. After lost, revoked and expired, \
-        sign in again.
+        the server no longer accepts the session, and it is not certain that somebody ended it; revoked, \
+        the server ended the session; expired, the profile's policy ended it; leaving, it is being signed \
+        out. After lost, revoked and expired, sign in again.
         """
 
     private static func name(of state: GrantRecord.State) -> String {

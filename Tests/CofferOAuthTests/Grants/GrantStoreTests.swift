@@ -23,6 +23,7 @@ struct GrantStoreTests {
         record.tokenEndpoint = "https://login.example.org/token"
         record.certificateDigest = "00"
         record.ownRevocation = ClockStamp(clock)
+        record.keepsRefreshToken = true
         return record
     }
 

@@ -98,6 +98,9 @@ final class EndpointDouble: TokenEndpoint {
             + "\"refresh_token\":\"\(refresh)\"}"
     }
 
+    /// An answer that leaves the refresh token as it is.
+    static let keeping = #"{"access_token":"a-kept","token_type":"Bearer","expires_in":3600}"#
+
     static func success(_ body: String) throws(CofferError) -> RefreshVerdict {
         .success(try TokenResponse(body: Array(body.utf8).span))
     }

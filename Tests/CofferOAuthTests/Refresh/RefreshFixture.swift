@@ -55,11 +55,13 @@ struct RefreshFixture {
 
     @discardableResult
     func signIn(
-        _ refresh: String = "r0", storage: GrantStorage = .all, scopes: [String] = ["api"]
+        _ refresh: String = "r0", storage: GrantStorage = .all, scopes: [String] = ["api"],
+        keepsRefreshToken: Bool = true
     ) async throws -> GrantRecord {
-        let record = try GrantRecord(
+        var record = try GrantRecord(
             issuer: "https://login.example.org", subject: "ada", scopes: scopes, storage: storage,
             clock: clock.source)
+        record.keepsRefreshToken = keepsRefreshToken
         return try await store.storeNew(
             tokens(EndpointDouble.answer(refresh)), record: record, dpopKey: nil, for: grant,
             storage: storage, clock: clock.source)

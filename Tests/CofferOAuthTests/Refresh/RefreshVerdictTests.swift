@@ -175,6 +175,26 @@ struct RefreshVerdictTests {
         }
     }
 
+    /// A copy of the vault, or the vault before an older one was put back, can have spent such a token, and a
+    /// thief who uses an old one has the server end the session.
+    @Test(
+        "Where answers replace the refresh token, a refusal is a loss, which erases nothing",
+        arguments: [0, 1, 2])
+    func replacedTokens(renewals: Int) async throws {
+        let refusal = EndpointDouble.Step.verdict(try EndpointDouble.invalidGrant())
+        try await RefreshFixture.with { fixture in
+            try await fixture.signIn("r0", keepsRefreshToken: renewals == 2)
+            for _ in 0..<renewals { #expect(try await fixture.run(need: .always).name == "refreshed") }
+            fixture.endpoint.then(refusal, refusal)
+            let outcome = try await fixture.run(need: .always)
+            #expect(outcome.name == "lost" && outcome.error?.code == .sessionLost)
+            #expect(outcome.error?.serverCode == "invalid_grant")
+            try await fixture.temporary.vault.unlock()
+            #expect(try await fixture.state() == "lost")
+            #expect(try await fixture.refreshToken() != nil)
+        }
+    }
+
     @Test("A server that is silent until the time is over was not reached, and a live token is still given")
     func silence() async throws {
         let silence = EndpointDouble.Step.unsent(CofferError(.cancelled, "The exchange was cancelled."))
@@ -199,6 +219,7 @@ struct RefreshVerdictTests {
                 try await fixture.store.noteOwnRevocation(
                     issuer: "https://login.example.org", clientID: "any", clock: fixture.clock.source)
                 if isSettled { fixture.clock.advance(by: .seconds(300)) }
+                fixture.endpoint.then(.verdict(try EndpointDouble.success(EndpointDouble.keeping)))
                 #expect(try await fixture.run(need: .always).name == "refreshed")
                 fixture.endpoint.then(refusal, refusal)
                 let result = try await fixture.run(need: .always)

@@ -64,6 +64,7 @@ struct UseBench {
         var record = try GrantRecord(
             issuer: Self.login, subject: "ada-1", scopes: ["api"], storage: storage, clock: clock.source)
         record.identityURL = identityURL
+        record.keepsRefreshToken = true
         try await store.storeNew(
             tokens(Self.answer), record: record, dpopKey: nil, for: Self.id, storage: storage,
             clock: clock.source)

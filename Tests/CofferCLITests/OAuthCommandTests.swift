@@ -224,11 +224,33 @@ struct OAuthCommandTests {
             try await bench.signIn()
             let made = try bench.home("init", "--user", "ada", "--keyring", "file", "--no-passcode")
             try #require(made.code == 0, "\(made.errorText)")
+            let kept = #"{"access_token":"second","token_type":"Bearer","expires_in":3600}"#
+            try await bench.server.answer("/token", .json(kept))
+            #expect(try bench.home("oauth", "refresh", "work").code == 0)
             try await bench.server.answer("/token", .json(#"{"error":"invalid_grant"}"#, status: 400))
             let run = try bench.home("oauth", "refresh", "work")
             #expect(run.code != 0 && run.errorText.contains("the vault of the user ada was erased"))
             #expect(run.errorText.contains("A new sign-in is needed: the server revoked the session. Run "))
             #expect(try bench.home("token", "list", "--user", "ada").code == 6)
+        }
+    }
+
+    @Test("A vault that is put back after a renewal loses its session, and the user's vault stays")
+    func putBack() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            try await bench.signIn()
+            let made = try bench.home("init", "--user", "ada", "--keyring", "file", "--no-passcode")
+            try #require(made.code == 0, "\(made.errorText)")
+            let copy = bench.home.path + "-copy"
+            try FileManager.default.copyItem(atPath: bench.home.path, toPath: copy)
+            try await bench.server.answer("/token", OAuthBench.tokens("second"))
+            #expect(try bench.home("oauth", "refresh", "work").code == 0)
+            try FileManager.default.removeItem(atPath: bench.home.path)
+            try FileManager.default.moveItem(atPath: copy, toPath: bench.home.path)
+            try await bench.server.answer("/token", .json(#"{"error":"invalid_grant"}"#, status: 400))
+            let run = try bench.home("oauth", "refresh", "work")
+            #expect(run.code == 14 && run.errorText.contains("a copy of the vault renewed it"))
+            #expect(try bench.home("token", "list", "--user", "ada").code == 0)
         }
     }
 

@@ -17,7 +17,7 @@ extension RefreshMachine {
         var changed = record
         changed.state = .paired
         changed.lastRefresh = sent
-        changed.keepsRefreshToken = response.refreshToken == nil
+        changed.keepsRefreshToken = response.refreshToken?.hasSameBytes(as: current.token) ?? true
         changed.failure = suspension?.message
         changed.answerSize = new.size
         if suspension == nil {

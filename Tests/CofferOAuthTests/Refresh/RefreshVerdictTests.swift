@@ -195,6 +195,19 @@ struct RefreshVerdictTests {
         }
     }
 
+    @Test("An answer without a refresh token, or with the same one, shows that the server keeps tokens")
+    func keptTokens() async throws {
+        let refusal = EndpointDouble.Step.verdict(try EndpointDouble.invalidGrant())
+        for answer in [EndpointDouble.keeping, EndpointDouble.answer("r0")] {
+            try await RefreshFixture.with { fixture in
+                try await fixture.signIn("r0", keepsRefreshToken: false)
+                fixture.endpoint.then(.verdict(try EndpointDouble.success(answer)), refusal, refusal)
+                #expect(try await fixture.run(need: .always).name == "refreshed")
+                #expect(try await fixture.run(need: .always).name == "revoked")
+            }
+        }
+    }
+
     @Test("A server that is silent until the time is over was not reached, and a live token is still given")
     func silence() async throws {
         let silence = EndpointDouble.Step.unsent(CofferError(.cancelled, "The exchange was cancelled."))

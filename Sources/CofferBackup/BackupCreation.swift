@@ -107,7 +107,7 @@ struct BackupCreation {
         for token in snapshot.tokens.tokens {
             try check()
             guard token.protection.isExportable else {
-                // Of a class that is locked, nothing is known, and a restore leaves the library's own out.
+                // Of a class that is locked, nothing is known; a restore leaves the sessions among them out.
                 if (try? vault.tokens.open(token))?.info.isReserved ?? false {
                     plan.reserved += 1
                 } else {

@@ -194,7 +194,8 @@ extension CofferError {
         /// No session exists at the server, or its end has come: the user must sign in.
         public static let signInNeeded = Code(kind: .signInNeeded)
         /// The server no longer accepts the refresh token, probably because an answer with its successor was
-        /// lost. Compare ``tokenRevoked``. The user must sign in; nothing else is lost.
+        /// lost or a copy of the vault renewed the session. Compare ``tokenRevoked``. The user must sign in;
+        /// nothing else is lost.
         public static let sessionLost = Code(kind: .sessionLost)
         /// No complete answer came from the server.
         public static let serverUnreachable = Code(kind: .serverUnreachable)

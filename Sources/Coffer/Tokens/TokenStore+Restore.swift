@@ -141,8 +141,7 @@ extension TokenStore {
         _ new: SealedToken, _ rule: ConflictRule, _ changes: inout [[UInt8]: StorageChange]
     ) throws(CofferError) -> RestoreOutcome {
         guard let opened = try openRestored(new) else { return .impossible(.otherDevice) }
-        // A session of a backup can have spent its refresh token since: its server would refuse the token,
-        // and the session would count as revoked.
+        // A session of a backup can have spent its refresh token since: its server would refuse the token.
         guard !ReservedServices.isOfSessions(opened.info.id.service) else { return .impossible(.reserved) }
         if let found = try findEnvelope(new.name) {
             guard let old = try readable(found, new.name) else { return .kept }

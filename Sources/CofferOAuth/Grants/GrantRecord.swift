@@ -12,7 +12,7 @@ package struct GrantRecord: Sendable, Equatable {
         case refreshing(RefreshIntent)
         /// No complete answer came: the server may have spent the token.
         case uncertain(RefreshIntent)
-        /// The server refused the refresh token after an attempt without an answer.
+        /// The server refused the refresh token, which another cause than a revocation can have.
         case lost
         /// The server revoked the session.
         case revoked

@@ -12,7 +12,8 @@ public struct OAuthEvent: Sendable {
         case refreshFailed
         /// No complete answer to a renewal came; the renewal is repeated with the next use.
         case uncertain
-        /// The server no longer accepts the session, probably because an answer was lost.
+        /// The server no longer accepts the session, probably because an answer was lost or a copy of the
+        /// vault renewed it.
         case lost
         /// The server revoked the session.
         case revoked

@@ -13,7 +13,7 @@ package enum RefreshOutcome: Sendable {
     case uncertain(CofferError)
     /// The refresh token was renewed, but the new access token must not be used.
     case suspended(CofferError)
-    /// The session is lost: its refresh token was refused after an attempt without an answer.
+    /// The session is lost: its refresh token was refused, which another cause than a revocation can have.
     case lost(CofferError)
     /// The server revoked the session.
     case revoked(CofferError)

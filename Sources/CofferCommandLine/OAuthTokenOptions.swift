@@ -4,6 +4,16 @@ package import CofferBase
 /// The forms in which `coffer oauth token` prints a token, as the words on the command line.
 package enum OAuthTokenFormat: String, CaseIterable, ExpressibleByArgument, Sendable {
     case raw, header, json, xoauth2, oauthbearer, kubernetes
+
+    /// Whether the form is of use for a token that is bound to a key (RFC 9449): the others are what a server
+    /// is sent, and it would refuse them, because they contain no proof of the key.
+    package var isForBoundTokens: Bool { self == .raw || self == .json }
+
+    /// The sentence that says how to get tokens without a key from a profile's server.
+    package static func adviceForBoundTokens(_ profile: String) -> String {
+        "For tokens without a key, run coffer oauth profile update \(profile.printable) --key-proof never, "
+            + "then sign in again."
+    }
 }
 
 /// The options of `coffer oauth token`, which `coffer` reads, too, because it answers the simple case itself.

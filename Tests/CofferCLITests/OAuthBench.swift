@@ -34,16 +34,16 @@ struct OAuthBench {
     }
 
     /// An answer with tokens.
-    static func tokens(_ name: String, life: Int = 3600) -> ScriptedAnswer {
+    static func tokens(_ name: String, life: Int = 3600, type: String = "Bearer") -> ScriptedAnswer {
         .json(
             """
-            {"access_token":"\(name)","refresh_token":"\(name)-next","token_type":"Bearer",\
+            {"access_token":"\(name)","refresh_token":"\(name)-next","token_type":"\(type)",\
             "expires_in":\(life),"scope":"api"}
             """)
     }
 
-    /// Adds a profile with the server's endpoints.
-    func add(_ name: String, _ more: String...) throws -> CommandRun {
+    /// Adds a profile with the server's endpoints but one.
+    func add(_ name: String, _ more: String..., without left: String? = nil) throws -> CommandRun {
         guard case .certificates(let authority) = server.security.trust else {
             throw CocoaError(.fileNoSuchFile)
         }
@@ -54,7 +54,7 @@ struct OAuthBench {
         for (endpoint, path) in [
             ("authorization_endpoint", "/authorize"), ("token_endpoint", "/token"),
             ("device_authorization_endpoint", "/device"), ("revocation_endpoint", "/revoke"),
-        ] {
+        ] where endpoint != left {
             options += ["--endpoint", "\(endpoint)=\(try server.url(path).text)"]
         }
         return try home.run(["oauth", "profile", "add", name] + options + more)

@@ -88,6 +88,18 @@ extension TokenStore {
             .filter { $0.kind == .other && $0.service.hasSameBytes(as: service) }.map(\.account)
     }
 
+    /// Returns whether a session's access tokens are bound to its key, so that each request with one needs a
+    /// proof (RFC 9449). A session whose state cannot be read counts as one without a key.
+    ///
+    /// - Throws: `invalidInput` if the names are too long; `locked`, `wiped` or `corrupt`.
+    package func isBoundToKey(profile: String, account: String) async throws(CofferError) -> Bool {
+        let id = try TokenID(
+            service: ReservedServices.oauth + profile + ReservedServices.grantSuffix, account: account,
+            kind: .other)
+        guard let row = try await get(id), Self.isOfKnownSender(row) else { return false }
+        return Self.plainState(row)?["hasDPoPKey"]?.bool == true
+    }
+
     /// Returns the sessions that know their server's time, and by how many seconds the server's clock is
     /// ahead of this machine's.
     ///

@@ -11,6 +11,8 @@ struct OAuthGitCredentials {
     struct Session {
         let profile: String
         let account: String
+
+        var name: String { account.isEmpty ? profile : "\(profile)/\(account)" }
     }
 
     private static let maxByteCount = 4 << 20
@@ -21,14 +23,14 @@ struct OAuthGitCredentials {
     let tokens: TokenStore
     let global: GlobalOptions
 
-    /// Returns the session for a request; `nil` if no profile lists the host, or if several sessions could be
-    /// meant, which `explains` tells the user.
+    /// Returns the session for a request; `nil` if no profile lists the host, if several sessions could be
+    /// meant, or if the session's tokens are bound to a key, which `explains` tells the user.
     func session(for request: GitRequest, explains: Bool) async throws(CofferError) -> Session? {
         guard let kind = try request.text("protocol"), kind.hasSameBytes(as: "https"),
             let host = try request.text("host")?.foldedASCII, HostName.isHostAndPort(host)
         else { return nil }
         let user = try request.text("username")
-        var found: [Session] = []
+        var (found, bound): ([Session], [Session]) = ([], [])
         for profile in try await tokens.profileNames() {
             guard let settings = try await tokens.profileSettings(profile),
                 (settings["resourceHosts"]?.array ?? []).contains(where: { pattern in
@@ -36,19 +38,30 @@ struct OAuthGitCredentials {
                 })
             else { continue }
             for account in try await tokens.sessionAccounts(of: profile) {
-                found.append(Session(profile: profile, account: account))
+                // git cannot make the proof that a server wants with such a token.
+                if try await tokens.isBoundToKey(profile: profile, account: account) {
+                    bound.append(Session(profile: profile, account: account))
+                } else {
+                    found.append(Session(profile: profile, account: account))
+                }
             }
         }
         let own = found.filter { session in user.map { session.account.hasSameBytes(as: $0) } ?? false }
         let all = own.isEmpty ? found : own
         if explains, all.count > 1 { Self.explain(all, host) }
+        if explains, all.isEmpty, let session = bound.first { Self.explainKey(of: session) }
         return all.count == 1 ? all[0] : nil
     }
 
+    private static func explainKey(of session: Session) {
+        Output.message(
+            "coffer: The server bound the tokens of the OAuth session \(session.name.printable) to a key "
+                + "(DPoP), so git cannot use them. "
+                + OAuthTokenFormat.adviceForBoundTokens(session.profile))
+    }
+
     private static func explain(_ sessions: [Session], _ host: String) {
-        let names = sessions.map { session in
-            session.account.isEmpty ? session.profile : "\(session.profile)/\(session.account)"
-        }
+        let names = sessions.map(\.name)
         Output.message(
             "coffer: Several OAuth sessions list \(host.printable), so none is used: "
                 + "\(names.sorted().joined(separator: ", ").printable). Put the account into the URL: "

@@ -4,8 +4,8 @@ import CofferBase
 import CofferCommandLine
 import CofferEngine
 
-/// The simple case of `coffer oauth token`: a token that is not due, in a vault that needs no passcode now.
-/// Everything else is left to the other program, also the report of every error.
+/// The simple case of `coffer oauth token`: a bearer token that is not due, in a vault that needs no passcode
+/// now. Everything else is left to the other program, also the report of every error.
 enum OAuthLiveToken {
     /// The options as the other program reads them.
     private struct Options: ParsableArguments {
@@ -22,10 +22,10 @@ enum OAuthLiveToken {
         guard let options = options(arguments), !options.global.json,
             options.global.passcodeFd == nil, options.token.url == nil,
             options.token.format == .raw || options.token.format == .header,
-            let access = await access(options)
+            let access = await access(options), !access.isDPoP
         else { return false }
         let isHeader = options.token.format == .header
-        if isHeader { try write(access.isDPoP ? "Authorization: DPoP " : "Authorization: Bearer ") }
+        if isHeader { try write("Authorization: Bearer ") }
         try access.token.exposing { (bytes) throws(CofferError) in try Output.bytes(bytes) }
         if isHeader { try write("\n") }
         return true

@@ -9,7 +9,7 @@ public struct LogoutReceipt: Sendable, Hashable {
         /// The server was not reached or did not answer. The token is kept, cannot be used, and is revoked
         /// when the server is reached, at the latest after 30 days.
         case pending
-        /// The server does not revoke tokens of this type.
+        /// The server revokes no tokens, or none of this type. The token stays valid there until it expires.
         case unsupported
         /// The token was not revoked at the server, and nothing of it is left to do so.
         case notRevoked
@@ -42,5 +42,12 @@ public struct LogoutReceipt: Sendable, Hashable {
     /// Whether the server knows that the session is over: no token is left to revoke.
     public var isRevokedAtServer: Bool {
         [refreshToken, accessToken].allSatisfy { $0 == .revoked || $0 == .absent }
+    }
+
+    /// Whether a token waits until the server is reached. If neither this nor ``isRevokedAtServer`` is
+    /// `true`, the session may last at the server until its tokens expire or the user ends it on the server's
+    /// own pages.
+    public var isRevocationPending: Bool {
+        [refreshToken, accessToken].contains(.pending)
     }
 }

@@ -76,7 +76,7 @@ package struct PendingRevocations: Sendable {
         else { return .pending }
         guard endpoints.has(.revocation) else {
             // Before the first discovery, nobody knows whether the server revokes tokens.
-            return endpoints.has(.token) ? .notRevoked : .pending
+            return endpoints.has(.token) ? .unsupported : .pending
         }
         do throws(CofferError) {
             switch try await endpoints.revoke(entry.token, hint: ServerEndpoints.TokenHint(entry.kind)) {

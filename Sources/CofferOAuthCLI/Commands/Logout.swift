@@ -32,7 +32,8 @@ struct LogoutCommand: AsyncParsableCommand {
             the tokens are revoked at the server. If the server cannot be reached, they are kept as \
             waiting, cannot be used, and are revoked later, such as by coffer oauth logout --all. A message \
             names the tokens that wait; coffer oauth list lists them, too. They are sent only to the issuer \
-            that they came from, and dropped after 30 days. With --all, a session that cannot be signed \
+            that they came from, and dropped after 30 days. If the server revokes no tokens, a message says \
+            so: they stay valid there until they expire. With --all, a session that cannot be signed \
             out does not stop the others: the exit code is that of the first error.
             """)
 
@@ -142,9 +143,7 @@ enum ReceiptText {
         }
         for receipt in receipts {
             let name = receipt.profile + (receipt.account.isEmpty ? "" : "/" + receipt.account.printable)
-            if !receipt.isRevokedAtServer {
-                Output.message("coffer: The session \(name) is removed, but not revoked at the server.")
-            }
+            if let text = message(receipt, name) { Output.message(text) }
             if receipt.isNamespaceWiped {
                 Output.message("coffer: The vault of the user \(receipt.account.printable) was erased.")
             }
@@ -156,6 +155,20 @@ enum ReceiptText {
             if let url = receipt.endSessionURL, !asJSON { try Output.line(url.text) }
         }
         for tokens in waiting { Output.message(WaitingText.message(tokens)) }
+    }
+
+    /// Returns why the server does not know that a session is over; `nil` if it knows.
+    private static func message(_ receipt: LogoutReceipt, _ name: String) -> String? {
+        guard !receipt.isRevokedAtServer else { return nil }
+        let fates = [receipt.refreshToken, receipt.accessToken]
+        guard !receipt.isRevocationPending else {
+            return "coffer: The session \(name) is removed, but not revoked at the server yet."
+        }
+        let reason =
+            fates.contains(.notRevoked)
+            ? "and nothing of its tokens is left to do so later" : "which does not revoke such tokens"
+        return "coffer: The session \(name) is removed, but not revoked at the server, \(reason): they may "
+            + "be valid there until they expire. To end the session now, use the server's own pages."
     }
 
     private static func document(_ receipt: LogoutReceipt) -> JSONDocument {

@@ -19,6 +19,10 @@ struct TokenCommand: AsyncParsableCommand {
 
             With --for, a token is refused with exit code 7 unless the profile lists the URL's host.
 
+            A token that the server bound to a key (DPoP) is of use only with a proof for each request, \
+            which other programs cannot make: it is written as raw and json only. With the profile's \
+            --key-proof never, the server is asked for tokens without a key.
+
             If the server revoked the session, the vault of a user with the account's name is erased.
             """)
 
@@ -39,18 +43,30 @@ struct TokenCommand: AsyncParsableCommand {
         }
         let grant = try await Sessions.grant(options.profile, account: options.account, in: oauth)
         let found = try await grant.accessToken()
-        try write(found.token, isBound: found.isBound, account: grant.account, url)
+        try write(found.token, isBound: found.isBound, of: grant, url)
     }
 
     private func write(
-        _ live: LiveToken, isBound: Bool, account: String, _ url: HTTPSURL?
+        _ live: LiveToken, isBound: Bool, of grant: Grant, _ url: HTTPSURL?
     ) throws(CofferError) {
         let format = global.json ? .json : options.format
+        guard !isBound || format.isForBoundTokens else {
+            throw CofferError(
+                .unsupported,
+                "The server bound the access token to a key (DPoP). Other programs cannot make the proof "
+                    + "that each request with it needs. "
+                    + OAuthTokenFormat.adviceForBoundTokens(grant.profile))
+        }
+        if isBound, format == .raw {
+            Output.message(
+                "coffer: The token is bound to a key (DPoP): servers want a proof with each request.")
+        }
         let type: TokenResponse.TokenType = isBound ? .dpop : .bearer
+        let account = grant.account
         try live.token.exposing { (bytes) throws(CofferError) in
             switch format {
             case .raw: try Output.bytes(bytes)
-            case .header: try Self.line(try TokenFormat.header(bytes, type: type))
+            case .header: try Self.line(try TokenFormat.header(bytes))
             case .xoauth2: try Self.line(try TokenFormat.xoauth2(bytes, user: account))
             case .oauthbearer:
                 try Self.line(

@@ -90,7 +90,11 @@ enum FirstRequestGuide {
     static func leave(_ grant: Grant, show: (String) -> Void) async throws {
         // snippet: leave
         let receipt = try await grant.logOut(LogoutOptions(stores: .keep))
-        if !receipt.isRevokedAtServer { show("The server will be told when it can be reached.") }
+        if receipt.isRevocationPending {
+            show("The server will be told when it can be reached.")
+        } else if !receipt.isRevokedAtServer {
+            show("To end the session there, too, use the server's own pages.")
+        }
         // snippet end
     }
 }

@@ -10,8 +10,11 @@
         ///   - code: The result of a transfer.
         ///   - number: The `errno` of the connection that failed; 0 for none.
         ///   - plan: The plan of the transfer, of which only the host appears in the message.
+        ///   - verification: OpenSSL's result of the verification of the server's certificate.
         /// - Returns: The error.
-        static func error(_ code: CURLcode, errno number: Int, of plan: HTTPPlan? = nil) -> CofferError {
+        static func error(
+            _ code: CURLcode, errno number: Int, of plan: HTTPPlan? = nil, verification: Int = 0
+        ) -> CofferError {
             let server = plan.map { "server \(host(of: $0.url))" } ?? "server"
             let way = plan?.proxy == nil ? "" : " through the proxy"
             let system = number == 0 ? nil : Int32(truncatingIfNeeded: number)
@@ -26,13 +29,35 @@
                 return CofferError(
                     .serverUnreachable, "The connection to the \(server) failed\(way): \(text(code)).",
                     systemError: system)
-            case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_INVALIDCERTSTATUS,
-                CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CLIENTCERT:
+            case CURLE_PEER_FAILED_VERIFICATION:
+                let (reason, remedy) = reason(verification)
                 return CofferError(
                     .certificateRefused,
-                    "The secure connection to the \(server) was refused: \(text(code)).",
-                    remedy: .trustAuthority)
+                    "The secure connection to the \(server) was refused\(way): \(reason).", remedy: remedy)
+            case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+                return CofferError(
+                    .certificateRefused,
+                    "The secure connection to the \(server) was refused\(way): its public key is none of "
+                        + "those that are pinned.")
+            case CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CLIENTCERT:
+                return CofferError(
+                    .certificateRefused,
+                    "The secure connection to the \(server) was refused\(way): \(text(code)).")
             default: return otherError(code, server)
+            }
+        }
+
+        /// Returns why a server's certificate was refused, and what may help. The numbers are OpenSSL's
+        /// (`x509_vfy.h`); libcurl itself compares the host's name and then leaves 0 or 1.
+        private static func reason(_ verification: Int) -> (String, CofferError.Remedy?) {
+            switch verification {
+            case 0, 1: ("its certificate is not for this host", nil)
+            case 9: ("its certificate is not valid yet; is this machine's clock right?", nil)
+            case 10: ("its certificate has expired", nil)
+            case 18: ("its certificate is self-signed", .trustAuthority)
+            case 19, 20, 21, 2: ("its certificate comes from an unknown authority", .trustAuthority)
+            case 23: ("its certificate was revoked", nil)
+            default: ("its certificate is invalid (OpenSSL's verification error \(verification))", nil)
             }
         }
 

@@ -257,7 +257,9 @@
             guard result != CURLE_OK else { return nil }
             var number = 0
             _ = unsafe ccurl_get_long(easy, CURLINFO_OS_ERRNO, &number)
-            return CurlFailure.error(result, errno: number, of: plan)
+            var verification = 0
+            _ = unsafe ccurl_get_long(easy, CURLINFO_SSL_VERIFYRESULT, &verification)
+            return CurlFailure.error(result, errno: number, of: plan, verification: verification)
         }
     }
 

@@ -213,7 +213,10 @@ extension Grant {
         _ = try answer.usableAccessToken()
         guard (answer.tokenType == .dpop) == record.hasDPoPKey else {
             throw CofferError(
-                .serverMalformed, "The server no longer binds the access token to the session's key.")
+                .serverMalformed,
+                record.hasDPoPKey
+                    ? "The server no longer binds the access token to the session's key."
+                    : "The server bound the access token to a key, but the session has none.")
         }
         guard let idToken = answer.idToken else { return }
         // The token came from the token endpoint itself, so its hash of the access token need not be checked

@@ -112,7 +112,10 @@ struct SignInSession: Sendable {
         guard let idToken = answer.tokens.idToken else {
             let granted = answer.tokens.scopes ?? flow.scopes
             guard !flow.asksForIDToken || !granted.contains(where: { $0.hasSameBytes(as: "openid") }) else {
-                throw CofferError(.serverMalformed, "The server's answer contains no id token.")
+                throw CofferError(
+                    .serverMalformed,
+                    "The server's answer contains no id token, for which the scope openid asks. If the "
+                        + "server sends none for this way to sign in, remove that scope from the profile.")
             }
             return nil
         }

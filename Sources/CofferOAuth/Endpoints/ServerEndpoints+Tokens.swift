@@ -22,7 +22,18 @@ extension ServerEndpoints {
         let answer = try await post(.pushedAuthorization) { () throws(CofferError) -> FormBody in
             try request.pushedBody()
         }
-        let reference = try PushedAuthorizationResponse(answer)
+        let reference: PushedAuthorizationResponse
+        do throws(CofferError) {
+            reference = try PushedAuthorizationResponse(answer)
+        } catch {
+            // Some servers refuse an unknown redirect URI without a word.
+            guard error.code == .serverRefused, error.serverCode == nil else { throw error }
+            throw CofferError(
+                .serverRefused,
+                "The server refused the sign-in before it began, without a reason (HTTP status "
+                    + "\(answer.status)). Check that it knows the client \(profile.clientID) with "
+                    + "the redirect URI \(request.contents.redirectURI) and the scopes.")
+        }
         return try request.url(endpoint: endpoint, requestURI: reference.requestURI)
     }
 
@@ -156,13 +167,16 @@ extension ServerEndpoints {
         case .success(let tokens): return tokens
         case .uncertain(let wait):
             throw CofferError(
-                .serverUnreachable, "The server did not answer completely (HTTP status \(answer.status)).",
+                .serverUnreachable,
+                "The token endpoint did not answer completely (HTTP status \(answer.status)).",
                 retryAfter: wait)
         case .revokedCandidate(let error): throw refused(error, answer)
         case .refused(let error):
             guard !answer.isRedirect else {
                 throw CofferError(
-                    .redirectRefused, "The server answered with a redirect (HTTP status \(answer.status)).")
+                    .redirectRefused,
+                    "The token endpoint answered with a redirect, which is not followed (HTTP status "
+                        + "\(answer.status)).")
             }
             throw refused(error, answer)
         }
@@ -171,7 +185,8 @@ extension ServerEndpoints {
     private static func refused(_ error: TokenErrorResponse?, _ answer: HTTPResponse) -> CofferError {
         CofferError(
             .serverRefused,
-            error?.message ?? "The server refused the request (HTTP status \(answer.status)).",
+            error?.message
+                ?? "The token endpoint refused the request without a reason (HTTP status \(answer.status)).",
             serverCode: error?.error)
     }
 }

@@ -51,7 +51,7 @@ public struct Discovery: Sendable {
         case 300..<400:
             throw CofferError(
                 .redirectRefused, "The server redirects the request for its discovery document.")
-        case 400..<500 where response.status != 429: return nil
+        case 400..<500 where !response.isTemporary: return nil
         default:
             throw CofferError(
                 .serverUnreachable,

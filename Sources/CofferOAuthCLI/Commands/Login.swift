@@ -12,7 +12,8 @@ struct LoginCommand: AsyncParsableCommand {
             Opens the user's browser ($BROWSER, or xdg-open), which brings the answer back to this machine, \
             and waits 10 minutes for it. \
             With --no-browser, prints a URL to open anywhere; the address of the last page, which cannot be \
-            shown, is then pasted here. With --device, prints a page and a code to enter there.
+            shown, is then pasted here. With --device, prints a page and a code to enter there. To end a \
+            sign-in that waits, press Ctrl-C: coffer lock does not end it.
 
             If the server later revokes the session, the vault of a user with the account's name is erased.
             """)

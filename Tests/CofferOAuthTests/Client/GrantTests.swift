@@ -98,6 +98,23 @@ struct GrantTests {
     }
 
     @Test(
+        "A renewal that changes whether the token is bound is refused, and says which way",
+        arguments: [true, false])
+    func changedBinding(_ isBound: Bool) async throws {
+        try await SignInBench.with { bench in
+            if isBound {
+                bench.authority.change { $0.discovery["dpop_signing_alg_values_supported"] = ["ES256"] }
+            }
+            let grant = try await bench.signIn()
+            bench.authority.change { $0.members["token_type"] = isBound ? "Bearer" : "DPoP" }
+            let error = await useFailure { try await grant.refresh() }
+            #expect(error?.code == .serverMalformed)
+            let reason = isBound ? "no longer binds" : "bound the access token to a key"
+            #expect(error?.message.contains(reason) == true, "\(String(describing: error))")
+        }
+    }
+
+    @Test(
         "The administrator's policy ends a session beside the profile's, whichever is stricter",
         arguments: [
             ("hourly", GrantPolicy.untilRevoked, 3599, false), ("hourly", .untilRevoked, 3600, true),

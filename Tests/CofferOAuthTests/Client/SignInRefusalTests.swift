@@ -42,6 +42,24 @@ struct SignInRefusalTests {
         }
     }
 
+    @Test("A refusal of parameters sent ahead, without a reason, names what the server may not know")
+    func pushed() async throws {
+        try await SignInBench.with(.post) { (bench) async throws in
+            bench.authority.change { settings in
+                let url = JSONValue.string(TestAuthority.issuer + "/par")
+                settings.discovery["pushed_authorization_request_endpoint"] = url
+                settings.pushedRefusal = 403
+            }
+            let error = await bench.failure()
+            #expect(error?.code == .serverRefused)
+            let message = error?.message ?? ""
+            for part in ["HTTP status 403", "the client desk:top", "the redirect URI http"] {
+                #expect(message.contains(part), "\(message)")
+            }
+            #expect(try await !bench.hasSession())
+        }
+    }
+
     @Test("The listener refuses another server's answer, too")
     func listener() async throws {
         try await SignInBench.with { (bench) async throws in
@@ -113,6 +131,7 @@ struct SignInRefusalTests {
             }
             let error = await bench.failure()
             #expect(error?.code == fault.code, "\(String(describing: error))")
+            if fault == .noIDToken { #expect(error?.message.contains("remove that scope") == true) }
             let revoked = bench.authority.exchanges("/revoke").map { $0.field("token") }
             #expect(revoked == (fault == .noAccessToken ? ["refresh"] : ["refresh", "access"]))
             #expect(try await !bench.hasSession())

@@ -51,6 +51,8 @@ final class TestAuthority: OAuthTransport {
         var forgetsNonces = false
         /// The errors before the approval of a device.
         var polls: [String] = []
+        /// The status without a reason with which parameters that are sent ahead are refused.
+        var pushedRefusal: Int?
         /// Whether every code was redeemed before.
         var isCodeUsed = false
         /// The server's time, beside the clock's.
@@ -115,6 +117,9 @@ final class TestAuthority: OAuthTransport {
             case "/keys": return try Self.response(200, Self.keys(state.settings))
             case "/revoke": return try Self.response(200, [:])
             case "/par":
+                if let status = state.settings.pushedRefusal {
+                    return HTTPResponse(status: status, headers: [], body: try SecretBytes.copying(""))
+                }
                 state.count += 1
                 let reference = "urn:example:\(state.count)"
                 state.pushed[reference] = Dictionary(exchange.form.map { ($0.name, $0.value) }) { $1 }

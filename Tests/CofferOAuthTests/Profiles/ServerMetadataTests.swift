@@ -173,7 +173,9 @@ struct DiscoveryTests {
         let text = SampleDocument.text()
         #expect(try await code(.init(status: 302)) == .redirectRefused)
         #expect(try await code(.init(status: 500)) == .serverUnreachable)
-        #expect(try await code(.init(status: 429)) == .serverUnreachable)
+        for status in [408, 425, 429] {
+            #expect(try await code(.init(status: status)) == .serverUnreachable)
+        }
         #expect(try await code(.init(body: text, isComplete: false)) == nil)
         for piece in ["", "{", String(text.dropLast())] {
             #expect(try await code(.init(body: piece, isComplete: false)) == .serverUnreachable)

@@ -86,6 +86,31 @@ struct CurlTransportTests {
         }
     }
 
+    @Test(
+        "A refused certificate is said to be for another host, too old, or of an unknown authority",
+        .enabled(if: isBuilt),
+        .enabled("python3 or openssl is not installed") { await ScriptedServer.isPossible() })
+    func reasons() async throws {
+        try await ScriptedServer.with { server in
+            for (certificate, reason, remedy) in [
+                (ScriptedServer.Certificate.otherHost, "is not for this host", CofferError.Remedy?.none),
+                (.expired, "has expired", nil), (.stranger, "from an unknown authority", .trustAuthority),
+            ] {
+                let request = HTTPRequest(
+                    method: .get, url: try server.url("/", certificate: certificate),
+                    security: server.security)
+                let error = try #require(await failure(of: request))
+                #expect(error.code == .certificateRefused && error.remedy == remedy, "\(certificate)")
+                #expect(error.message.contains(reason), "\(error.message)")
+            }
+            let security = TransportSecurity(
+                trust: server.security.trust, pins: [Array(repeating: 7, count: 32)])
+            let request = HTTPRequest(method: .get, url: try server.url("/"), security: security)
+            let error = try #require(await failure(of: request))
+            #expect(error.code == .certificateRefused && error.message.contains("pinned"), "\(error)")
+        }
+    }
+
     private static func strangeKey() throws -> SecretBytes {
         let start: [UInt8] = [
             0x30, 0x41, 0x02, 0x01, 0x00, 0x30, 0x13, 0x06, 0x07, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01,
@@ -124,11 +149,15 @@ struct CurlTransportTests {
     }
 
     private func code(of request: HTTPRequest) async -> CofferError.Code? {
+        await failure(of: request)?.code
+    }
+
+    private func failure(of request: HTTPRequest) async -> CofferError? {
         do throws(CofferError) {
             _ = try await CurlTransport().exchange(request)
             return nil
         } catch {
-            return error.code
+            return error
         }
     }
 }

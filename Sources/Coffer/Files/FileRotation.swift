@@ -133,7 +133,15 @@ extension FileStore {
         init(_ core: VaultCore, in vault: borrowing Descriptor) throws(CofferError) {
             try core.refreshKeys()
             self.core = core
-            keys = try FileKeysetRecord(device: core.device).read(in: vault).keys
+            keys = try Self.keys(FileKeysetRecord(device: core.device), in: vault)
+        }
+
+        private static func keys(
+            _ record: FileKeysetRecord, in vault: borrowing Descriptor
+        ) throws(CofferError) -> FileKeyset {
+            var keys = try record.read(in: vault).keys
+            keys.keepUnwrapped()
+            return keys
         }
 
         /// Adds one container with rewrapped keys; returns `nil` if the container does not exist.
@@ -148,7 +156,7 @@ extension FileStore {
             if !ready.contains(protection) {
                 let record = FileKeysetRecord(device: core.device)
                 _ = try record.current(protection, classKey: core.keys.key(protection), in: vault)
-                keys = try record.read(in: vault).keys
+                keys = try Self.keys(record, in: vault)
                 ready.insert(protection)
             }
             let rewrap = ContainerRewrap(device: core.device, keys: keys, context: context)
@@ -224,11 +232,13 @@ extension FileStore {
             let record = FileKeysetRecord(device: core.device)
             var contents = try record.read(in: vault, repairing: true)
             try Self.requireContainers(in: directory)
+            var keys = contents.keys
+            keys.keepUnwrapped()
+            let rewrap = ContainerRewrap(device: core.device, keys: keys)
             var used: Set<[UInt8]> = []
             for name in try directory.names() where FileID(fileName: name) != nil {
                 let file = try directory.openContainer(name, .read)
-                used.formUnion(
-                    try ContainerRewrap(device: core.device, keys: contents.keys).keysUsed(by: file))
+                used.formUnion(try rewrap.keysUsed(by: file))
             }
             for (protection, classKey) in core.keys.all where classKey.former != nil {
                 try contents.keys.takeOver(

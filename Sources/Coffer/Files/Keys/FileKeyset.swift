@@ -2,6 +2,7 @@ package import CofferBase
 import CofferCrypto
 import CofferEngine
 package import CofferVault
+import Synchronization
 import SystemPackage
 
 /// The keys that wrap file keys, stored in a separate record. Destroying a key in that record makes every
@@ -32,8 +33,14 @@ package struct FileKeyset: Sendable, RecordPayload {
     /// Whether a key rotation was started but has not finished.
     var isRotating = false
     private(set) var entries: [Entry] = []
+    /// The keys that were unwrapped so far; `nil` if they are unwrapped for each use.
+    private var unwrapped: UnwrappedFileKeys?
 
     package init() {}
+
+    /// Has this keyset and its copies keep every key that they unwrap, for an operation on many files. The
+    /// keys are cleared with the last of these values.
+    mutating func keepUnwrapped() { unwrapped = UnwrappedFileKeys() }
 
     // MARK: Finding
 
@@ -41,8 +48,9 @@ package struct FileKeyset: Sendable, RecordPayload {
     func outer(_ id: [UInt8], device: DeviceKey) throws(CofferError) -> FileKEK? {
         if id == device.vaultID.bytes { return FileKEK(id: id, try device.key(KDFLabel.fileOuterKEK)) }
         guard let entry = entry(id, Self.outerPurpose, device.vaultID.bytes) else { return nil }
-        let wrapping = try device.key(KDFLabel.fileOuterWrapping)
-        return try Self.unwrap(entry, under: wrapping, vaultID: device.vaultID)
+        return try key(of: entry, vaultID: device.vaultID) { () throws(CofferError) in
+            try device.key(KDFLabel.fileOuterWrapping)
+        }
     }
 
     /// Returns the inner key with the given identifier; `nil` if the given class has no such key. Looks under
@@ -65,8 +73,18 @@ package struct FileKeyset: Sendable, RecordPayload {
             return FileKEK(id: id, key)
         }
         guard let entry = entry(id, protection.rawValue, classKey.id) else { return nil }
-        let wrapping = try Self.wrappingKey(classKey, vaultID)
-        return try Self.unwrap(entry, under: wrapping, vaultID: vaultID)
+        return try key(of: entry, vaultID: vaultID) { () throws(CofferError) in
+            try Self.wrappingKey(classKey, vaultID)
+        }
+    }
+
+    private func key(
+        of entry: Entry, vaultID: VaultID, _ wrapping: () throws(CofferError) -> SymmetricKey
+    ) throws(CofferError) -> FileKEK {
+        if let known = unwrapped?.key(of: entry) { return known }
+        let key = try Self.unwrap(entry, under: wrapping(), vaultID: vaultID)
+        unwrapped?.add(key, of: entry)
+        return key
     }
 
     /// Returns the newest outer key; `nil` if there is none yet.
@@ -212,6 +230,19 @@ package struct FileKeyset: Sendable, RecordPayload {
             entries.append(
                 Entry(purpose: purpose, protector: protector, key: try WrappedKey.decode(wrapped.span)))
         }
+    }
+}
+
+/// The keys of a keyset that an operation on many files has unwrapped.
+private final class UnwrappedFileKeys: Sendable {
+    private let keys = Mutex<[(entry: FileKeyset.Entry, key: FileKEK)]>([])
+
+    func key(of entry: FileKeyset.Entry) -> FileKEK? {
+        keys.withLock { keys in keys.first { $0.entry == entry }?.key }
+    }
+
+    func add(_ key: FileKEK, of entry: FileKeyset.Entry) {
+        keys.withLock { $0.append((entry, key)) }
     }
 }
 

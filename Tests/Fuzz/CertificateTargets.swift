@@ -5,6 +5,7 @@ import CofferCrypto
 extension FuzzTarget {
     static let certificates = [
         FuzzTarget("certificates") { bytes, _ in
+            _ = CertificateParts(der: bytes)
             let chain = try CertificateChain(reading: bytes)
             for certificate in chain.certificates { _ = try CertificateDetails(der: certificate) }
             try FuzzFinding.require(

@@ -74,6 +74,29 @@ package enum ECDSABinding {
     package static func sign(
         _ message: Span<UInt8>, privateKey: Span<UInt8>, _ curve: ECDSACurve = .p256
     ) throws(CofferError) -> [UInt8] {
+        let der = try SignatureContext.sign(message, try key(of: privateKey, curve), .ecdsa, curve.digest)
+        return try raw(der, curve)
+    }
+
+    /// Returns a signature of the message with this digest, which differs each time.
+    package static func sign(
+        digest: Span<UInt8>, privateKey: Span<UInt8>, _ curve: ECDSACurve
+    ) throws(CofferError) -> [UInt8] {
+        let der = try DigestSignature.sign(digest, try key(of: privateKey, curve), .ecdsa)
+        return try raw(der, curve)
+    }
+
+    private static func raw(_ der: [UInt8], _ curve: ECDSACurve) throws(CofferError) -> [UInt8] {
+        guard let raw = ECDSASignatureEncoding.raw(der.span, numberSize: curve.privateKeySize) else {
+            throw OpenSSLFailure.unexpected("EVP_DigestSign")
+        }
+        return raw
+    }
+
+    /// Returns OpenSSL's key with the private number alone, which is enough to sign.
+    private static func key(
+        of privateKey: Span<UInt8>, _ curve: ECDSACurve
+    ) throws(CofferError) -> SignatureKey {
         try throwIfNoKey(privateKey, curve)
         let name = curve.name
         var number = try reversed(privateKey)
@@ -87,11 +110,7 @@ package enum ECDSABinding {
                 ])
         }
         guard let key else { throw OpenSSLFailure.unexpected("EVP_PKEY_fromdata") }
-        let der = try SignatureContext.sign(message, key, .ecdsa, curve.digest)
-        guard let raw = ECDSASignatureEncoding.raw(der.span, numberSize: curve.privateKeySize) else {
-            throw OpenSSLFailure.unexpected("EVP_DigestSign")
-        }
-        return raw
+        return key
     }
 
     /// Returns a copy with the lowest byte first, as OpenSSL's parameters have it.

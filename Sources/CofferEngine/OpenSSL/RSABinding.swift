@@ -48,6 +48,14 @@ package enum RSABinding {
         try SignatureContext.sign(message, try keyPair(key, numbers), padding.scheme, digest)
     }
 
+    /// Returns the signature of the message with this digest, which is one of the hash function `function`.
+    package static func sign(
+        digest: Span<UInt8>, of function: SignatureDigest, key: Span<UInt8>, _ numbers: Numbers,
+        _ padding: Padding
+    ) throws(CofferError) -> [UInt8] {
+        try DigestSignature.sign(digest, try keyPair(key, numbers), padding.scheme, function)
+    }
+
     /// Returns OpenSSL's key with the numbers of a key pair.
     static func keyPair(_ key: Span<UInt8>, _ numbers: Numbers) throws(CofferError) -> SignatureKey {
         guard numbers.secret.count == secretCount, let pair = try make(key, numbers) else {

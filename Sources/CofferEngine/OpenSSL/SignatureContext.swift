@@ -17,12 +17,12 @@ import CofferBase
     deinit { unsafe EVP_MD_CTX_free(pointer) }
 
     /// The value of `RSA_PKCS1_PADDING`.
-    private static let pkcs1Padding: Int32 = 1
+    static let pkcs1Padding: Int32 = 1
     /// The value of `RSA_PKCS1_PSS_PADDING`.
-    private static let pssPadding: Int32 = 6
+    static let pssPadding: Int32 = 6
     /// The value of `RSA_PSS_SALTLEN_DIGEST`: the salt is as long as the digest, and no other length
     /// verifies.
-    private static let saltOfDigest: Int32 = -1
+    static let saltOfDigest: Int32 = -1
 
     private static func make(
         _ key: SignatureKey, _ scheme: Scheme, _ digest: SignatureDigest, signing: Bool
@@ -49,7 +49,7 @@ import CofferBase
     }
 
     /// The largest signature: that of an RSA key of 8192 bits.
-    private static let largestSignature = 1024
+    static let largestSignature = 1024
 
     /// Returns the signature of `message`.
     static func sign(

@@ -1,14 +1,13 @@
 import CofferBase
-import CofferCommandLine
 import CofferEngine
 
 /// Questions that the program in `SSH_ASKPASS` asks, as for OpenSSH's agent.
-enum AskPass {
+package enum AskPass {
     /// The maximum time for an answer.
     private static let deadline = Duration.seconds(60)
 
     /// Asks a question. No program, no answer in time, and any answer but an empty one and "yes" are a no.
-    static func isConfirmed(_ question: String) -> Bool {
+    package static func isConfirmed(_ question: String) -> Bool {
         guard let program = Environment.path("SSH_ASKPASS") else {
             Output.message(
                 "coffer: A key requires confirmation, but SSH_ASKPASS names no program that asks for it.")

@@ -47,6 +47,7 @@ let package = Package(
         .executable(name: "coffer", targets: ["CofferCLI"]),
         .executable(name: "coffer-oauth", targets: ["CofferOAuthCLI"]),
         .executable(name: "coffer-database", targets: ["CofferDatabaseCLI"]),
+        .executable(name: "coffer-pkcs11", targets: ["CofferPKCS11CLI"]),
         .executable(name: "bench", targets: ["Bench"]),
     ],
     traits: [
@@ -70,6 +71,8 @@ let package = Package(
         // libcurl, and of libssl what libcurl lets a program set; without pkg-config, because SwiftPM warns
         // of the flags of Debian 13's.
         .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev", "libssl-dev"])]),
+        // PKCS #11 without p11-kit's headers: see its shim.h.
+        .systemLibrary(name: "CPKCS11"),
         .systemLibrary(name: "CLinux"),
         // SHA-256 by the processor's instructions: C, because Swift has no function attribute for them.
         .target(name: "CSHA2", publicHeadersPath: "."),
@@ -92,8 +95,8 @@ let package = Package(
             ],
             swiftSettings: shared),
 
-        // Its annexes: the message bus and HTTPS, the only targets that the traits change, and SQLite, which
-        // only CofferDatabase needs.
+        // Its annexes: the message bus and HTTPS, the only targets that the traits change, PKCS #11, which
+        // only coffer-pkcs11 needs, and SQLite, which only CofferDatabase needs.
         .target(
             name: "CofferDBus",
             dependencies: [
@@ -108,6 +111,9 @@ let package = Package(
                 "CofferBase", "CofferEngine", "CLockedHeap",
                 .target(name: "CCurl", condition: .when(traits: ["OAuth"])),
             ],
+            swiftSettings: shared),
+        .target(
+            name: "CofferEnginePKCS11", dependencies: ["CofferBase", "CofferEngine", "CPKCS11"],
             swiftSettings: shared),
         .target(
             name: "CofferEngineSQLite",
@@ -232,6 +238,15 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: shared, linkerSettings: immediateBinding),
+        // The module of PKCS #11, which coffer runs for p11-kit: what it needs is not loaded with coffer.
+        .executableTarget(
+            name: "CofferPKCS11CLI",
+            dependencies: [
+                "Coffer", "CofferBase", "CofferCommandLine", "CofferCrypto", "CofferEngine",
+                "CofferEnginePKCS11",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: shared, linkerSettings: immediateBinding),
         .executableTarget(
@@ -380,7 +395,8 @@ let package = Package(
             name: "CofferCLITests",
             dependencies: [
                 "Coffer", "CofferBase", "CofferCLI", "CofferCommandLine", "CofferDatabaseCLI",
-                "CofferEngine", "CofferOAuth", "CofferOAuthCLI", "CofferTesting", "TestSupport",
+                "CofferEngine", "CofferOAuth", "CofferOAuthCLI", "CofferPKCS11CLI", "CofferTesting",
+                "TestSupport",
             ],
             swiftSettings: shared),
     ]
@@ -430,7 +446,7 @@ if let named = Context.environment["COFFER_TESTS"] {
 if let folder = Context.environment["COFFER_RELEASE"] {
     let words = ["-z", "pack-relative-relocs", "--gc-sections", "--strip-all"].flatMap { ["-Xlinker", $0] }
     for target in package.targets
-    where ["CofferCLI", "CofferOAuthCLI", "CofferDatabaseCLI"].contains(target.name) {
+    where ["CofferCLI", "CofferOAuthCLI", "CofferDatabaseCLI", "CofferPKCS11CLI"].contains(target.name) {
         target.linkerSettings = immediateBinding + [.unsafeFlags(["-L\(folder)"] + words)]
     }
     for target in package.targets where target.name == "CofferC" {

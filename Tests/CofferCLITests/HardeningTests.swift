@@ -31,8 +31,8 @@ struct HardeningTests {
         "Every symbol is bound at the start, not later with registers left on the stack, and read-only then",
         arguments: ["coffer"]
             + built([
-                "coffer-database", "coffer-oauth", "libcoffer-c.so", "TestAgent", "DatabaseAgent",
-                "OAuthAgent", "Probe",
+                "coffer-database", "coffer-oauth", "coffer-pkcs11", "libcoffer-c.so", "TestAgent",
+                "DatabaseAgent", "OAuthAgent", "Probe",
             ]))
     func immediateBinding(_ name: String) throws {
         let run = try CommandRun.run("readelf", ["-dW", CommandRun.programs + name])
@@ -52,7 +52,8 @@ struct HardeningTests {
 
     /// Programs that use the libraries `Coffer` and `CofferDatabase`, as far as they are built.
     private static let withoutNetwork = built([
-        "coffer", "coffer-database", "libcoffer-c.so", "TestAgent", "DatabaseAgent", "Probe",
+        "coffer", "coffer-database", "coffer-pkcs11", "libcoffer-c.so", "TestAgent", "DatabaseAgent",
+        "Probe",
     ]).map { CommandRun.programs + $0 }
 
     @Test("Programs without OAuth load neither libcurl nor libssl, nor does a library that they load")

@@ -67,7 +67,7 @@ struct FolderRulesTests {
         "CofferDatabase": cofferDatabase, "CofferOAuth": cofferOAuth,
         "CofferBackup": cofferBackup,
         "CofferCLI": ["Commands": ["Support"]], "CofferDatabaseCLI": ["Commands": ["Support"]],
-        "CofferOAuthCLI": ["Commands": ["Support"]],
+        "CofferOAuthCLI": ["Commands": ["Support"]], "CofferPKCS11CLI": ["Commands": ["Token"]],
     ]
 
     @Test(

@@ -132,10 +132,10 @@ enum Rules {
         return words.dropFirst().first.map(String.init)
     }
 
-    /// The programs `coffer`, `coffer-database` and `coffer-oauth`, and what they share.
+    /// The programs `coffer`, `coffer-database`, `coffer-oauth` and `coffer-pkcs11`, and what they share.
     static let commandModules: Set<String> = [
         "Sources/CofferCLI", "Sources/CofferCommandLine", "Sources/CofferDatabaseCLI",
-        "Sources/CofferOAuthCLI",
+        "Sources/CofferOAuthCLI", "Sources/CofferPKCS11CLI",
     ]
 
     /// Rule 11: the libraries name no command, because other applications show their messages, too.

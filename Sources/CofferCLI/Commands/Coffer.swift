@@ -23,7 +23,7 @@ struct CofferCommand: AsyncParsableCommand {
         KeyringCommand.self, WipeCommand.self,
         RemoteWipeCommand.self,
         BackupCommand.self, ExportCommand.self, ImportCommand.self, DatabaseCommand.self, SoupCommand.self,
-        KeyCommand.self, SSHAgentCommand.self, SSHCommand.self,
+        KeyCommand.self, SSHAgentCommand.self, SSHCommand.self, PKCS11Command.self,
         CryptCommand.self, VectorsCommand.self, DoctorCommand.self,
         DemoCommand.self, GitCredential.self,
         DockerCredential.self, AWSCredentialProcess.self, VersionCommand.self,

@@ -17,7 +17,7 @@ struct VersionCommand: ParsableCommand {
     /// The names of the package's products in this release.
     static let products = [
         "Coffer", "CofferDatabase", "CofferBackup", "CofferOAuth", "CofferCrypto", "CofferTesting",
-        "coffer-c", "coffer", "coffer-oauth", "coffer-database", "bench",
+        "coffer-c", "coffer", "coffer-oauth", "coffer-database", "coffer-pkcs11", "bench",
     ]
 
     @OptionGroup var global: NoVaultOptions

@@ -4,9 +4,9 @@
     pkcs11.py --coffer PATH [--only NAME,…]
 
 Each scenario makes a vault in a home of its own. One line for each, `NAME ok` or `NAME FAILED`, with the reason; the
-exit code is 1 when one failed. As root, everything runs as the user nobody, because p11-kit reads no user's settings
-for root. Needs curl, gcc, gnutls-bin, libengine-pkcs11-openssl, libp11-kit-dev, nginx-light, opensc, openssl, p11-kit
-and Python's cryptography.
+exit code is 1 when one failed. As root, everything runs as the user nobody, who must be able to run PATH, because
+p11-kit reads no user's settings for root. Needs curl, gcc, gnutls-bin, libengine-pkcs11-openssl, libp11-kit-dev,
+nginx-light, opensc, openssl, p11-kit and Python's cryptography.
 """
 
 import argparse

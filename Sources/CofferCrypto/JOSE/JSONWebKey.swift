@@ -80,9 +80,7 @@ extension JSONWebKey {
                 try RSASignature.PublicKey(
                     modulus: Self.bytes("n", members), exponent: Self.bytes("e", members)))
         } else if type.hasSameBytes(as: "EC"), Self.isText("P-256", members["crv"]) {
-            let (x, y) = (try Self.bytes("x", members), try Self.bytes("y", members))
-            guard x.count == 32, y.count == 32 else { throw Self.unusable }
-            material = .p256([4] + x + y)
+            material = .p256([4] + (try Self.coordinate("x", members)) + (try Self.coordinate("y", members)))
         } else if type.hasSameBytes(as: "OKP"), Self.isText("Ed25519", members["crv"]) {
             material = .ed25519(try Self.bytes("x", members))
         } else {
@@ -115,6 +113,16 @@ extension JSONWebKey {
     ) throws(CofferError) -> [UInt8] {
         guard let text = members[name]?.string else { throw unusable }
         return try Base64URL.decode(text)
+    }
+
+    /// Returns a coordinate of 32 bytes. RFC 7518 section 6.2.1.2 requires all of them, but some servers
+    /// leave out leading zeros: one key in 128 has one. Whether the point is on the curve is checked later.
+    private static func coordinate(
+        _ name: String, _ members: [String: JSONValue]
+    ) throws(CofferError) -> [UInt8] {
+        let bytes = try bytes(name, members)
+        guard (1...32).contains(bytes.count) else { throw unusable }
+        return [UInt8](repeating: 0, count: 32 - bytes.count) + bytes
     }
 
     /// Returns the members that define the key, without its name.

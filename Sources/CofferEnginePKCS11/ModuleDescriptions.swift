@@ -1,6 +1,6 @@
 import CPKCS11
 
-/// What the module says of itself, its slot, its token and its sessions.
+/// The descriptions of the module, its slot, its token and its sessions.
 extension ModuleFunctions {
     private static let maker = "Coffer"
 

@@ -11,7 +11,7 @@ import Synchronization
 /// process apply at once. Between them, the process has no key.
 final class VaultToken: TokenModule {
     private struct Session {
-        /// What a search found and was not fetched yet; `nil` without a search.
+        /// The objects that a search found and the client has not fetched yet; `nil` without a search.
         var found: ArraySlice<UInt>?
         var signature: TokenSignature?
     }

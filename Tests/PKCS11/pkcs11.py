@@ -134,7 +134,7 @@ def curl(world, alias, port):
 def gnutls(world, alias, port):
     return world.run(["gnutls-cli", "--x509cafile", f"{world.site}/ca.pem", "--x509certfile",
                       f"{NAME}{alias};type=cert", "--x509keyfile", f"{NAME}{alias};type=private", "--port", str(port),
-                      "localhost"], b"GET / HTTP/1.0\r\n\r\n", expected=None)
+                      "127.0.0.1"], b"GET / HTTP/1.0\r\n\r\n", expected=None)
 
 
 def signatures(coffer):

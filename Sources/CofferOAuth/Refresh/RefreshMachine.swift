@@ -25,6 +25,8 @@ package struct RefreshMachine: Sendable {
     var sleep: @Sendable (Duration) async -> Bool
     let clock: VaultClock
     let events: OAuthEventSource?
+    /// The maximum time to wait for another caller's renewal.
+    var leaseDeadline = GrantStore.leaseDeadline
 
     /// Creates a machine.
     ///
@@ -87,7 +89,7 @@ package struct RefreshMachine: Sendable {
         let before = try await snapshot(grant)
         if !before.record.isErasureDue, let outcome = try outcome(of: before, need) { return outcome }
         return try await store.tokens.withRefreshLease(
-            of: grant.tokenID(.refresh), deadline: GrantStore.leaseDeadline
+            of: grant.tokenID(.refresh), deadline: leaseDeadline
         ) { () async throws(CofferError) -> RefreshOutcome in
             let now = try await snapshot(grant)
             if now.record.isErasureDue { try await sessionEnd.apply(now.record.state, to: grant) }

@@ -156,6 +156,28 @@ enum Rules {
         }
     }
 
+    /// Rule 12: no Mutex holds a closure itself. Each access wraps it once more, without end; a structure
+    /// that contains the closure is not wrapped.
+    static func closuresInMutexes(_ source: SwiftSource) -> [Finding] {
+        source.findings("has a Mutex that holds a closure: put it into a structure") { line in
+            line.ranges(of: "Mutex<").contains { namesFunction(line[$0.upperBound...]) }
+        }
+    }
+
+    /// Whether an arrow precedes the angle bracket that closes the generic arguments `text`.
+    private static func namesFunction(_ text: Substring) -> Bool {
+        var depth = 1
+        var last: Character = " "
+        for character in text {
+            defer { last = character }
+            guard character != ">" || last != "-" else { return true }
+            if character == "<" { depth += 1 }
+            if character == ">" { depth -= 1 }
+            if depth == 0 { return false }
+        }
+        return false
+    }
+
     private static let rooms: Set = [
         "Sources/CofferC", "Sources/CofferDBus", "Benchmarks/Peers", "Benchmarks/SwiftCrypto",
     ]

@@ -151,4 +151,14 @@ struct RulesTests {
         #expect(source(text).comments.map(\.text) == [#"// "no""#])
         #expect(source(text).code.count == 5)
     }
+
+    @Test(
+        "12: a Mutex that holds a closure is found, and one that holds a structure or is an argument is not",
+        arguments: [
+            ("let a = Mutex<(@Sendable () -> Void)?>(nil)", 1), ("let a: Mutex<[() -> Int]>", 1),
+            ("let a = Mutex<Handler?>(nil)", 0), ("func a(_ b: borrowing Mutex<Set<Int>>) -> Int", 0),
+        ])
+    func findsClosures(_ line: String, _ count: Int) {
+        #expect(Rules.closuresInMutexes(source(line)).count == count)
+    }
 }

@@ -1,7 +1,7 @@
 import Testing
 
-/// Rules 1 to 5, 9 and 11 over every Swift file of the package.
-@Suite("Rules 1 to 5, 9 and 11: the sources")
+/// Rules 1 to 5, 9, 11 and 12 over every Swift file of the package.
+@Suite("Rules 1 to 5, 9, 11 and 12: the sources")
 struct SourceRulesTests {
     private let sources: [SwiftSource]
 
@@ -54,6 +54,9 @@ struct SourceRulesTests {
         #expect(names.isSuperset(of: ["wipe", "token", "file", "passcode"]), "The commands were not found.")
         report(sources.flatMap { Rules.commands($0, names: names) })
     }
+
+    @Test("12: no Mutex holds a closure")
+    func mutexes() { report(sources.flatMap(Rules.closuresInMutexes)) }
 
     @Test("Messages of the command begin with a capital letter")
     func capitals() {

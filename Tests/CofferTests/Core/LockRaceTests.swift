@@ -19,7 +19,11 @@ struct LockRaceTests {
 
     /// Clocks that run an action the next time they are read.
     private final class Ambush: Sendable {
-        private let action = Mutex<(@Sendable () -> Void)?>(nil)
+        private struct Action {
+            var body: (@Sendable () -> Void)?
+        }
+
+        private let action = Mutex(Action())
         private let times = Counter()
 
         var source: VaultClock {
@@ -33,10 +37,10 @@ struct LockRaceTests {
 
         var count: Int { times.value }
 
-        func set(_ body: @escaping @Sendable () -> Void) { action.withLock { $0 = body } }
+        func set(_ body: @escaping @Sendable () -> Void) { action.withLock { $0.body = body } }
 
         private func spring() {
-            guard let body = action.withLock({ $0.take() }) else { return }
+            guard let body = action.withLock({ $0.body.take() }) else { return }
             times.increment()
             body()
         }

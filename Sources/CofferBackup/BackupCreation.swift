@@ -13,7 +13,7 @@ struct BackupCreation {
         var files: [FileSnapshot] = []
         var deviceFiles: [FileID] = []
         var databases: [(name: DatabaseName, protection: ProtectionClass)] = []
-        var deviceDatabases: [(name: DatabaseName, key: SealedToken)] = []
+        var deviceDatabases: [DatabaseName] = []
         var reserved = 0
         var omitted: [OmittedItem] = []
 
@@ -77,8 +77,8 @@ struct BackupCreation {
         for id in plan.deviceFiles {
             counts.deviceFiles += try writeSealed(id, to: writer, &plan.omitted) ? 1 : 0
         }
-        for (name, key) in plan.deviceDatabases {
-            counts.deviceDatabases += try writeSealed(name, key, to: writer, &plan.omitted) ? 1 : 0
+        for name in plan.deviceDatabases {
+            counts.deviceDatabases += try writeSealed(name, to: writer, &plan.omitted) ? 1 : 0
         }
         if !plan.omitted.isEmpty {
             let document = try OmittedDocument.encode(plan.omitted)
@@ -169,7 +169,7 @@ struct BackupCreation {
             if key.protection.isExportable {
                 plan.databases.append((name, key.protection))
             } else {
-                plan.deviceDatabases.append((name, key))
+                plan.deviceDatabases.append(name)
             }
         }
     }
@@ -355,8 +355,7 @@ struct BackupCreation {
     private func writeSealed(
         _ id: FileID, to writer: ArchiveWriter, _ omitted: inout [OmittedItem]
     ) throws(CofferError) -> Bool {
-        let path = EntryName.deviceFile(id).path
-        let container = try readable(id, path, &omitted) { () throws(CofferError) in
+        let container = try readable(id, EntryName.deviceFile(id).path, &omitted) { () throws(CofferError) in
             try vault.files.openSealed(id)
         }
         guard let container else { return false }
@@ -365,13 +364,14 @@ struct BackupCreation {
     }
 
     private func writeSealed(
-        _ name: DatabaseName, _ key: SealedToken, to writer: ArchiveWriter, _ omitted: inout [OmittedItem]
+        _ name: DatabaseName, to writer: ArchiveWriter, _ omitted: inout [OmittedItem]
     ) throws(CofferError) -> Bool {
         let copied = try copy(EntryName.deviceDatabase(name).path, &omitted) { () throws(CofferError) in
             try DatabaseBackups(vault).sealedCopy(name.scope, name.name)
         }
         guard let copied else { return false }
-        try writer.add(.deviceDatabaseKey(name), key.envelope.span)
+        let key = copied.key.envelope
+        try writer.add(.deviceDatabaseKey(name), key.span)
         try write(copied.file, size: copied.size, as: .deviceDatabase(name), to: writer)
         return true
     }

@@ -51,12 +51,21 @@ package struct DatabaseCopy: ~Copyable {
 
     /// Locks out all other connections until this value is destroyed.
     ///
-    /// - Throws: `busy` if another connection is reading or writing the database or has it open in WAL mode.
+    /// - Throws: `busy` if another connection is reading or writing the database or has it open in WAL mode;
+    ///   `conflict` if another process replaced the file after it was opened here.
     package func acquireExclusiveLock() throws(CofferError) {
         try source.run("PRAGMA locking_mode = EXCLUSIVE")
         try source.run("PRAGMA journal_mode = DELETE")
         try source.run("BEGIN EXCLUSIVE")
         try source.run("COMMIT")
+        try requireUnmoved()
+    }
+
+    /// Throws `conflict` if the database's name no longer refers to the file that is open here.
+    package func requireUnmoved() throws(CofferError) {
+        guard source.mainFile?.hasMoved != true else {
+            throw SQLiteFailure.error(SQLITE_READONLY_DBMOVED_CODE, "")
+        }
     }
 
     /// Copies the whole database into a new file, checks the copy and flushes it to the disk. If `target` is

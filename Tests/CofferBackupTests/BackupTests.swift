@@ -130,6 +130,74 @@ struct BackupTests {
         }
     }
 
+    @Test("Backups from before and after a replacement of databases' keys bring the databases back")
+    func newDatabaseKeys() async throws {
+        let vault = try await scene.create()
+        for protection in [ProtectionClass.whenUnlocked, .whenUnlockedThisDeviceOnly] {
+            _ = try await scene.fill(vault, protection)
+        }
+        let before = scene.scratch.path.appending("before.age")
+        _ = try await vault.createBackup(at: before, for: scene.key)
+        #expect(try await vault.rotateDatabaseKeys().replaced.count == 2)
+        _ = try await scene.backUp(vault)
+        for path in [before, scene.path] {
+            let databases = VaultDatabases(vault)
+            for name in try await databases.names() { try await databases.remove(name) }
+            let report = try await vault.restoreBackup(from: path, with: scene.opening)
+            #expect(report.added == 2, "\(report)")
+            for name in ["db-whenUnlocked", "db-whenUnlockedThisDeviceOnly"] {
+                #expect(try await BackupScene.rows(vault, name) == 500)
+            }
+        }
+    }
+
+    @Test("A database whose key was replaced since the backup, and whose file is lost, is told and not kept")
+    func lostDatabaseFile() async throws {
+        let vault = try await scene.create()
+        let protection = ProtectionClass.whenUnlockedThisDeviceOnly
+        _ = try await scene.fill(vault, protection)
+        _ = try await vault.createBackup(at: scene.path, for: scene.key)
+        #expect(try await vault.rotateDatabaseKeys().replaced.count == 1)
+        let file = vault.vaultDirectory.appending("soups").appending("database-db-\(protection.name).db")
+        try FileManager.default.removeItem(atPath: file.string)
+        let opening = scene.opening
+        let refused = await BackupScene.code {
+            _ = try await vault.restoreBackup(from: scene.path, with: opening)
+        }
+        #expect(refused == .corrupt)
+        try await VaultDatabases(vault).remove("db-\(protection.name)")
+        #expect(try await vault.restoreBackup(from: scene.path, with: opening).impossible == 0)
+        #expect(try await BackupScene.rows(vault, "db-\(protection.name)") == 500)
+    }
+
+    @Test("Backups made while databases' keys are replaced have each database with the key that opens it")
+    func besideNewDatabaseKeys() async throws {
+        let vault = try await scene.create()
+        for protection in [ProtectionClass.whenUnlocked, .whenUnlockedThisDeviceOnly] {
+            _ = try await scene.fill(vault, protection)
+        }
+        let paths = (0..<4).map { scene.scratch.path.appending("\($0).age") }
+        let key = scene.key
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for _ in 0..<12 { _ = try await vault.rotateDatabaseKeys() }
+            }
+            group.addTask {
+                for path in paths { _ = try await vault.createBackup(at: path, for: key) }
+            }
+            try await group.waitForAll()
+        }
+        for path in paths {
+            let databases = VaultDatabases(vault)
+            for name in try await databases.names() { try await databases.remove(name) }
+            let report = try await vault.restoreBackup(from: path, with: scene.opening)
+            #expect(report.added == 2, "\(report)")
+            for name in ["db-whenUnlocked", "db-whenUnlockedThisDeviceOnly"] {
+                #expect(try await BackupScene.rows(vault, name) == 500)
+            }
+        }
+    }
+
     @Test("An item that differs stays, is replaced, or gets a second name, as the rule says")
     func conflicts() async throws {
         let vault = try await scene.create()

@@ -29,7 +29,8 @@ struct DatabaseProgramTests {
         "Without its companion, not even one in PATH, a command says what to install, and changes nothing",
         arguments: [
             ["database", "list"], ["soup", "list"], ["backup", "verify", "file"],
-            ["reclass", "--all", "--class", "whenUnlocked"], ["--json", "database", "--help"],
+            ["reclass", "--all", "--class", "whenUnlocked"], ["rotate", "--all"],
+            ["--json", "database", "--help"],
             ["help", "soup", "query"],
         ])
     func alone(_ command: [String]) throws {
@@ -68,6 +69,7 @@ struct DatabaseProgramTests {
         #expect(version.code == 0 && version.text.contains("coffer-database is not installed"))
         let document = try CommandRun.run(copy, ["version", "--json"]).json
         #expect((document["libraries"] as? [String: Any])?["SQLite"] is NSNull)
+        #expect(try run("rotate").code == 0)
         #expect(try run("wipe", "--yes").code == 0)
     }
 

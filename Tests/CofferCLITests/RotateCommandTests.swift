@@ -34,6 +34,89 @@ struct RotateCommandTests {
         #expect(try home("rotate", "--resume", "--all").code == 64)
     }
 
+    private func sql(_ home: CommandHome, _ statement: String) throws -> CommandRun {
+        try home("database", "query", "--vault", "notes", "--create", statement)
+    }
+
+    @Test("--all also replaces databases' own keys, --databases only those; rotate alone names the databases")
+    func databases() throws {
+        let (home, _) = try filled()
+        #expect(try sql(home, "CREATE TABLE t (x); INSERT INTO t VALUES ('kept')").code == 0)
+        let file = URL(filePath: home.path + "/vault/soups/database-notes.db")
+        let first = try Data(contentsOf: file)
+        let alone = try home("rotate", "--json")
+        #expect(alone.code == 0 && alone.json["databasesAnOldCopyOpens"] as? [String] == ["database/notes"])
+        #expect(alone.errorText.contains("coffer rotate --databases"), "\(alone.errorText)")
+        #expect(try Data(contentsOf: file) == first)
+        let all = try home("rotate", "--all", "--json")
+        #expect(all.code == 0 && all.json["complete"] as? Bool == true, "\(all.errorText)")
+        #expect(all.json["databases"] as? [String] == ["database/notes"] && all.json["files"] as? Int == 1)
+        #expect((all.json["keptDatabases"] as? [Any])?.isEmpty == true)
+        let second = try Data(contentsOf: file)
+        #expect(second.prefix(32) != first.prefix(32))
+        let text = try home("--json", "rotate", "--databases")
+        #expect(
+            text.code == 0 && text.json["databases"] as? [String] == ["database/notes"], "\(text.errorText)")
+        #expect(text.json["complete"] == nil)
+        #expect(try home("rotate", "--databases").text == "Keys of 1 database replaced\n")
+        #expect(try Data(contentsOf: file).prefix(32) != second.prefix(32))
+        #expect(try sql(home, "SELECT x FROM t").text == "kept\n")
+        for wrong in [
+            ["--all", "--databases"], ["--resume", "--databases"], ["--class", "whenUnlocked", "--all"],
+        ] {
+            #expect(try home.run(["rotate"] + wrong).code == 64)
+        }
+        #expect(try home.run(["rotate", "--databases"], passcode: "").code != 0)
+    }
+
+    @Test("A database that cannot be read is named, with the reason, and has an exit code of its own")
+    func unreadableDatabase() throws {
+        let (home, _) = try filled()
+        #expect(try sql(home, "CREATE TABLE t (x)").code == 0)
+        let file = URL(filePath: home.path + "/vault/soups/database-notes.db")
+        let whole = try Data(contentsOf: file)
+        var damaged = whole
+        damaged[4000] ^= 1
+        try damaged.write(to: file)
+        let run = try home("rotate", "--all", "--json")
+        let kept = try #require(run.json["keptDatabases"] as? [[String: String]], "\(run.errorText)")
+        #expect(
+            run.code == 75 && kept == [["name": "database/notes", "reason": "unreadable"]], "\(run.code)")
+        #expect(run.json["complete"] as? Bool == true)
+        #expect(run.errorText.contains("The database database/notes"), "\(run.errorText)")
+        try whole.write(to: file)
+        #expect(try home("rotate", "--databases").code == 0)
+        #expect(try sql(home, "INSERT INTO t VALUES (1); SELECT x FROM t").text == "1\n")
+    }
+
+    @Test("Programs that write to a database beside replacements of its key lose no row")
+    func besideDatabase() throws {
+        let home = try CommandHome(passcode: nil)
+        #expect(
+            try home.run(["database", "query", "--vault", "notes", "--create", "CREATE TABLE t (x)"]).code
+                == 0)
+        let script = """
+            set -u; end=$((SECONDS + 240))
+            q() { "$0" database query --vault notes --home "$1" "$2" 2>>"$3.errors"; }
+            for w in 1 2; do (
+                until [ -e "$2.done" ] || [ "$SECONDS" -ge "$end" ]; do
+                    q "$1" "INSERT INTO t VALUES ($w)" "$2" && echo "$w" >>"$2.rows"
+                done
+            ) & done
+            for n in 1 2 3 4 5 6; do "$0" rotate --databases --home "$1" >>"$2.rotated" 2>&1; done
+            touch "$2.done"; wait
+            q "$1" "SELECT count(*) FROM t" "$2"; wc -l <"$2.rows"; cat "$2.rotated"
+            """
+        let run = try CommandRun.run(
+            "bash", ["-c", script, CommandRun.cofferPath, home.path, home.folder.appending(path: "x").path()])
+        let lines = run.text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        let counts = lines.prefix(2).compactMap { Int($0) }
+        // A row may also be there if the command ended with an error.
+        #expect(run.code == 0 && counts.count == 2 && counts[0] >= counts[1], "\(run.text)\n\(run.errorText)")
+        #expect(run.text.contains("Keys of 1 database replaced"), "\(run.text)")
+        #expect(try home.run(["rotate", "--databases"], passcode: nil).code == 0)
+    }
+
     @Test("A rotation needs no more descriptors than a small limit allows")
     func fewDescriptors() throws {
         let home = try CommandHome(passcode: nil)

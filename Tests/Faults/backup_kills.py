@@ -13,6 +13,7 @@ Afterwards, by what is there and by running the operation again:
     restore   what the vault had is there, and a second run completes it
     rotate    the keys of before or the new ones open everything; --resume completes it, and the keybag of before opens
               nothing that is stored afterwards
+    rotate-all  the same, and the database's rows are there under the old or its new key; --databases completes it
     recover   the old passcode or the new one opens, and one of the two sheets
     anchor    the vault opens, and the anchor it names can be read
     upgrade   a home of the first release is as it was or wholly upgraded, and a second run completes it
@@ -269,6 +270,48 @@ class Rotate(Operation):
         return keybag[:64] != self.keybag[:64] or keybag[len(keybag) // 2:][:64] != self.keybag[len(keybag) // 2:][:64]
 
 
+class RotateAll(Rotate):
+    """The database's own key, too. Its file changes with its key, or both stay."""
+
+    def arguments(self, place):
+        return ["rotate", "--all"]
+
+    def query(self, place, statement):
+        return place.succeed(["database", "query", "--vault", "notes", statement])
+
+    def prepare(self, place):
+        self.query(place, "INSERT INTO note VALUES ('first'), ('second')")
+        super().prepare(place)
+        vault = os.path.join(place.home, "vault")
+        self.old = {}
+        for name in os.listdir(vault):
+            if os.path.isfile(os.path.join(vault, name)):
+                with open(os.path.join(vault, name), "rb") as stream:
+                    self.old[name] = stream.read()
+
+    def rows(self, place):
+        return [row["text"] for row in self.query(place, "SELECT text FROM note ORDER BY rowid")]
+
+    def judge(self, place, done):
+        if self.rows(place) != ["first", "second"]:
+            raise Violation("not the rows of before")
+        place.succeed(["rotate", "--databases"])
+        self.query(place, "INSERT INTO note VALUES ('third')")
+        if self.rows(place) != ["first", "second", "third"]:
+            raise Violation("not the rows of before, and the new one")
+        left = [name for name in os.listdir(os.path.join(place.home, "vault", "soups")) if name.startswith(".")]
+        if left:
+            raise Violation("beside the databases: %s" % left)
+        super().judge(place, done)
+        if done.returncode:
+            return
+        for name, content in self.old.items():
+            with open(os.path.join(place.home, "vault", name), "wb") as stream:
+                stream.write(content)
+        if place.run(["database", "query", "--vault", "notes", "SELECT text FROM note"]).returncode == 0:
+            raise Violation("the old keys open the database")
+
+
 class Recover(Operation):
     passcode, new, recovery = None, NEW, True
 
@@ -355,8 +398,8 @@ class Upgrade(Operation):
         place.succeed(["file", "add", place.content("later")])
 
 
-OPERATIONS = {"create": Create, "keep": Keep, "restore": Restore, "rotate": Rotate, "recover": Recover, "anchor": Anchor,
-              "upgrade": Upgrade}
+OPERATIONS = {"create": Create, "keep": Keep, "restore": Restore, "rotate": Rotate, "rotate-all": RotateAll,
+              "recover": Recover, "anchor": Anchor, "upgrade": Upgrade}
 
 
 class Kills:

@@ -14,7 +14,7 @@ public struct RotationReport: Sendable, Equatable {
     /// The number of key pairs whose keys were rewrapped. The private keys themselves stay the same.
     public internal(set) var keyPairs = 0
     /// The databases, as `SCOPE/NAME`, that an older copy of the vault still opens, because only the wrapping
-    /// of their keys changed. To replace a database's own key, copy its content to a new database.
+    /// of their keys changed. `Vault.rotateDatabaseKeys` in `CofferDatabase` replaces the keys themselves.
     public internal(set) var databases: [String] = []
     /// The number of tokens that could not be read.
     public internal(set) var unreadableTokens = 0

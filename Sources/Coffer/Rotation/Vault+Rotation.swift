@@ -10,8 +10,9 @@ extension Vault {
     /// Tokens, pending tokens, files and the keys of databases change; their contents are not encrypted
     /// again. An older copy of the *whole* vault therefore still shows what it contains, and, because the
     /// keys of databases themselves stay the same, the later content of those databases
-    /// (``RotationReport/databases``). If the passcode is known to someone else, replace it, too, with
-    /// `newPasscode`: with the old passcode, the current keybag would open.
+    /// (``RotationReport/databases``), until `Vault.rotateDatabaseKeys` replaces them. If the passcode is
+    /// known to someone else, replace it, too, with `newPasscode`: with the old passcode, the current keybag
+    /// would open.
     ///
     /// The vault stays usable meanwhile. A process that unlocked the vault before gets the new keys if they
     /// are cached in the kernel keyring or if no passcode is set, also for a file that it is adding.

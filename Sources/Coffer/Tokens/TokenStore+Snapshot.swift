@@ -71,11 +71,15 @@ extension TokenStore {
 
     /// Returns a stored token; `nil` if there is none. Blocks.
     package func stored(_ id: TokenID) throws(CofferError) -> StoredToken? {
+        try sealed(id).map { (sealed) throws(CofferError) in try open(sealed) }
+    }
+
+    /// Returns a stored token in its sealed form; `nil` if there is none. Blocks.
+    package func sealed(_ id: TokenID) throws(CofferError) -> SealedToken? {
         let name = try name(of: id)
         guard let envelope = try storage.envelope(name) else { return nil }
-        let found = StoredEnvelope(bytes: envelope, isEphemeral: false)
-        let (info, token) = try open(found, name: name, withValue: true)
-        return token.map { StoredToken(token: $0, info: info) }
+        return SealedToken(
+            name: name, envelope: envelope, protection: try TokenEnvelope.decode(envelope).protection)
     }
 }
 

@@ -126,7 +126,7 @@ public final class TokenStore: Sendable {
     }
 
     /// Stores a token under the vault directory's lock.
-    private func store(
+    func store(
         _ token: Token, _ new: NewTokenInfo, name: [UInt8], _ precondition: Precondition, isEphemeral: Bool
     ) throws(CofferError) -> UInt64 {
         let given = try new.protection.map { (given) throws(CofferError) in try core.keyForStoring(given) }

@@ -59,8 +59,8 @@ struct PasscodeCommand: ParsableCommand {
             let policy = try await vault.passcodePolicy()
             let replacement = try VaultOpener.newPasscode(onDescriptor: new.newPasscodeFd, policy: policy)
             guard !rotate else {
-                let report = try await RotateCommand.rotate(vault, nil, current, to: replacement)
-                return try RotateCommand.show(report, asJSON: global.json)
+                let report = try await KeyRotation.rotate(vault, nil, current, to: replacement)
+                return try KeyRotation.show(report, asJSON: global.json)
             }
             try await VaultOpener.waitingForDelay { () async throws(CofferError) in
                 try await vault.changePasscode(to: replacement, current: current)

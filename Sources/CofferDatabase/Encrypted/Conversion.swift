@@ -75,8 +75,9 @@ extension EncryptedDatabase {
     ///   - key: The database's current key.
     ///   - newKey: The database's new key, which may be for another format.
     /// - Throws: `busy` if another connection is reading or writing the database or has it open in WAL mode;
-    ///   also the errors of ``convert(_:key:to:newKey:)-(FilePath,_,_,_)``. An idle connection in another
-    ///   mode holds no lock and is not detected.
+    ///   `conflict` if another process replaced the file after it was opened here; also the errors of
+    ///   ``convert(_:key:to:newKey:)-(FilePath,_,_,_)``. An idle connection in another mode holds no lock and
+    ///   is not detected.
     public static func rekey(
         at path: FilePath, from key: borrowing DatabaseKey, to newKey: borrowing DatabaseKey
     ) throws(CofferError) {
@@ -102,6 +103,8 @@ extension EncryptedDatabase {
         try write(copy, to: databasePath.removingLastComponent().pushing(unfinished), newKey)
         try folder.rename(unfinished, to: FilePath(root: nil, [name]))
         try folder.sync()
+        // Until here, no other connection may write to the old file.
+        extendLifetime(copy)
     }
 
     /// The suffix of the new file's name while a database is being re-encrypted.

@@ -18,40 +18,11 @@ package struct DatabaseBackups: Sendable {
 
     package init(_ vault: Vault) { self.vault = vault }
 
-    /// A database's key as it is stored.
-    private struct Key {
-        let secret: Token
-        let info: TokenInfo
-        var salt: [UInt8]? { VaultDatabaseFiles.salt(in: info.attributes) }
+    private var keys: VaultDatabaseKeys { VaultDatabaseKeys(vault) }
 
-        /// Registers the key; with the salt, the first page has the plaintext bytes that are stored.
-        func handle(reserve: Int? = nil) throws(CofferError) -> DatabaseKeyHandle {
-            let bytes = try secret.exposing { (bytes) throws(CofferError) in
-                try SecretBytes.copying(bytes)
-            }
-            return try DatabaseKey.raw(bytes, salt: salt).handle(reserve: reserve)
-        }
-    }
+    private var directory: FilePath { keys.directory }
 
-    private var directory: FilePath { vault.vaultDirectory.pushing(DatabaseKeyNaming.directory) }
-
-    private func path(_ scope: String, _ name: String) -> FilePath {
-        directory.appending(DatabaseKeyNaming.file(scope, name))
-    }
-
-    private func key(_ scope: String, _ name: String) throws(CofferError) -> Key? {
-        try vault.tokens.stored(DatabaseKeyNaming.id(scope, name)).map {
-            Key(secret: $0.token, info: $0.info)
-        }
-    }
-
-    private func requiredKey(_ scope: String, _ name: String) throws(CofferError) -> Key {
-        guard let key = try key(scope, name) else {
-            throw CofferError(
-                .corrupt, "The key to the database \(scope)/\(name) is missing.", remedy: .restoreVault)
-        }
-        return key
-    }
+    private func path(_ scope: String, _ name: String) -> FilePath { keys.path(scope, name) }
 
     /// Returns whether the database's file exists.
     package func contains(_ scope: String, _ name: String) throws(CofferError) -> Bool {
@@ -76,8 +47,9 @@ package struct DatabaseBackups: Sendable {
     /// - Throws: `absent` if the database has no pages yet; `corrupt` if its key is missing or it is damaged;
     ///   `locked`, `noSpace`, and the errors of opening a database.
     package func snapshot(_ scope: String, _ name: String) throws(CofferError) -> FrozenDatabase {
-        let key = try requiredKey(scope, name)
-        let copy = try DatabaseCopy.open(path(scope, name), key.handle(), workingIn: directory)
+        let copy = try keys.withKey(scope, name) { (key) throws(CofferError) in
+            try DatabaseCopy.open(path(scope, name), key.handle(), workingIn: directory)
+        }
         let file = try PrivateDatabaseFile.make(in: directory)
         let handle = try DatabaseKey.random().handle(
             reserve: max(copy.reserve, CodecFormat.gcm1.reserve))
@@ -85,16 +57,22 @@ package struct DatabaseBackups: Sendable {
         return try FrozenDatabase(file, handle)
     }
 
-    /// Copies a database as it is at one moment, encrypted under its own key.
+    /// Copies a database as it is at one moment, encrypted under its own key, which comes with the copy.
     ///
     /// - Throws: The errors of ``snapshot(_:_:)``.
     package func sealedCopy(_ scope: String, _ name: String) throws(CofferError) -> SealedDatabaseCopy {
-        let key = try requiredKey(scope, name)
-        let copy = try DatabaseCopy.open(path(scope, name), key.handle(), workingIn: directory)
-        let file = try PrivateDatabaseFile.make(in: directory)
-        try copy.write(
-            to: file.path, key.handle(reserve: max(copy.reserve, CodecFormat.gcm1.reserve)))
-        return try SealedDatabaseCopy(file)
+        let id = try DatabaseKeyNaming.id(scope, name)
+        return try keys.withKey(scope, name) { (key) throws(CofferError) -> SealedDatabaseCopy in
+            let copy = try DatabaseCopy.open(path(scope, name), key.handle(), workingIn: directory)
+            let file = try PrivateDatabaseFile.make(in: directory)
+            try copy.write(
+                to: file.path, key.handle(reserve: max(copy.reserve, CodecFormat.gcm1.reserve)))
+            // Another process may have replaced the key since, with the file.
+            guard let sealed = try vault.tokens.sealed(id),
+                try vault.tokens.open(sealed).token.hasSameBytes(as: key.token)
+            else { throw Self.isReplaced(scope, name) }
+            return try SealedDatabaseCopy(file, sealed)
+        }
     }
 
     // MARK: Restoring
@@ -109,7 +87,8 @@ package struct DatabaseBackups: Sendable {
     ///   - content: The plain database.
     /// - Returns: Whether the content was a sound database as Coffer writes it; otherwise nothing changed.
     /// - Throws: `alreadyExists`; `busy` if a program uses the database that would be replaced; `locked`,
-    ///   `refused`, `noSpace`, `readOnly`.
+    ///   `conflict` if another process replaces the database or its key meanwhile; `refused`, `noSpace`,
+    ///   `readOnly`.
     package func restore(
         _ scope: String, _ name: String, class protection: ProtectionClass, replacing: Bool,
         _ content: Content
@@ -117,18 +96,17 @@ package struct DatabaseBackups: Sendable {
         try makeDirectory()
         let isThere = try contains(scope, name)
         guard replacing == isThere else { throw Self.isThere(scope, name) }
-        let known = try key(scope, name)
+        let known = try keys.key(scope, name)
         guard isThere || known?.salt == nil else { throw Self.lost(scope, name) }
-        let key: Key
+        let key: StoredDatabaseKey
         if let known, isThere {
             key = known
         } else {
-            let secret = try Token(SecretBytes.random(count: 32))
-            key = Key(
-                secret: secret,
-                info: TokenInfo(
-                    id: try DatabaseKeyNaming.id(scope, name), version: known?.info.version,
-                    protection: known?.info.protection ?? protection, stored: .distantPast))
+            let secret = try Token(SecretBytes.random(count: StoredDatabaseKey.byteCount))
+            let info = TokenInfo(
+                id: try DatabaseKeyNaming.id(scope, name), version: known?.info.version,
+                protection: known?.info.protection ?? protection, stored: .distantPast)
+            key = StoredDatabaseKey(StoredToken(token: secret, info: info))
         }
         let file = try PrivateDatabaseFile.make(in: directory)
         try file.create()
@@ -137,22 +115,39 @@ package struct DatabaseBackups: Sendable {
         let entry = FilePath(DatabaseKeyNaming.file(scope, name))
         guard !isThere else {
             try withExtendedLifetime(handle) { () throws(CofferError) in
-                let old = try DatabaseCopy.open(path(scope, name), key.handle())
-                try old.acquireExclusiveLock()
-                try file.move(to: entry, replacing: true)
+                try replace(scope, name, key, with: file)
             }
             return true
         }
         try put(key, attributes: [:], known.map { .version($0.info.version ?? 0) } ?? .absent)
         try file.move(to: entry, replacing: false)
         // If this is interrupted, the next opening records the salt.
-        if let identity = handle.identity, let stored = try self.key(scope, name) {
+        if let identity = handle.identity, let stored = try keys.key(scope, name) {
             try put(
-                Key(secret: key.secret, info: stored.info),
-                attributes: [VaultDatabaseFiles.identityAttribute: HexText.encode(identity)],
+                StoredDatabaseKey(StoredToken(token: key.token, info: stored.info)),
+                attributes: [StoredDatabaseKey.identityAttribute: HexText.encode(identity)],
                 .version(stored.info.version ?? 0))
         }
         return true
+    }
+
+    /// Replaces a database by a file under the same key.
+    private func replace(
+        _ scope: String, _ name: String, _ key: StoredDatabaseKey,
+        with file: borrowing PrivateDatabaseFile
+    ) throws(CofferError) {
+        do throws(CofferError) {
+            let old = try DatabaseCopy.open(path(scope, name), key.handle())
+            // While this lock is held, nobody replaces the key.
+            try old.acquireExclusiveLock()
+            try file.move(to: FilePath(DatabaseKeyNaming.file(scope, name)), replacing: true)
+            extendLifetime(old)
+        } catch {
+            guard try keys.successor(of: key, scope, name, after: error) == nil else {
+                throw Self.isReplaced(scope, name)
+            }
+            throw error
+        }
     }
 
     /// Puts the sealed copy of a database of this vault back, if the vault has no database of that name.
@@ -168,7 +163,8 @@ package struct DatabaseBackups: Sendable {
         _ scope: String, _ name: String, sealedKey: SealedToken, _ content: Content
     ) throws(CofferError) -> Bool {
         guard let opened = try vault.tokens.openRestored(sealedKey),
-            try opened.info.id == DatabaseKeyNaming.id(scope, name)
+            try opened.info.id == DatabaseKeyNaming.id(scope, name),
+            opened.token.count == StoredDatabaseKey.byteCount
         else { return false }
         guard try !contains(scope, name) else { throw Self.isThere(scope, name) }
         try makeDirectory()
@@ -181,12 +177,12 @@ package struct DatabaseBackups: Sendable {
             count = try buffer.write(0..<buffer.count) { (span) throws(CofferError) in try content(&span) }
             try buffer.read(0..<count) { (bytes) throws(CofferError) in try target.append(bytes) }
         }
-        let key = Key(secret: opened.token, info: opened.info)
-        let handle = try key.handle()
+        let handle = try StoredDatabaseKey(opened).handle()
         guard try Self.isSound(file.path, handle) else { return false }
         try file.sync()
         let outcome = try vault.tokens.restore([sealedKey], .keep, isTrial: false)
-        guard outcome == [.added] || outcome == [.equal] else { throw Self.isThere(scope, name) }
+        // A key that was replaced since the backup stays, in case its file comes back.
+        guard outcome == [.added] || outcome == [.equal] else { throw Self.lost(scope, name) }
         try file.move(to: FilePath(DatabaseKeyNaming.file(scope, name)), replacing: false)
         return true
     }
@@ -207,7 +203,7 @@ package struct DatabaseBackups: Sendable {
     /// Encrypts a plain database into an empty file. Returns the registered key, or `nil` if the content is
     /// no sound database of this geometry.
     private func write(
-        _ content: Content, to file: borrowing PrivateDatabaseFile, _ key: Key
+        _ content: Content, to file: borrowing PrivateDatabaseFile, _ key: StoredDatabaseKey
     ) throws(CofferError) -> DatabaseKeyHandle? {
         let buffer = try AlignedBuffer.make(count: Self.pageSize)
         var count = try buffer.write(0..<Self.pageSize) { (page) throws(CofferError) in try content(&page) }
@@ -228,10 +224,10 @@ package struct DatabaseBackups: Sendable {
     }
 
     private func put(
-        _ key: Key, attributes: [String: String], _ precondition: Precondition
+        _ key: StoredDatabaseKey, attributes: [String: String], _ precondition: Precondition
     ) throws(CofferError) {
         try vault.tokens.putDatabaseKey(
-            key.secret, for: key.info.id, class: key.info.protection, attributes: attributes,
+            key.token, for: key.info.id, class: key.info.protection, attributes: attributes,
             precondition: precondition)
     }
 
@@ -246,6 +242,10 @@ package struct DatabaseBackups: Sendable {
 
     private static func isThere(_ scope: String, _ name: String) -> CofferError {
         CofferError(.alreadyExists, "The database \(scope)/\(name) was created or removed meanwhile.")
+    }
+
+    private static func isReplaced(_ scope: String, _ name: String) -> CofferError {
+        CofferError(.conflict, "The key to the database \(scope)/\(name) was replaced meanwhile. Try again.")
     }
 
     private static func lost(_ scope: String, _ name: String) -> CofferError {

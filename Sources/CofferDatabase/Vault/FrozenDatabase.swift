@@ -1,3 +1,4 @@
+package import Coffer
 package import CofferBase
 package import CofferEngine
 import CofferEngineSQLite
@@ -41,8 +42,11 @@ package final class SealedDatabaseCopy {
     package let file: Descriptor
     /// The copy's size in bytes.
     package let size: Int64
+    /// The stored key that opens the copy.
+    package let key: SealedToken
 
-    init(_ holder: consuming PrivateDatabaseFile) throws(CofferError) {
+    init(_ holder: consuming PrivateDatabaseFile, _ key: SealedToken) throws(CofferError) {
+        self.key = key
         let file = try holder.open()
         size = try file.status().size
         self.file = file

@@ -27,10 +27,6 @@ final class VaultDatabaseFiles: Sendable {
         var isVolatile: Bool { stored == nil }
     }
 
-    /// The token attribute that stores the first page's plaintext bytes with the key, as soon as a first page
-    /// exists. Without it, a file truncated to zero bytes would be mistaken for a new database.
-    static let identityAttribute = "identity"
-
     let session: Vault
     /// The session-only databases, whose keys the vault does not store.
     let volatile: VolatileDatabases
@@ -38,14 +34,6 @@ final class VaultDatabaseFiles: Sendable {
     init(_ session: Vault) {
         self.session = session
         volatile = VolatileDatabases(session)
-    }
-
-    /// Has the vault revoke a database's key when the vault evicts the database's class key, even if the
-    /// program still holds the database.
-    private func revokeOnEviction(_ handle: DatabaseKeyHandle, with protection: ProtectionClass) {
-        session.onKeyEviction(while: handle) { [weak handle] lost in
-            if lost.contains(protection) { handle?.revoke() }
-        }
     }
 
     /// Has the vault invalidate a database whose class key it evicted, unless `owner` still exists and does
@@ -98,11 +86,8 @@ final class VaultDatabaseFiles: Sendable {
                 "The database \(id.account) existed but is now empty. Restore a copy, or remove the "
                     + "database.")
         }
-        let secret = try found.token.exposing { (bytes) throws(CofferError) in
-            try SecretBytes.copying(bytes)
-        }
-        let handle = try DatabaseKey.raw(secret, salt: found.salt).handle()
-        revokeOnEviction(handle, with: found.protection)
+        let handle = try StoredDatabaseKey.handle(found.token, salt: found.salt)
+        session.revokeOnEviction(handle, with: found.protection)
         // The vault may have been locked after the key was read and before it was registered.
         guard session.hasKey(of: found.protection) else {
             handle.revoke()
@@ -112,6 +97,28 @@ final class VaultDatabaseFiles: Sendable {
         }
         return Access(
             handle: handle, protection: found.protection, path: path, stored: StoredKey(id: id, key: found))
+    }
+
+    /// Opens a database with `body`, and once more if its key was replaced before `body` opened the file.
+    func opening<Opened: Sendable>(
+        _ scope: Scope, _ name: String, class protection: ProtectionClass?, isVolatile: Bool,
+        _ body: @escaping @Sendable (Access) throws -> Opened
+    ) async throws -> (opened: Opened, access: Access) {
+        func open(_ access: Access) async throws(CofferError) -> Result<Opened, any Error> {
+            try await BlockingExecutor.run { _ throws(CofferError) in Result { try body(access) } }
+        }
+        guard !isVolatile else {
+            let access = try await volatileAccess(scope, name, class: protection)
+            return (try await open(access).get(), access)
+        }
+        let access = try await self.access(scope, name, class: protection)
+        let result = try await open(access)
+        guard case .failure = result, let stored = access.stored, !access.handle.isRevoked,
+            let current = try? await self.stored(stored.id, scope, name),
+            current.version != stored.key.version
+        else { return (try result.get(), access) }
+        let newAccess = try await self.access(scope, name, class: protection)
+        return (try await open(newAccess).get(), newAccess)
     }
 
     /// Returns the key of a session-only database. Creates the database if the session has none of this name.
@@ -156,7 +163,8 @@ final class VaultDatabaseFiles: Sendable {
         }
         try? await session.tokens.putReserved(
             stored.key.token, for: stored.id, class: access.protection,
-            attributes: [Self.identityAttribute: HexText.encode(identity)], precondition: .version(version))
+            attributes: [StoredDatabaseKey.identityAttribute: HexText.encode(identity)],
+            precondition: .version(version))
     }
 
     /// Reports whether the file exists and is not empty. Does not open it, because closing it would drop
@@ -174,10 +182,13 @@ final class VaultDatabaseFiles: Sendable {
     /// locked.
     func names() async throws(CofferError) -> [(scope: Scope, name: String)] {
         let directory = directory
-        return try await BlockingExecutor.run { _ throws(CofferError) in
-            guard let files = try Self.opened(directory) else { return [] }
-            return try files.names().compactMap { DatabaseKeyNaming.parts(of: $0.string) }
-        }
+        return try await BlockingExecutor.run { _ throws(CofferError) in try Self.names(in: directory) }
+    }
+
+    /// Returns the scopes and names of the databases in a directory. Blocks.
+    static func names(in directory: FilePath) throws(CofferError) -> [(scope: Scope, name: String)] {
+        guard let files = try opened(directory) else { return [] }
+        return try files.names().compactMap { DatabaseKeyNaming.parts(of: $0.string) }
     }
 
     /// Returns the scopes and names of this session's session-only databases.
@@ -224,12 +235,6 @@ final class VaultDatabaseFiles: Sendable {
         return try await BlockingExecutor.run { _ throws(CofferError) in try volatile.remove(file) }
     }
 
-    /// Returns the salt that the attributes of a database's key contain; `nil` if no first page is recorded.
-    static func salt(in attributes: [String: String]) -> [UInt8]? {
-        let identity = attributes[identityAttribute].flatMap { HexText.decode($0) }
-        return DatabaseKeyHandle.salt(ofIdentity: identity ?? [])
-    }
-
     private var directory: FilePath { session.vaultDirectory.pushing(DatabaseKeyNaming.directory) }
 
     private static func opened(_ path: FilePath) throws(CofferError) -> Descriptor? {
@@ -257,7 +262,7 @@ final class VaultDatabaseFiles: Sendable {
             self.token = token
             protection = info.protection
             version = info.version
-            salt = VaultDatabaseFiles.salt(in: info.attributes)
+            salt = StoredDatabaseKey.salt(in: info.attributes)
         }
     }
 
@@ -266,7 +271,7 @@ final class VaultDatabaseFiles: Sendable {
     private func key(
         _ id: TokenID, _ scope: Scope, _ name: String, class protection: ProtectionClass?
     ) async throws(CofferError) -> Key {
-        if let key = try await stored(id) { return key }
+        if let key = try await stored(id, scope, name) { return key }
         guard try await !contains(scope, name) else {
             throw CofferError(
                 .corrupt,
@@ -282,7 +287,7 @@ final class VaultDatabaseFiles: Sendable {
             guard error.code == .conflict else { throw error }
         }
         // Read the key again: a locked vault accepts a token but does not return it.
-        guard let key = try await stored(id) else {
+        guard let key = try await stored(id, scope, name) else {
             throw CofferError(
                 .conflict, "The database \(id.account) was destroyed while it was being opened. Try again.")
         }
@@ -295,8 +300,13 @@ final class VaultDatabaseFiles: Sendable {
         return try await session.defaultClass()
     }
 
-    private func stored(_ id: TokenID) async throws(CofferError) -> Key? {
-        try await session.tokens.get(id).map { Key($0.token, $0.info) }
+    /// Returns the stored key, once a replacement of it that was interrupted is done or undone.
+    private func stored(_ id: TokenID, _ scope: Scope, _ name: String) async throws(CofferError) -> Key? {
+        guard let found = try await session.tokens.get(id) else { return nil }
+        guard StoredDatabaseKey(found).isDouble else { return Key(found.token, found.info) }
+        return try await BlockingExecutor.run { [session] _ throws(CofferError) in
+            try VaultDatabaseKeys(session).key(scope, name).map { Key($0.token, $0.info) }
+        }
     }
 
     private func makeDirectory() async throws(CofferError) {

@@ -58,25 +58,31 @@ extension VaultDatabases {
         let path = try EncryptedDatabase.absolutePath(target)
         let vault = files.session
         try await BlockingExecutor.run { _ throws(CofferError) in try vault.requireDatabaseExport(to: path) }
-        let access: VaultDatabaseFiles.Access
-        if try await files.volatileProtection(Self.scope, name) != nil {
-            access = try await files.volatileAccess(Self.scope, name, class: nil)
-        } else {
-            // Getting the access to a database that does not exist would create its key.
-            guard try await files.contains(Self.scope, name) else {
-                throw CofferError(.absent, "The vault has no database \(CofferError.quoted(name)).")
-            }
-            access = try await files.access(Self.scope, name, class: nil)
+        let isVolatile = try await files.volatileProtection(Self.scope, name) != nil
+        // Getting the access to a database that does not exist would create its key.
+        let isStored = try await files.contains(Self.scope, name)
+        guard isVolatile || isStored else {
+            throw CofferError(.absent, "The vault has no database \(CofferError.quoted(name)).")
         }
-        try await BlockingExecutor.run { _ throws(CofferError) in
-            let copy = try DatabaseCopy.open(
-                access.path, access.handle, workingIn: access.path.removingLastComponent())
-            let check = { () throws(CofferError) in try vault.requireStillOpen(for: access.protection) }
-            if let newKey {
-                try EncryptedDatabase.write(copy, to: path, newKey.key, check: check)
-            } else {
-                try copy.write(to: path, nil, check: check)
+        do {
+            _ = try await files.opening(Self.scope, name, class: nil, isVolatile: isVolatile) { access in
+                try Self.export(access, of: vault, to: path, newKey)
             }
+        } catch {
+            throw EncryptedDatabase.failure(error)
+        }
+    }
+
+    private static func export(
+        _ access: VaultDatabaseFiles.Access, of vault: Vault, to path: FilePath, _ newKey: NewKey?
+    ) throws(CofferError) {
+        let copy = try DatabaseCopy.open(
+            access.path, access.handle, workingIn: access.path.removingLastComponent())
+        let check = { () throws(CofferError) in try vault.requireStillOpen(for: access.protection) }
+        if let newKey {
+            try EncryptedDatabase.write(copy, to: path, newKey.key, check: check)
+        } else {
+            try copy.write(to: path, nil, check: check)
         }
     }
 }

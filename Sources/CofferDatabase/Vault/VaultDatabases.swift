@@ -177,14 +177,8 @@ public actor VaultDatabases {
     ) async -> Result<Open, any Error> {
         defer { pendingOpens[name] = nil }
         do {
-            let access =
-                isVolatile
-                ? try await files.volatileAccess(Self.scope, name, class: protection)
-                : try await files.access(Self.scope, name, class: protection)
-            let result = try await BlockingExecutor.run { _ throws(CofferError) in
-                Result { try make(access) }
-            }
-            let writer = try result.get()
+            let (writer, access) = try await files.opening(
+                Self.scope, name, class: protection, isVolatile: isVolatile, make)
             files.invalidate(writer, of: access, unless: self)
             await files.noteCreation(of: access, by: writer)
             let created = Open(writer: writer, access: access)

@@ -44,23 +44,28 @@ public struct VaultSoupDatabases: SoupDatabases {
     ///   `conflict` if the databases are session-only and a stored one of this name exists; also the errors
     ///   of ``EncryptedDatabase/pool(at:key:configuration:)-(FilePath,_,_)``.
     public func open(_ name: SoupStoreName) async throws(CofferError) -> any DatabaseWriter {
-        let access =
-            isVolatile
-            ? try await files.volatileAccess(name.scope.rawValue, name.name, class: protection)
-            : try await files.access(name.scope.rawValue, name.name, class: protection)
         var configuration = files.keepingSession(Configuration())
         configuration.busyMode = .timeout(Self.busyDeadline)
-        let pool = try await BlockingExecutor.run { [configuration] _ throws(CofferError) in
-            do {
-                return try EncryptedDatabase.pool(
-                    at: access.path, handle: access.handle, configuration: configuration)
-            } catch {
-                throw EncryptedDatabase.failure(error)
-            }
-        }
+        let (pool, access) = try await opened(name, configuration)
         files.invalidate(pool, of: access, unless: nil)
         await files.noteCreation(of: access, by: pool)
         return pool
+    }
+
+    private func opened(
+        _ name: SoupStoreName, _ configuration: Configuration
+    ) async throws(CofferError) -> (pool: DatabasePool, access: VaultDatabaseFiles.Access) {
+        do {
+            let (pool, access) = try await files.opening(
+                name.scope.rawValue, name.name, class: protection, isVolatile: isVolatile
+            ) { access in
+                try EncryptedDatabase.pool(
+                    at: access.path, handle: access.handle, configuration: configuration)
+            }
+            return (pool, access)
+        } catch {
+            throw EncryptedDatabase.failure(error)
+        }
     }
 
     /// Returns the names of the existing databases. You can call this method while the vault is locked.

@@ -15,7 +15,7 @@ struct DatabaseRoot: AsyncParsableCommand {
         version: "coffer \(PackageVersion.current)",
         subcommands: [
             DatabaseCommand.self, SoupCommand.self, BackupCommand.self, ReclassCommand.self,
-            LinkedSQLiteCommand.self,
+            RotateCommand.self, LinkedSQLiteCommand.self,
         ])
 
     /// Parses and runs the command, then exits with the code for the command's result.

@@ -59,7 +59,7 @@ final class DatabaseFile: EncryptedFile {
 
     deinit { if isFirst { entry.noteFirstClosed() } }
 
-    private static func clearBytes(_ lower: UnderlyingFile) -> [UInt8]? {
+    static func clearBytes(_ lower: UnderlyingFile) -> [UInt8]? {
         let first = Scratch(count: PageCodec.maxClearLength)
         let result = lower.read(first.region, at: 0)
         let isPart = result == SQLITE_IOERR_SHORT_READ_CODE && lower.size ?? 0 >= 16
@@ -352,10 +352,12 @@ final class DatabaseFile: EncryptedFile {
         // the lock, because another process can end its first transaction and begin the next one in between.
         let seemsEmptied = level == SQLITE_LOCK_SHARED && isEmptied
         let result = lower.lock(level)
-        guard seemsEmptied, result == SQLITE_OK, isEmptied else { return result }
-        entry.diagnosis = .emptied
-        _ = lower.unlock(SQLITE_LOCK_NONE)
-        return SQLITE_NOTADB
+        // SQLite checks this for journals on the disk only: what MEMORY and OFF write would be lost.
+        let isMoved = level == SQLITE_LOCK_RESERVED && result == SQLITE_OK && hasMoved
+        guard isMoved || seemsEmptied && result == SQLITE_OK && isEmptied else { return result }
+        if !isMoved { entry.diagnosis = .emptied }
+        _ = lower.unlock(isMoved ? SQLITE_LOCK_SHARED : SQLITE_LOCK_NONE)
+        return isMoved ? SQLITE_READONLY_DBMOVED_CODE : SQLITE_NOTADB
     }
 
     override func shmMap(

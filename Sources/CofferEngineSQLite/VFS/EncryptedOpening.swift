@@ -25,6 +25,12 @@ import Glibc
         } else if let name = unsafe name, unsafe !isSound(name, flags) {
             return SQLITE_IOERR
         }
+        if let name = unsafe name, flags & SQLITE_OPEN_WAL != 0,
+            unsafe self.main(of: name, registered)?.hasMoved == true
+        {
+            // By its name, the WAL belongs to the file that now has the database's name.
+            return SQLITE_READONLY_DBMOVED_CODE
+        }
         let lower = unsafe EncryptedMethods.lower(file)
         let base = unsafe EncryptedVFS.base(vfs)
         var fresh: UnsafePointer<CChar>?
@@ -76,10 +82,15 @@ import Glibc
         guard isJournal || flags & SQLITE_OPEN_WAL != 0 else { return nil }
         // SQLite does not always report the database of a journal that it only inspects.
         if isJournal, flags & SQLITE_OPEN_READONLY != 0 { return JournalState(lower: lower) }
-        guard
-            let main = unsafe EncryptedMethods.object(sqlite3_database_file_object(name), registered.methods)
-                as? DatabaseFile
-        else { return nil }
+        guard let main = unsafe self.main(of: name, registered) else { return nil }
         return isJournal ? JournalFile(lower: lower, main: main) : WALFile(lower: lower, main: main)
+    }
+
+    /// Returns the database to which SQLite opens the journal or WAL `name`.
+    private static func main(
+        of name: UnsafePointer<CChar>, _ registered: EncryptedVFS.Registered
+    ) -> DatabaseFile? {
+        unsafe EncryptedMethods.object(sqlite3_database_file_object(name), registered.methods)
+            as? DatabaseFile
     }
 }

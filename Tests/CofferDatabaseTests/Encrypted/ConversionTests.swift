@@ -5,6 +5,7 @@ import CofferEngine
 import CofferEngineSQLite
 import Foundation
 import GRDB
+import Synchronization
 import SystemPackage
 import TestSupport
 import Testing
@@ -196,6 +197,51 @@ struct ConversionTests {
                 } == .busy)
         }
         try pool.read { try expectFurnished($0) }
+    }
+
+    @Test("A file that was replaced after it was opened is not replaced again")
+    func replacedMeanwhile() throws {
+        let scene = try DatabaseFixture()
+        let queue = try scene.queue()
+        try queue.write { try furnish($0) }
+        try queue.close()
+        let handle = try DatabaseKeyHandle.register(
+            .gcm1, secret: GuardedBytes.copying(scene.keyBytes.span))
+        let copy = try DatabaseCopy.open(scene.path, handle)
+        let newKey: [UInt8] = .counting(32, from: 50)
+        try EncryptedDatabase.rekey(
+            at: scene.path, from: scene.key(), to: .raw(SecretBytes.copying(newKey.span)))
+        #expect(failure { try copy.acquireExclusiveLock() } == .conflict)
+        #expect(failure { try copy.requireUnmoved() } == .conflict)
+        let opened = try EncryptedDatabase.queue(
+            at: scene.path, key: .raw(SecretBytes.copying(newKey.span)))
+        try opened.read { try expectFurnished($0) }
+    }
+
+    @Test("Of two rekeys at the same time one succeeds, and its key opens the rows")
+    func twoRekeysAtOnce() throws {
+        for _ in 0..<10 {
+            let scene = try DatabaseFixture()
+            let queue = try scene.queue()
+            try queue.write { try furnish($0) }
+            try queue.close()
+            let (path, old) = (scene.path, scene.keyBytes)
+            let succeeded = Mutex<[UInt8]>([])
+            DispatchQueue.concurrentPerform(iterations: 2) { number in
+                let refused = failure {
+                    try EncryptedDatabase.rekey(
+                        at: path, from: .raw(SecretBytes.copying(old.span)),
+                        to: .raw(SecretBytes.copying([UInt8].counting(32, from: UInt8(number)).span)))
+                }
+                if refused == nil { succeeded.withLock { $0.append(UInt8(number)) } }
+            }
+            let winners = succeeded.withLock { $0 }
+            #expect(winners.count == 1)
+            let winner = try #require(winners.last)
+            let opened = try EncryptedDatabase.queue(
+                at: path, key: .raw(SecretBytes.copying([UInt8].counting(32, from: winner).span)))
+            try opened.read { try expectFurnished($0) }
+        }
     }
 
     @Test("A backup copies a database into another under another key")

@@ -9,8 +9,8 @@ struct PKCS11ProgramTests {
     @Test(
         "Real programs sign in and sign by alias, and are refused what they must not have",
         arguments: [
-            "listing", "tls", "signatures", "refusals", "changes", "install", "forks", "threads", "ends",
-            "missing", "hostile", "misuse", "layout",
+            "listing", "tls", "signatures", "refusals", "changes", "lasting", "rotated", "damaged", "install",
+            "forks", "threads", "ends", "missing", "hostile", "misuse", "layout",
         ])
     func scenario(_ name: String) throws {
         let run = try CommandRun.run(

@@ -27,6 +27,7 @@ from client import (ACTIVE, CERTIFICATE, DATA, ECDSA, EDDSA, KEY_HANDLE, KEY_TYP
                     REJECTED, REMOVED, RSA_PKCS, RSA_PSS, SENSITIVE, SESSION_COUNT, SESSION_HANDLE, TOO_SMALL,
                     UNSUPPORTED, apart)
 from hostile import hostile
+from states import damaged, lasting, rotated
 from world import Failed, World, check
 
 INFO = bytes.fromhex("3031300d060960864801650304020105000420")
@@ -454,8 +455,8 @@ def missing(coffer):
         world.close()
 
 
-SCENARIOS = [listing, tls, signatures, refusals, changes, install, forks, threads, ends, missing, hostile, misuse,
-             layout]
+SCENARIOS = [listing, tls, signatures, refusals, changes, lasting, rotated, damaged, install, forks, threads, ends,
+             missing, hostile, misuse, layout]
 
 
 def main():

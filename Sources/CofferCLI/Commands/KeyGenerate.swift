@@ -11,7 +11,7 @@ struct KeyGenerate: AsyncParsableCommand {
             The private key is created in the vault and does not leave it, so no copy exists that could \
             restore it: if the vault is lost, so is the key. Only with --exportable can coffer key export \
             write it. With --confirm, each use asks: coffer key sign \
-            on the terminal, coffer ssh-agent with the program in SSH_ASKPASS.
+            on the terminal, coffer ssh-agent and coffer pkcs11 with the program in SSH_ASKPASS.
             """)
 
     @OptionGroup var global: GlobalOptions

@@ -23,9 +23,9 @@ struct PKCS11Serve: AsyncParsableCommand {
         commandName: "serve", abstract: "Serve key pairs to the program at standard input and output.",
         discussion: """
             p11-kit starts this command for a program that looks for keys, and it ends with that program. \
-            While the vault is locked, certificates and keys are listed, and signatures fail; the reason is \
-            printed on standard error. A key with --confirm asks with the program in SSH_ASKPASS. The \
-            program coffer-pkcs11 does the work, with p11-kit's library.
+            While the vault is locked, certificates and keys are listed, and only keys of the classes that \
+            outlast a lock sign; why others do not is printed on standard error. A key with --confirm asks \
+            with the program in SSH_ASKPASS. The program coffer-pkcs11 does the work, with p11-kit's library.
             """)
 
     @OptionGroup var global: GlobalOptions

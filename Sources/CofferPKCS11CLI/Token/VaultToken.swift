@@ -153,16 +153,19 @@ final class VaultToken: TokenModule {
         }
     }
 
-    /// Notes that a client logged in, if the vault is unlocked. Nothing depends on it: each signature asks
-    /// the vault.
+    /// Notes that a client logged in, if the vault is unlocked, or if a key pair is in a class that outlasts a
+    /// lock and the vault has keys of such classes. Each signature asks the vault all the same, but some
+    /// clients log in before they sign, and do not sign without it.
     func logIn(_ session: UInt) throws(ModuleFailure) {
         guard !isLoggedIn else { throw .userAlreadyLoggedIn }
         let open = openVault
         do throws(CofferError) {
-            let isUnlocked = try Self.wait { () async throws(CofferError) -> Bool in
-                try await open(true).isUnlocked
+            let canSign = try Self.wait { () async throws(CofferError) -> Bool in
+                let vault = try await open(true)
+                guard !vault.isUnlocked else { return true }
+                return try await Self.pairs(of: vault).contains { !$0.protection.isEvictedOnLock }
             }
-            guard isUnlocked else {
+            guard canSign else {
                 throw CofferError(.locked, "The vault is locked.", remedy: .unlockVault)
             }
         } catch {
@@ -191,19 +194,24 @@ final class VaultToken: TokenModule {
         try change(session) { (session) throws(ModuleFailure) in session.found = found[...] }
     }
 
+    /// Returns the key pairs of a vault that the token has.
+    private static func pairs(of vault: Vault) async throws(CofferError) -> [KeyPair] {
+        try await vault.keyPairs.list().filter { !$0.uses.isDisjoint(with: uses) }
+    }
+
     /// Replaces the objects by those of the vault's key pairs now. Objects that are still there keep their
     /// numbers.
     private func readObjects() throws(ModuleFailure) {
         let open = openVault
         let pairs: [KeyPair]
         do throws(CofferError) {
-            pairs = try Self.wait { () async throws(CofferError) in try await open(false).keyPairs.list() }
+            pairs = try Self.wait { () async throws(CofferError) in try await Self.pairs(of: open(false)) }
         } catch {
             // A client also searches the tokens of people who have no vault.
             guard error.code == .notInitialised else { throw failure(error) }
             pairs = []
         }
-        let all = pairs.filter { !$0.uses.isDisjoint(with: Self.uses) }.flatMap(TokenObject.all)
+        let all = pairs.flatMap(TokenObject.all)
         state.withLock { state in
             var (numbers, objects) = ([TokenObject.Identity: UInt](), [UInt: TokenObject]())
             for object in all {

@@ -363,6 +363,12 @@ def install(coffer):
         check(os.listdir(os.path.dirname(path)) == ["coffer.module"], "other files are left")
         done = world("pkcs11", "install", "--home", "a\"b", expected=None)
         check(done.returncode != 0, "a path that p11-kit cannot read")
+        # Options of the service, and a vault that is not there
+        world("pkcs11", "install", "--replace", "--allow-prompt")
+        check(world.read(path).decode() == text.rstrip("\n") + ' "--allow-prompt"\n', "not passed on")
+        done = world("pkcs11", "install", "--replace", "--home", f"{world.home}/none")
+        check(b"no vault" in done.stderr and b"coffer init" in done.stderr, f"nothing is said: {done.stderr!r}")
+        check(not os.path.exists(f"{world.home}/none"), "an installation made a vault")
         # A home with a space
         world("pkcs11", "install", "--replace", "--home", os.path.join(world.home, "a vault"))
         world("init", "--keyring", "file", "--no-passcode", "--policy", "none", "--home",

@@ -65,11 +65,18 @@ struct PKCS11Install: AsyncParsableCommand {
         words.insert(try CurrentExecutable.path(ofSibling: "coffer"), at: 0)
         words.append(FileNameBytes.of(path))
         if let user = global.user { words += [Array("--user".utf8), ProgramArguments.bytes(user)] }
+        if global.allowPrompt { words.append(Array("--allow-prompt".utf8)) }
         let paths = try UserFile.write([PKCS11ModuleFile.file(for: words)], replacing: replace)
         guard !global.json else {
             return try Output.json(.object([("files", .list(paths.map { .text($0.string) }))]))
         }
         for path in paths { try Output.line(path.string) }
+        do throws(CofferError) {
+            _ = try await VaultOpener.vault(global, isSilent: true)
+        } catch {
+            // Programs do not tell an empty token from one whose vault is missing.
+            if error.code == .notInitialised { Output.message("coffer: \(error.advice)") }
+        }
         Output.message("coffer: To see what programs find, run p11tool --list-all 'pkcs11:token=coffer'.")
         if Environment.userID == 0 {
             Output.message("coffer: For root, p11-kit does not read this file. Run this as another user.")

@@ -10,7 +10,7 @@ struct PKCS11ProgramTests {
         "Real programs sign in and sign by alias, and are refused what they must not have",
         arguments: [
             "listing", "tls", "signatures", "refusals", "changes", "lasting", "rotated", "damaged", "install",
-            "forks", "threads", "ends", "missing", "hostile", "misuse", "layout",
+            "forks", "threads", "ends", "missing", "hostile", "misuse", "layout", "residue",
         ])
     func scenario(_ name: String) throws {
         let run = try CommandRun.run(

@@ -27,6 +27,7 @@ from client import (ACTIVE, CERTIFICATE, DATA, ECDSA, EDDSA, KEY_HANDLE, KEY_TYP
                     REJECTED, REMOVED, RSA_PKCS, RSA_PSS, SENSITIVE, SESSION_COUNT, SESSION_HANDLE, TOO_SMALL,
                     UNSUPPORTED, apart)
 from hostile import hostile
+from residue import residue
 from states import damaged, lasting, rotated
 from world import Failed, World, check
 
@@ -462,7 +463,7 @@ def missing(coffer):
 
 
 SCENARIOS = [listing, tls, signatures, refusals, changes, lasting, rotated, damaged, install, forks, threads, ends,
-             missing, hostile, misuse, layout]
+             missing, hostile, misuse, layout, residue]
 
 
 def main():

@@ -84,6 +84,19 @@ extension SecretFlows {
             let seed = try held.key()
             try require(Ed25519.sign(salt.span, seed: seed).count == 64)
         },
+        "digest-signature": { held, _ in
+            // Printable bytes are below the order of either curve.
+            for (algorithm, size) in [(SigningAlgorithm.p256, 32), (.p384, 48)] {
+                let number = try held.secret.exposing { (bytes) throws(CofferError) in
+                    try SecretBytes.copying(bytes.extracting(..<size))
+                }
+                let key = try SigningPrivateKey.make(algorithm, number)
+                for count in [32, 48, 64] {
+                    let digest = [UInt8](repeating: 7, count: count)
+                    try require(key.sign(digest: digest.span, scheme: .ecdsa).count == 2 * size)
+                }
+            }
+        },
         "key-file": { held, _ in
             let seed = try held.secret.exposing { (bytes) throws(CofferError) in
                 try SecretBytes.copying(bytes.extracting(..<32))

@@ -35,6 +35,7 @@ extension Meaning {
         Group(heading: "Files", meanings: files), Group(heading: "Tokens", meanings: tokens),
         Group(heading: "Sessions at servers", meanings: sessions),
         Group(heading: "Wiping", meanings: wiping), Group(heading: "Databases", meanings: databases),
+        Group(heading: "Key pairs", meanings: keyPairs),
     ]
 
     private static let derivation = [
@@ -155,5 +156,12 @@ extension Meaning {
         Meaning("db-scan", "Searches the body of every document of a database for text that it lacks."),
         Meaning("db-point", "Looks up documents one by one through an index, in an unrelated order."),
         Meaning("db-commit", "Updates documents, each in a transaction of its own, in a database on a disk."),
+    ]
+
+    private static let keyPairs = [
+        Meaning(
+            "keys-pkcs11-ecdsa",
+            "Signs a digest with ECDSA over P-256 for another program by PKCS #11, through p11-kit, with a "
+                + "key pair of a vault without a passcode.")
     ]
 }

@@ -14,7 +14,7 @@ enum ReleaseBuild {
             let root = FilePath(#filePath).removingLastComponent().removingLastComponent()
                 .removingLastComponent().removingLastComponent()
             // Some benchmarks run the commands.
-            for product in ["coffer", "coffer-oauth", "bench"] {
+            for product in ["coffer", "coffer-oauth", "coffer-pkcs11", "bench"] {
                 let built = OwnProcess.runShown(
                     [
                         "swift", "build", "-c", "release", "--product", product, "--package-path",

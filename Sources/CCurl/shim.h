@@ -82,12 +82,13 @@ static inline CURLcode ccurl_close_sockets_in_children(CURL *handle) {
 }
 
 // The data for TLS in an exchange: a client's certificates in PEM, its own first, and its key, an EVP_PKEY,
-// or null. And from it: whether the server closed the stream.
+// or null. And from it: whether the server closed the stream, and why the server's certificate was refused.
 typedef struct {
     const void *certificates;
     size_t count;
     void *key;
     int is_closed;
+    long verification;
 } ccurl_tls;
 
 // Returns whether the context took every certificate of a client.
@@ -109,11 +110,14 @@ static inline int ccurl_use_certificates(SSL_CTX *context, const ccurl_tls *clie
     return used;
 }
 
-// Notes the message by which a server closes a stream: close_notify, whose number is 0.
+// Notes the message by which a server closes a stream: close_notify, whose number is 0. Before this side
+// sends a message of its own, notes OpenSSL's reason for refusing the server's certificate: libcurl does not
+// tell a certificate with a wrong signature from a connection that failed.
 static inline void ccurl_note_alert(const SSL *stream, int event, int alert) {
     ccurl_tls *tls = (ccurl_tls *)SSL_CTX_get_app_data(SSL_get_SSL_CTX(stream));
-    if (tls == NULL || event != SSL_CB_READ_ALERT) return;
-    if ((alert & 0xff) == SSL_AD_CLOSE_NOTIFY) tls->is_closed = 1;
+    if (tls == NULL) return;
+    if (event == SSL_CB_WRITE_ALERT) tls->verification = SSL_get_verify_result(stream);
+    if (event == SSL_CB_READ_ALERT && (alert & 0xff) == SSL_AD_CLOSE_NOTIFY) tls->is_closed = 1;
 }
 
 // Prepares OpenSSL's part of a connection: it clears what it decrypted, tells the end of a stream from a

@@ -19,6 +19,12 @@
             let way = plan?.proxy == nil ? "" : " through the proxy"
             let system = number == 0 ? nil : Int32(truncatingIfNeeded: number)
             switch code {
+            case CURLE_PEER_FAILED_VERIFICATION,
+                CURLE_SSL_CONNECT_ERROR where verification != 0:
+                let (reason, remedy) = reason(verification)
+                return CofferError(
+                    .certificateRefused,
+                    "The secure connection to the \(server) was refused\(way): \(reason).", remedy: remedy)
             case CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT,
                 CURLE_PROXY:
                 return CofferError(
@@ -29,11 +35,6 @@
                 return CofferError(
                     .serverUnreachable, "The connection to the \(server) failed\(way): \(text(code)).",
                     systemError: system)
-            case CURLE_PEER_FAILED_VERIFICATION:
-                let (reason, remedy) = reason(verification)
-                return CofferError(
-                    .certificateRefused,
-                    "The secure connection to the \(server) was refused\(way): \(reason).", remedy: remedy)
             case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
                 return CofferError(
                     .certificateRefused,
@@ -48,17 +49,34 @@
         }
 
         /// Returns why a server's certificate was refused, and what may help. The numbers are OpenSSL's
-        /// (`x509_vfy.h`); libcurl itself compares the host's name and then leaves 0 or 1.
+        /// (`x509_vfy.h`). OpenSSL does not say which certificate of the chain it refused. For 0 it refused
+        /// none: libcurl compares the host's name afterwards.
         private static func reason(_ verification: Int) -> (String, CofferError.Remedy?) {
             switch verification {
-            case 0, 1: ("its certificate is not for this host", nil)
-            case 9: ("its certificate is not valid yet; is this machine's clock right?", nil)
-            case 10: ("its certificate has expired", nil)
+            case 0: ("its certificate is not for this host", nil)
+            case 7:
+                (
+                    "its certificate is not signed by the authority that it names, whose key may have changed",
+                    .trustAuthority
+                )
+            case 9:
+                (
+                    "its certificate, or that of its authority, is not valid yet. Check the clock of this "
+                        + "machine", nil
+                )
+            case 10: ("its certificate, or that of its authority, has expired", nil)
             case 18: ("its certificate is self-signed", .trustAuthority)
             case 19, 20, 21, 2: ("its certificate comes from an unknown authority", .trustAuthority)
-            case 23: ("its certificate was revoked", nil)
-            default: ("its certificate is invalid (OpenSSL's verification error \(verification))", nil)
+            default: ("OpenSSL does not accept its certificate (\(description(verification)))", nil)
             }
+        }
+
+        /// Returns OpenSSL's text for a result of a verification, which contains nothing of the certificate.
+        private static func description(_ verification: Int) -> String {
+            guard let text = unsafe X509_verify_cert_error_string(verification) else {
+                return "error \(verification)"
+            }
+            return unsafe String(cString: text)
         }
 
         /// Returns the host and port of a URL. The rest of a URL may be secret.

@@ -257,8 +257,7 @@
             guard result != CURLE_OK else { return nil }
             var number = 0
             _ = unsafe ccurl_get_long(easy, CURLINFO_OS_ERRNO, &number)
-            var verification = 0
-            _ = unsafe ccurl_get_long(easy, CURLINFO_SSL_VERIFYRESULT, &verification)
+            let verification = unsafe tls.pointee.verification
             return CurlFailure.error(result, errno: number, of: plan, verification: verification)
         }
     }

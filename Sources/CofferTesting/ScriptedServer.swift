@@ -29,6 +29,12 @@ public final class ScriptedServer: Sendable {
         case otherHost
         /// A certificate that has expired.
         case expired
+        /// A certificate that is not valid yet.
+        case early
+        /// A certificate that its own key signed.
+        case selfSigned
+        /// A certificate that names the authority of ``ScriptedServer/security``, which did not sign it.
+        case forged
         /// A certificate of an authority that ``ScriptedServer/security`` does not trust.
         case stranger
     }

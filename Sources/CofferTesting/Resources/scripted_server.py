@@ -3,10 +3,11 @@
 Usage: scripted_server.py DIRECTORY
 
 Makes certificates in DIRECTORY with the program openssl: ca.pem, and client.pem with client.key. Listens on one
-port of 127.0.0.1 for each certificate: valid, otherHost, expired, stranger (of an authority that nobody trusts).
-A further port, proxy, is that of a proxy without TLS, which leads every CONNECT to the port of otherHost. Prints
-the ports and the SHA-256 hash of the public key as one line of JSON, then reads commands from standard input,
-one line of JSON each, and prints one line of JSON for each. Ends when standard input closes.
+port of 127.0.0.1 for each certificate: valid, otherHost, expired, early (not valid yet), selfSigned, forged (not
+signed by the authority that it names), stranger (of an authority that nobody trusts). A further port, proxy, is that
+of a proxy without TLS, which leads every CONNECT to the port of otherHost. Prints the ports and the SHA-256 hash of
+the public key as one line of JSON, then reads commands from standard input, one line of JSON each, and prints one
+line of JSON for each. Ends when standard input closes.
 
     {"do": "answer", "path": PATH, "times": COUNT, "steps": [STEP, …]}
                         answer requests of PATH, COUNT times, after earlier answers for PATH are used
@@ -36,7 +37,7 @@ import sys
 import threading
 import time
 
-CERTIFICATES = ("valid", "otherHost", "expired", "stranger")
+CERTIFICATES = ("valid", "otherHost", "expired", "early", "selfSigned", "forged", "stranger")
 NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
@@ -45,10 +46,10 @@ class Certificates:
 
     def __init__(self, folder):
         self.folder = folder
-        for name in ("ca", "other-ca"):
+        for name, subject in (("ca", "ca"), ("other-ca", "other-ca"), ("forger", "ca")):
             self.key(name)
-            self.openssl("req", "-x509", "-new", "-key", f"{name}.key", "-subj", f"/CN={name}", "-days", "2", "-out",
-                         f"{name}.pem", "-addext", "basicConstraints=critical,CA:TRUE")
+            self.openssl("req", "-x509", "-new", "-key", f"{name}.key", "-subj", f"/CN={subject}", "-days", "2",
+                         "-out", f"{name}.pem", "-addext", "basicConstraints=critical,CA:TRUE")
         self.key("server")
         here = "subjectAltName=IP:127.0.0.1,DNS:localhost"
         self.sign("valid", "server", "ca", here, "2")
@@ -56,6 +57,11 @@ class Certificates:
         # It ends in the second in which it begins: OpenSSL 3.5 refuses an earlier end.
         self.sign("expired", "server", "ca", here, "0")
         self.sign("stranger", "server", "other-ca", here, "2")
+        # Without the authority's key identifier, only the signature is wrong.
+        self.sign("forged", "server", "forger", here + "\nauthorityKeyIdentifier=none", "2")
+        self.openssl("req", "-x509", "-new", "-key", "server.key", "-subj", "/CN=coffer", "-days", "2", "-out",
+                     "selfSigned.pem", "-addext", here)
+        self.early(here)
         self.key("client")
         self.sign("client", "client", "ca", "extendedKeyUsage=clientAuth", "2")
 
@@ -77,6 +83,17 @@ class Certificates:
         self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{authority}.pem", "-CAkey", f"{authority}.key",
                      "-set_serial", str(1 + len(list(self.folder.iterdir()))), "-days", days, "-extfile",
                      f"{name}.ext", "-out", f"{name}.pem")
+
+    def early(self, extension):
+        """A certificate that begins in a day: of OpenSSL's programs, only ca takes its begin before 3.4."""
+        (self.folder / "index.txt").write_text("")
+        (self.folder / "early.cnf").write_text(
+            "[ca]\ndefault_ca=own\n[own]\ndatabase=index.txt\nnew_certs_dir=.\nrand_serial=yes\n"
+            f"default_md=sha256\npolicy=any\nx509_extensions=end\n[any]\ncommonName=supplied\n[end]\n{extension}\n")
+        self.openssl("req", "-new", "-key", "server.key", "-subj", "/CN=coffer early", "-out", "early.csr")
+        begin, end = (time.strftime("%Y%m%d%H%M%SZ", time.gmtime(time.time() + days * 86400)) for days in (1, 2))
+        self.openssl("ca", "-batch", "-notext", "-config", "early.cnf", "-cert", "ca.pem", "-keyfile", "ca.key",
+                     "-startdate", begin, "-enddate", end, "-in", "early.csr", "-out", "early.pem")
 
     def context(self, name):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -87,14 +87,17 @@ struct CurlTransportTests {
     }
 
     @Test(
-        "A refused certificate is said to be for another host, too old, or of an unknown authority",
+        "A refused certificate is said to be for another host, too old or too new, self-signed, or not signed",
         .enabled(if: isBuilt),
         .enabled("python3 or openssl is not installed") { await ScriptedServer.isPossible() })
     func reasons() async throws {
         try await ScriptedServer.with { server in
             for (certificate, reason, remedy) in [
                 (ScriptedServer.Certificate.otherHost, "is not for this host", CofferError.Remedy?.none),
-                (.expired, "has expired", nil), (.stranger, "from an unknown authority", .trustAuthority),
+                (.expired, "has expired", nil), (.early, "is not valid yet. Check the clock", nil),
+                (.stranger, "from an unknown authority", .trustAuthority),
+                (.selfSigned, "is self-signed", .trustAuthority),
+                (.forged, "is not signed by the authority that it names", .trustAuthority),
             ] {
                 let request = HTTPRequest(
                     method: .get, url: try server.url("/", certificate: certificate),

@@ -180,35 +180,6 @@ struct OAuthCommandTests {
         }
     }
 
-    @Test("A token that is bound to a key is not written in a form that other programs would send")
-    func bound() async throws {
-        let helper = try LinkedHelper("git-credential-coffer")
-        try await OAuthBench.with(home: helper.home) { (bench) async throws in
-            let home = bench.home
-            #expect(try home("oauth", "profile", "update", "work", "--key-proof", "always").code == 0)
-            try await bench.server.answer("/token", OAuthBench.tokens("first", type: "DPoP"))
-            let login = try home("oauth", "login", "work", "--account", "ada", "--device")
-            #expect(login.code == 0, "\(login.errorText)")
-            for format in ["header", "xoauth2", "oauthbearer", "kubernetes"] {
-                let run = try home("oauth", "token", "work", "--format", format)
-                #expect(run.code != 0 && run.text.isEmpty, "\(format)")
-                #expect(run.errorText.contains("--key-proof never"), "\(run.errorText)")
-            }
-            let raw = try home("oauth", "token", "work")
-            #expect(raw.code == 0 && raw.text == "first" && raw.errorText.contains("bound to a key"))
-            let json = try home("oauth", "token", "work", "--json")
-            #expect(json.code == 0 && json.json["tokenType"] as? String == "DPoP")
-            let git = try helper("get", "protocol=https\nhost=\(bench.host)\n")
-            #expect(git.text.isEmpty && git.errorText.contains("--key-proof never"), "\(git.errorText)")
-            // The advice is true.
-            #expect(try home("oauth", "profile", "update", "work", "--key-proof", "never").code == 0)
-            try await bench.signIn("second")
-            let header = try home("oauth", "token", "work", "--format", "header")
-            #expect(header.text == "Authorization: Bearer second\n")
-            #expect(try helper("get", "protocol=https\nhost=\(bench.host)\n").text.contains("=second\n"))
-        }
-    }
-
     @Test("Signing out where the server revokes no tokens says so, and nothing waits")
     func noRevocation() async throws {
         try await OAuthBench.with { (bench) async throws in

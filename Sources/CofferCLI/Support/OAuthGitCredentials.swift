@@ -46,10 +46,14 @@ struct OAuthGitCredentials {
                 }
             }
         }
-        let own = found.filter { session in user.map { session.account.hasSameBytes(as: $0) } ?? false }
-        let all = own.isEmpty ? found : own
+        let isOwn = { (session: Session) in user.map { session.account.hasSameBytes(as: $0) } ?? false }
+        let own = found.filter(isOwn)
+        var all = own.isEmpty ? found : own
+        // Another account's token is no substitute for the one of the user whom git names.
+        let ownBound = own.isEmpty ? bound.first(where: isOwn) : nil
+        if ownBound != nil { all = [] }
         if explains, all.count > 1 { Self.explain(all, host) }
-        if explains, all.isEmpty, let session = bound.first { Self.explainKey(of: session) }
+        if explains, all.isEmpty, let session = ownBound ?? bound.first { Self.explainKey(of: session) }
         return all.count == 1 ? all[0] : nil
     }
 

@@ -42,21 +42,26 @@ struct TokenCommand: AsyncParsableCommand {
                     + "must not go there.", remedy: .allowHost)
         }
         let grant = try await Sessions.grant(options.profile, account: options.account, in: oauth)
+        let record = try await grant.currentRecord()
+        // Before a renewal whose token could not be written either.
+        if record.obstacle == nil, record.hasDPoPKey, !format.isForBoundTokens { throw Self.bound(grant) }
         let found = try await grant.accessToken()
         try write(found.token, isBound: found.isBound, of: grant, url)
+    }
+
+    private var format: OAuthTokenFormat { global.json ? .json : options.format }
+
+    private static func bound(_ grant: Grant) -> CofferError {
+        CofferError(
+            .unsupported,
+            "The server bound the access token to a key (DPoP). Other programs cannot make the proof that "
+                + "each request with it needs. " + OAuthTokenFormat.adviceForBoundTokens(grant.profile))
     }
 
     private func write(
         _ live: LiveToken, isBound: Bool, of grant: Grant, _ url: HTTPSURL?
     ) throws(CofferError) {
-        let format = global.json ? .json : options.format
-        guard !isBound || format.isForBoundTokens else {
-            throw CofferError(
-                .unsupported,
-                "The server bound the access token to a key (DPoP). Other programs cannot make the proof "
-                    + "that each request with it needs. "
-                    + OAuthTokenFormat.adviceForBoundTokens(grant.profile))
-        }
+        guard !isBound || format.isForBoundTokens else { throw Self.bound(grant) }
         if isBound, format == .raw {
             Output.message(
                 "coffer: The token is bound to a key (DPoP): servers want a proof with each request.")

@@ -209,6 +209,40 @@ struct OAuthCommandTests {
         }
     }
 
+    @Test("A server that repeats the token that it refuses brings no part of it to the terminal or the list")
+    func repeatedToken() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            try await bench.signIn("confidential")
+            for code in ["invalid_token", "invalid_scope"] {
+                let refusal = #"{"error":"\#(code)","error_description":"Expired: confidential-next"}"#
+                try await bench.server.answer("/token", .json(refusal, status: 401))
+                let run = try bench.home("oauth", "refresh", "work")
+                #expect(run.code == 11 && run.errorText.contains("refused the request: \(code)."))
+                #expect(!run.errorText.contains("confid"), "\(run.errorText)")
+                #expect(try !bench.home("oauth", "list", "--json").text.contains("confid"))
+            }
+            let refusal = #"{"error":"invalid_scope","error_description":"Not for you"}"#
+            try await bench.server.answer("/token", .json(refusal, status: 400))
+            let run = try bench.home("oauth", "refresh", "work")
+            #expect(run.errorText.contains("invalid_scope (Not for you)"), "\(run.errorText)")
+        }
+    }
+
+    @Test("A refused sign-in on another device names the server's code, or the endpoint and the status")
+    func refusedDevice() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            for (status, body, code, text) in [
+                (404, "{}", 11 as Int32, "token endpoint refused the request without a reason (HTTP"),
+                (302, "", 7, "token endpoint answered with a redirect"),
+                (401, #"{"error":"invalid_client"}"#, 11, "refused the request: invalid_client."),
+            ] {
+                try await bench.server.answer("/token", .json(body, status: status))
+                let run = try bench.home("oauth", "login", "work", "--device")
+                #expect(run.code == code && run.errorText.contains(text), "\(run.errorText)")
+            }
+        }
+    }
+
     @Test("git's user learns that several sessions list the host, and the account in the URL chooses one")
     func gitAmongSeveral() async throws {
         let helper = try LinkedHelper("git-credential-coffer")

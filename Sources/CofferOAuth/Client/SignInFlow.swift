@@ -132,9 +132,6 @@ struct SignInFlow: Sendable {
             case .ask:
                 let sent = ClockStamp(clock)
                 let verdict = try await poll(codes.deviceCode)
-                if case .refused(nil) = verdict {
-                    throw CofferError(.serverRefused, "The server refused the sign-in without a reason.")
-                }
                 try schedule.receive(
                     Self.answer(verdict), now: clock.bootTime(), retryAfter: Self.wait(verdict))
                 if case .granted(let tokens) = verdict {

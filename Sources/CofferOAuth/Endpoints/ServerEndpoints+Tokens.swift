@@ -50,17 +50,17 @@ extension ServerEndpoints {
         _ redirect: AuthorizationRedirect, for request: AuthorizationRequest
     ) async throws(CofferError) -> TokenResponse {
         // Before anything is sent: a refusal contains no code.
-        _ = try redirect.code()
+        let code = SecretBox(try redirect.code())
         let answer = try await post(.token, isProven: true) { () throws(CofferError) -> FormBody in
             var body = try FormBody()
             try body.append("grant_type", "authorization_code")
-            try body.append("code", secret: try redirect.code())
+            try body.append("code", secret: code.bytes)
             try body.append("redirect_uri", request.contents.redirectURI)
             try body.append("code_verifier", secret: request.proofKey.verifier)
             for resource in request.contents.resources { try body.append("resource", resource.text) }
             return body
         }
-        return try Self.tokens(in: answer)
+        return try Self.tokens(in: answer, to: code)
     }
 
     /// Starts a sign-in on another device (RFC 8628).
@@ -81,8 +81,8 @@ extension ServerEndpoints {
     /// Asks whether the user has approved the device.
     ///
     /// - Parameter code: The device code.
-    /// - Returns: The verdict.
-    /// - Throws: The errors of the transport.
+    /// - Returns: The verdict, which is no refusal.
+    /// - Throws: `serverRefused` with the server's code, or `redirectRefused`; the errors of the transport.
     package func poll(_ code: Token) async throws(CofferError) -> DevicePollVerdict {
         let code = try SecretBox(copying: code)
         let answer = try await post(.token, isProven: true) { () throws(CofferError) -> FormBody in
@@ -91,7 +91,9 @@ extension ServerEndpoints {
             try body.append("device_code", secret: code.bytes)
             return body
         }
-        return try DevicePollVerdict.judge(answer)
+        let verdict = try DevicePollVerdict.judge(answer)
+        guard case .refused(let error) = verdict else { return verdict }
+        throw Self.refused(error?.hiding(code), answer)
     }
 
     // MARK: Tokens
@@ -121,7 +123,7 @@ extension ServerEndpoints {
             if let audience { try body.append("audience", audience) }
             return body
         }
-        return try Self.tokens(in: answer)
+        return try Self.tokens(in: answer, to: subject)
     }
 
     /// Revokes a token at the server (RFC 7009).
@@ -161,9 +163,11 @@ extension ServerEndpoints {
         }
     }
 
-    /// Returns the tokens in an answer to a request that is not repeated.
-    private static func tokens(in answer: HTTPResponse) throws(CofferError) -> TokenResponse {
-        switch try RefreshVerdict.judge(answer, revocationCodes: []) {
+    /// Returns the tokens in an answer to a request with a secret that is not repeated.
+    private static func tokens(
+        in answer: HTTPResponse, to secret: SecretBox
+    ) throws(CofferError) -> TokenResponse {
+        switch try RefreshVerdict.judge(answer, revocationCodes: []).hiding(secret) {
         case .success(let tokens): return tokens
         case .uncertain(let wait):
             throw CofferError(
@@ -171,19 +175,18 @@ extension ServerEndpoints {
                 "The token endpoint did not answer completely (HTTP status \(answer.status)).",
                 retryAfter: wait)
         case .revokedCandidate(let error): throw refused(error, answer)
-        case .refused(let error):
-            guard !answer.isRedirect else {
-                throw CofferError(
-                    .redirectRefused,
-                    "The token endpoint answered with a redirect, which is not followed (HTTP status "
-                        + "\(answer.status)).")
-            }
-            throw refused(error, answer)
+        case .refused(let error): throw refused(error, answer)
         }
     }
 
     private static func refused(_ error: TokenErrorResponse?, _ answer: HTTPResponse) -> CofferError {
-        CofferError(
+        guard !answer.isRedirect else {
+            return CofferError(
+                .redirectRefused,
+                "The token endpoint answered with a redirect, which is not followed (HTTP status "
+                    + "\(answer.status)).")
+        }
+        return CofferError(
             .serverRefused,
             error?.message
                 ?? "The token endpoint refused the request without a reason (HTTP status \(answer.status)).",
@@ -227,7 +230,7 @@ extension ServerEndpoints: TokenEndpoint {
             default: throw error
             }
         }
-        return try RefreshVerdict.judge(
-            answer, revocationCodes: RefreshVerdict.revocationCodes + profile.quirks.revokedCodes)
+        let codes = RefreshVerdict.revocationCodes + profile.quirks.revokedCodes
+        return try RefreshVerdict.judge(answer, revocationCodes: codes).hiding(token)
     }
 }

@@ -53,6 +53,15 @@ public enum RefreshVerdict: Sendable {
         return error.isOne(of: revocationCodes) ? .revokedCandidate(error) : .refused(error)
     }
 
+    /// Returns the verdict without a description that repeats the secret of the request.
+    func hiding(_ secret: SecretBox) -> RefreshVerdict {
+        switch self {
+        case .revokedCandidate(let error): .revokedCandidate(error.hiding(secret))
+        case .refused(let error): .refused(error?.hiding(secret))
+        case .success, .uncertain: self
+        }
+    }
+
     private static func tokens(_ json: GuardedJSON) throws(CofferError) -> TokenResponse? {
         do throws(CofferError) {
             return try TokenResponse(json)

@@ -1,4 +1,5 @@
 import CofferBase
+import CofferCrypto
 
 /// A server's error in JSON (RFC 6749 section 5.2). `error_uri` is ignored: a link from an error would lead
 /// people to a page that the server's attacker may choose.
@@ -26,6 +27,30 @@ public struct TokenErrorResponse: Sendable, Hashable {
             return nil
         }
         self = error
+    }
+
+    private init(code: String) {
+        error = code
+        errorDescription = nil
+    }
+
+    /// The number of bytes that show that a description repeats a secret, of which it may contain only the
+    /// beginning. A shorter secret is none.
+    private static let telltaleCount = 8
+
+    /// Returns the error without its description if that repeats a secret of the request: some servers write
+    /// the token or code that they refuse there, and the text reaches terminals and logs.
+    func hiding(_ secret: SecretBox) -> TokenErrorResponse {
+        guard let errorDescription else { return self }
+        let text = Array(errorDescription.utf8)
+        let isRepeated = secret.bytes.exposing { (bytes) -> Bool in
+            let count = Self.telltaleCount
+            guard bytes.count >= count, text.count >= count else { return false }
+            return (0...text.count - count).contains { start in
+                (0..<count).allSatisfy { text[start + $0] == bytes[$0] }
+            }
+        }
+        return isRepeated ? TokenErrorResponse(code: error) : self
     }
 
     /// Whether the characters are those that RFC 6749 allows in a code, without the space.

@@ -56,7 +56,7 @@
             case 0: ("its certificate is not for this host", nil)
             case 7:
                 (
-                    "its certificate is not signed by the authority that it names, whose key may have changed",
+                    "its certificate is not signed by the authority that it names, whose key may be new",
                     .trustAuthority
                 )
             case 9:

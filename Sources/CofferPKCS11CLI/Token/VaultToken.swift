@@ -153,8 +153,8 @@ final class VaultToken: TokenModule {
         }
     }
 
-    /// Notes that a client logged in, if the vault is unlocked, or if a key pair is in a class that outlasts a
-    /// lock and the vault has keys of such classes. Each signature asks the vault all the same, but some
+    /// Notes that a client logged in, if the vault is unlocked, or if a key pair is in a class that outlasts
+    /// a lock and the vault has keys of such classes. Each signature asks the vault all the same, but some
     /// clients log in before they sign, and do not sign without it.
     func logIn(_ session: UInt) throws(ModuleFailure) {
         guard !isLoggedIn else { throw .userAlreadyLoggedIn }

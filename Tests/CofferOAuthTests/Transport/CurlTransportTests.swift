@@ -87,7 +87,7 @@ struct CurlTransportTests {
     }
 
     @Test(
-        "A refused certificate is said to be for another host, too old or too new, self-signed, or not signed",
+        "A refused certificate is said to be for another host, too old, too new, self-signed, or unsigned",
         .enabled(if: isBuilt),
         .enabled("python3 or openssl is not installed") { await ScriptedServer.isPossible() })
     func reasons() async throws {

@@ -122,15 +122,16 @@ extension CofferError.Remedy {
     ]
 
     private static let serverSentences: [CofferError.Remedy: String] = [
-        .signIn: "Run coffer oauth login NAME.",
+        .signIn: "Run coffer oauth login NAME, with the same --account if the session has one.",
         .acceptEndpoints: """
-        If the server's operator announces the new endpoints, accept them with coffer oauth profile update \
-        NAME --accept.
+        If the server's operator announces the new endpoints, accept them: run coffer oauth profile update \
+        again with the same options and --accept.
         """,
         .addProfile:
             "Run coffer oauth profile list to see all profiles, or add one with coffer oauth profile add.",
         .allowHost: """
-        If the host belongs to the service, add it to the profile's hosts with coffer oauth profile update.
+        If the host belongs to the service, run coffer oauth profile update NAME with --host for it and for \
+        each host that coffer oauth profile show NAME prints: the new list replaces the old one.
         """,
         .removeProfile: """
         Remove the profile with coffer oauth profile remove NAME, then add it again.
@@ -140,8 +141,8 @@ extension CofferError.Remedy {
         NAME --ca-file FILE; coffer oauth profile show NAME prints the authorities and pins.
         """,
         .enterEndpoint: """
-        Enter it with coffer oauth profile update NAME --endpoint ENDPOINT=URL, from the server's \
-        documentation.
+        Enter the URL from the server's documentation with coffer oauth profile update NAME \
+        --endpoint ENDPOINT=URL --accept; --endpoint may be repeated.
         """,
         .storeClientSecret:
             "Store it with coffer oauth profile update NAME --client-secret-fd N, such as 3 with 3<FILE.",

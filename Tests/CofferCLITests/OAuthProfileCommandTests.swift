@@ -164,6 +164,23 @@ extension OAuthCommandTests {
         }
     }
 
+    @Test("An endpoint that the server does not announce is entered as the error says")
+    func missingEndpoint() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            let home = bench.home
+            #expect(try home("oauth", "profile", "remove", "work").code == 0)
+            #expect(try bench.add("work", without: "device_authorization_endpoint").code == 0)
+            let login = try home("oauth", "login", "work", "--device")
+            #expect(login.code == 1 && login.errorText.contains("--endpoint ENDPOINT=URL --accept"))
+            let endpoint = "device_authorization_endpoint=\(try bench.server.url("/device").text)"
+            let update = ["oauth", "profile", "update", "work", "--endpoint", endpoint]
+            let refused = try home.run(update)
+            #expect(refused.code == 11 && refused.errorText.contains("with the same options and --accept"))
+            #expect(try home.run(update + ["--accept"]).code == 0)
+            try await bench.signIn()
+        }
+    }
+
     @Test("The claims of an OpenID server are the identity; an answer without any is 7")
     func claims() async throws {
         try await OAuthBench.with { (bench) async throws in

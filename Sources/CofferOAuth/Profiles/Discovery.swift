@@ -36,7 +36,8 @@ public struct Discovery: Sendable {
         }
         throw CofferError(
             .absent,
-            "The server has no discovery document for \(issuer), so the profile needs its endpoints.",
+            "The server has no discovery document for \(issuer). Compare this issuer with the server's "
+                + "documentation; if it is right, the profile needs the server's endpoints.",
             remedy: .enterEndpoint)
     }
 

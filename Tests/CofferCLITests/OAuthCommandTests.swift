@@ -51,7 +51,8 @@ struct OAuthCommandTests {
             #expect(try home("token", "list").text.contains("oauth:work#revoke"))
             try await bench.server.answer("/revoke", .json("{}"))
             let second = try home("oauth", "logout", "work", "--account", "ada")
-            #expect(second.code == 14, "\(second.errorText)")
+            #expect(second.code == 14 && second.errorText.contains("no session work/ada to sign out"))
+            #expect(!second.errorText.contains("coffer oauth login"), "\(second.errorText)")
             #expect(try !home("token", "list").text.contains("#revoke"))
         }
     }
@@ -191,8 +192,15 @@ struct OAuthCommandTests {
             let receipt = (logout.json["sessions"] as? [[String: Any]])?.first
             #expect(logout.code == 0 && receipt?["refreshToken"] as? String == "unsupported")
             #expect((logout.json["waiting"] as? [Any])?.isEmpty == true)
-            let reason = "which does not revoke such tokens: they may be valid there until they expire"
+            let reason = "announces no revocation_endpoint: they may be valid there until they expire"
             #expect(logout.errorText.contains(reason), "\(logout.errorText)")
+            // The advice is true.
+            #expect(logout.errorText.contains("work --endpoint revocation_endpoint=URL --accept"))
+            let endpoint = "revocation_endpoint=\(try bench.server.url("/revoke").text)"
+            let update = ["oauth", "profile", "update", "work", "--endpoint", endpoint, "--accept"]
+            #expect(try home.run(update).code == 0)
+            try await bench.signIn("second")
+            #expect(try home("oauth", "logout", "work").errors.isEmpty)
         }
     }
 

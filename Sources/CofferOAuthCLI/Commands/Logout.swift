@@ -32,9 +32,10 @@ struct LogoutCommand: AsyncParsableCommand {
             the tokens are revoked at the server. If the server cannot be reached, they are kept as \
             waiting, cannot be used, and are revoked later, such as by coffer oauth logout --all. A message \
             names the tokens that wait; coffer oauth list lists them, too. They are sent only to the issuer \
-            that they came from, and dropped after 30 days. If the server revokes no tokens, a message says \
-            so: they stay valid there until they expire. With --all, a session that cannot be signed \
-            out does not stop the others: the exit code is that of the first error.
+            that they came from, and dropped after 30 days. If the server revokes no tokens, or announces no \
+            endpoint for it, a message says so: they stay valid there until they expire. With --all, a \
+            session that cannot be signed out does not stop the others: the exit code is that of the first \
+            error.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -166,9 +167,12 @@ enum ReceiptText {
         }
         let reason =
             fates.contains(.notRevoked)
-            ? "and nothing of its tokens is left to do so later" : "which does not revoke such tokens"
+            ? "and nothing of its tokens is left to do so later"
+            : "which revokes no such tokens or announces no revocation_endpoint"
         return "coffer: The session \(name) is removed, but not revoked at the server, \(reason): they may "
-            + "be valid there until they expire. To end the session now, use the server's own pages."
+            + "be valid there until they expire. To end the session now, use the server's own pages. If its "
+            + "documentation has a revocation_endpoint, enter it for later sessions with coffer oauth profile "
+            + "update \(receipt.profile) --endpoint revocation_endpoint=URL --accept."
     }
 
     private static func document(_ receipt: LogoutReceipt) -> JSONDocument {

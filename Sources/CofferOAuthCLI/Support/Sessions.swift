@@ -44,8 +44,13 @@ enum Sessions {
             return try await grant(profile, account: account, in: oauth)
         } catch {
             // A logout that died after it had removed the session leaves tokens for the server to revoke.
-            if error.code == .signInNeeded { _ = try? await oauth.resumeLogouts() }
-            throw error
+            guard error.code == .signInNeeded else { throw error }
+            _ = try? await oauth.resumeLogouts()
+            let name = profile + (account.map { "/" + $0 } ?? "")
+            throw CofferError(
+                .signInNeeded,
+                "There is no session \(name.printable) to sign out. Run coffer oauth list to see all "
+                    + "sessions.")
         }
     }
 

@@ -66,5 +66,6 @@ struct OAuthBench {
         let run = try home("oauth", "login", "work", "--account", "ada", "--device")
         try #require(run.code == 0, "\(run.errorText)")
         #expect(run.errorText.contains("ABCD") && run.errorText.contains("Never enter a code"))
+        #expect(run.errorText.contains("Waiting up to 60 seconds"), "\(run.errorText)")
     }
 }

@@ -165,6 +165,7 @@ struct OAuthCommandTests {
                 ["oauth", "login", "work", "--no-browser", "--home", bench.home.path])
             #expect(run.code == 64 && run.prompts == 1 && run.isQuiet, "\(run.shown)")
             #expect(run.shown.contains("/authorize?") && !run.shown.contains("a-code"))
+            #expect(run.shown.contains("Start the sign-in again"), "\(run.shown)")
             #expect(try await bench.server.requests("/token").isEmpty)
         }
     }

@@ -164,6 +164,16 @@ extension OAuthCommandTests {
         }
     }
 
+    @Test("An answer to another sign-in is refused with the next step, and nothing is sent")
+    func otherSignIn() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            let run = try bench.home.run(
+                ["oauth", "login", "work", "--no-browser"], input: Array("?code=c&state=other\n".utf8))
+            #expect(run.code == 7 && run.errorText.contains("Start it again"), "\(run.errorText)")
+            #expect(try await bench.server.requests("/token").isEmpty)
+        }
+    }
+
     @Test("An endpoint that the server does not announce is entered as the error says")
     func missingEndpoint() async throws {
         try await OAuthBench.with { (bench) async throws in
@@ -178,6 +188,31 @@ extension OAuthCommandTests {
             #expect(refused.code == 11 && refused.errorText.contains("with the same options and --accept"))
             #expect(try home.run(update + ["--accept"]).code == 0)
             try await bench.signIn()
+        }
+    }
+
+    @Test("A session without an account has no answer for XOAUTH2, and the error says how to get one")
+    func noAccount() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            try await bench.server.answer("/token", OAuthBench.tokens("first"))
+            #expect(try bench.home("oauth", "login", "work", "--device").code == 0)
+            let run = try bench.home("oauth", "token", "work", "--format", "xoauth2")
+            #expect(run.code == 64 && run.errorText.contains("login work --account ACCOUNT"))
+            #expect(try bench.home("oauth", "token", "work", "--format", "oauthbearer").code == 0)
+            try await bench.signIn("second")
+            let named = try bench.home("oauth", "token", "work", "--account", "ada", "--format", "xoauth2")
+            #expect(named.code == 0 && !named.text.isEmpty, "\(named.errorText)")
+        }
+    }
+
+    @Test("A redirect port that another program uses is 75, with the ways to sign in without it")
+    func takenPort() async throws {
+        try await OAuthBench.with { (bench) async throws in
+            let port = String(try bench.server.url("/").port)
+            #expect(try bench.home("oauth", "profile", "update", "work", "--redirect-port", port).code == 0)
+            let run = try bench.home("oauth", "login", "work")
+            #expect(run.code == 75 && run.errorText.contains("127.0.0.1:\(port)"), "\(run.errorText)")
+            #expect(run.errorText.contains("--no-browser") && run.errorText.contains("--device"))
         }
     }
 

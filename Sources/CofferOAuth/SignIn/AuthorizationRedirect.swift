@@ -97,7 +97,9 @@ public final class AuthorizationRedirect: Sendable {
         case .none: isEqual = false
         }
         guard isEqual else {
-            throw CofferError(.stateMismatch, "The answer does not belong to this sign-in.")
+            throw CofferError(
+                .stateMismatch,
+                "The answer does not belong to this sign-in. Start it again, and use only its own address.")
         }
     }
 

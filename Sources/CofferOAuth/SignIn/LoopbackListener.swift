@@ -53,9 +53,22 @@ public final class LoopbackListener: Sendable {
         path: String, port: UInt16, address: LoopbackAddress, limits: RedirectServer.Limits
     ) throws(CofferError) -> LoopbackListener {
         try RedirectRule.check(path: path)
-        let socket = try LoopbackSocket.listening(on: address, port: port)
+        let socket = try socket(on: address, port: port)
         let place = try RedirectPlace(address: address, port: socket.port, path: path)
         return LoopbackListener(socket, place, limits)
+    }
+
+    /// Listens on a port. If another program does, the error says how to sign in without it.
+    private static func socket(
+        on address: LoopbackAddress, port: UInt16
+    ) throws(CofferError) -> LoopbackSocket {
+        do throws(CofferError) {
+            return try LoopbackSocket.listening(on: address, port: port)
+        } catch {
+            guard error.code == .busy else { throw error }
+            throw CofferError(
+                error.code, error.message, remedy: .signInElsewhere, systemError: error.systemError)
+        }
     }
 
     /// Waits until the browser brings the answer to a request. The listener is closed when the method

@@ -59,7 +59,8 @@ package enum PastedRedirect {
         guard let equals = RedirectRequest.place(of: "=", in: bytes, text) else {
             throw CofferError(
                 .invalidInput,
-                "Paste the whole address of the page on which the browser ended, not only the code.")
+                "Start the sign-in again and paste the whole address of the page on which the browser ends, "
+                    + "not only the code.")
         }
         // A colon before the first equals sign belongs to the scheme of an address.
         guard RedirectRequest.place(of: ":", in: bytes, text.lowerBound..<equals) == nil else {

@@ -65,8 +65,8 @@ struct LoginCommand: AsyncParsableCommand {
         case .browser(let url):
             Output.message("coffer: Opening the browser at \(url.text)")
             Output.message(
-                "coffer: Waiting up to 10 minutes for the sign-in. Without a browser here, press Ctrl-C and "
-                    + "use --no-browser or --device.")
+                "coffer: Waiting up to 10 minutes for the sign-in. If the page shows an error or was closed, "
+                    + "press Ctrl-C; without a browser here, use --no-browser or --device.")
         case .openYourself(let url):
             Output.message("coffer: No browser could be started. Open this address on this machine:")
             Output.message(url.text)
@@ -78,6 +78,10 @@ struct LoginCommand: AsyncParsableCommand {
             Output.message(codes.userCode)
             if let url = codes.completeVerificationURL { Output.message("coffer: Or open \(url.text)") }
             Output.message("coffer: \(SignInPrompt.deviceWarning)")
+            let time =
+                codes.lifetime < 120
+                ? Plural.of(codes.lifetime, "second") : Plural.of(codes.lifetime / 60, "minute")
+            Output.message("coffer: Waiting up to \(time) for the sign-in. To end it, press Ctrl-C.")
         }
     }
 }

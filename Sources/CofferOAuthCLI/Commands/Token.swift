@@ -14,8 +14,8 @@ struct TokenCommand: AsyncParsableCommand {
         discussion: """
             raw is the token, byte for byte; header is a line such as Authorization: Bearer TOKEN; json \
             describes the token, too; xoauth2 and oauthbearer are the answers of these SASL mechanisms in \
-            Base64, whose user is --account; kubernetes is the answer of a credential plug-in of kubectl. \
-            --json is the same as --format json.
+            Base64, whose user is the account of the session, which xoauth2 requires; kubernetes is the \
+            answer of a credential plug-in of kubectl. --json is the same as --format json.
 
             With --for, a token is refused with exit code 7 unless the profile lists the URL's host.
 
@@ -68,6 +68,12 @@ struct TokenCommand: AsyncParsableCommand {
         }
         let type: TokenResponse.TokenType = isBound ? .dpop : .bearer
         let account = grant.account
+        guard format != .xoauth2 || !account.isEmpty else {
+            throw CofferError(
+                .invalidInput,
+                "The format xoauth2 contains the user's name, and this session has no account. Sign in with "
+                    + "coffer oauth login \(grant.profile) --account ACCOUNT.")
+        }
         try live.token.exposing { (bytes) throws(CofferError) in
             switch format {
             case .raw: try Output.bytes(bytes)

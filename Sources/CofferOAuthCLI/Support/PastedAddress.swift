@@ -11,11 +11,14 @@ enum PastedAddress {
     static func read() throws(CofferError) -> Token {
         let input = try Descriptor.standardInput()
         guard input.isTerminal else {
-            return try token(try SecretInput.line(from: input), "standard input, which is not a terminal")
+            return try token(
+                try SecretInput.line(from: input),
+                "standard input, which is not a terminal. Run the command on a terminal")
         }
         let terminal = try Descriptor.open("/dev/tty", .readWrite)
         return try token(
-            try SecretInput.line(from: terminal, prompt: "Address of the last page: "), "the terminal")
+            try SecretInput.line(from: terminal, prompt: "Address of the last page (not shown): "),
+            "the terminal. Run the command again")
     }
 
     /// Returns the line without quotation marks around it, with which some programs copy addresses.
@@ -26,8 +29,8 @@ enum PastedAddress {
         guard !range.isEmpty else {
             throw CofferError(
                 .invalidInput,
-                "No address came from \(source). Run the command on a terminal and paste the address of the "
-                    + "last page, or sign in with --device.")
+                "No address came from \(source) and paste the address of the last page, or sign in with "
+                    + "--device.")
         }
         return try Token(SecretBytes(try GuardedBytes.copying(line.span.extracting(range))))
     }

@@ -171,7 +171,7 @@ enum ReceiptText {
             : "which revokes no such tokens or announces no revocation_endpoint"
         return "coffer: The session \(name) is removed, but not revoked at the server, \(reason): they may "
             + "be valid there until they expire. To end the session now, use the server's own pages. If its "
-            + "documentation has a revocation_endpoint, enter it for later sessions with coffer oauth profile "
+            + "documentation has a revocation_endpoint, enter it for later sessions: coffer oauth profile "
             + "update \(receipt.profile) --endpoint revocation_endpoint=URL --accept."
     }
 

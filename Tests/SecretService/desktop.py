@@ -211,9 +211,10 @@ class Screen:
             stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
         return done.stdout.decode().splitlines()
 
-    def wait(self, condition, text):
+    def wait(self, condition, text, *action):
+        """Waits until the labels meet the condition. The action is repeated: Seahorse may make its list again."""
         end = time.monotonic() + 60
-        while not condition(self.labels()):
+        while not condition(self.labels(*action)):
             assert time.monotonic() < end, f"Seahorse does not show {text}: {self.labels()}"
             time.sleep(0.1)
 
@@ -226,8 +227,7 @@ def seahorse(service):
     screen = Screen(service)
     program = service.start(["seahorse"])
     screen.wait(lambda shown: {"Login", "Shelf"} <= set(shown), "the collections")
-    screen.labels("select", "Login")
-    screen.wait(lambda shown: "First label" in shown, "the item")
+    screen.wait(lambda shown: "First label" in shown, "the item", "select", "Login")
     client.set_property(item, "Item", "Label", dbus.String("Second label", variant_level=1))
     screen.wait(lambda shown: "Second label" in shown and "First label" not in shown, "a new label")
     client.create({"site": "other"}, b"hidden", label="Third label")

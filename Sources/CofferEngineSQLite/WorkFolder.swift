@@ -25,20 +25,40 @@ struct WorkFolder: ~Copyable {
 
     deinit { try? folder.removeTree(name) }
 
+    private static let maxAttempts = 16
+
     /// Creates a work directory in `folder`.
     ///
-    /// - Throws: `busy` if another process is removing abandoned work directories at the same time.
+    /// - Throws: `busy` if other processes remove each new directory as an abandoned one.
     static func make(
         _ content: Content, in folder: consuming Descriptor
     ) throws(CofferError) -> WorkFolder {
         removeRemains(in: folder)
-        let name = try FilePath(content.rawValue + HexText.encode(SecureRandom.bytes(8)))
-        try folder.makeDirectory(name)
-        let inner = try folder.open(name, [.read, .directory])
-        guard try inner.tryLock() else {
-            throw CofferError(.busy, "Another process is cleaning up in \(folder.path). Try again.")
+        for _ in 0..<maxAttempts {
+            let name = try FilePath(content.rawValue + HexText.encode(SecureRandom.bytes(8)))
+            try folder.makeDirectory(name)
+            guard let inner = try locked(name, in: folder) else { continue }
+            return WorkFolder(folder: folder, name: name, inner: inner)
         }
-        return WorkFolder(folder: folder, name: name, inner: inner)
+        throw CofferError(.busy, "Other processes are cleaning up in \(folder.path). Try again.")
+    }
+
+    /// Opens and locks a new directory; returns `nil` if another process took it for an abandoned one before
+    /// it was locked, and removed it or is about to.
+    private static func locked(
+        _ name: FilePath, in folder: borrowing Descriptor
+    ) throws(CofferError) -> Descriptor? {
+        let inner: Descriptor
+        do throws(CofferError) {
+            inner = try folder.open(name, [.read, .directory])
+        } catch {
+            guard error.code == .absent else { throw error }
+            return nil
+        }
+        guard try inner.tryLock() else { return nil }
+        let status = try inner.status()
+        guard try folder.status(of: name)?.isSameFile(as: status) == true else { return nil }
+        return inner
     }
 
     /// Removes the work directories that killed processes of this user left. Ignores directories that cannot

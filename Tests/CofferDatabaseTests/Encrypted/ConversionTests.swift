@@ -129,6 +129,26 @@ struct ConversionTests {
         #expect(try scene.scratch.names() == ["test.db"])
     }
 
+    @Test("Copies that begin at the same time do not take each other's directories for a dead process's")
+    func workFoldersAtOnce() throws {
+        let scratch = try ScratchDirectory.make()
+        let folder = scratch.path
+        let failures = Mutex<[CofferError]>([])
+        Threads.run(4) {
+            for _ in 0..<100 {
+                do throws(CofferError) {
+                    let file = try PrivateDatabaseFile.make(in: folder)
+                    try file.create()
+                    try file.sync()
+                } catch {
+                    failures.withLock { $0.append(error) }
+                }
+            }
+        }
+        #expect(failures.withLock { $0.map(\.message) } == [])
+        #expect(try scratch.names() == [])
+    }
+
     @Test("The next copy removes a dead process's remains, but no directory in use and no other file")
     func remains() throws {
         let scene = try DatabaseFixture()

@@ -70,7 +70,7 @@ package struct DatabaseBackups: Sendable {
             // Another process may have replaced the key since, with the file.
             guard let sealed = try vault.tokens.sealed(id),
                 try vault.tokens.open(sealed).token.hasSameBytes(as: key.token)
-            else { throw Self.isReplaced(scope, name) }
+            else { throw VaultDatabaseKeys.isReplaced(scope, name) }
             return try SealedDatabaseCopy(file, sealed)
         }
     }
@@ -144,7 +144,7 @@ package struct DatabaseBackups: Sendable {
             extendLifetime(old)
         } catch {
             guard try keys.successor(of: key, scope, name, after: error) == nil else {
-                throw Self.isReplaced(scope, name)
+                throw VaultDatabaseKeys.isReplaced(scope, name)
             }
             throw error
         }
@@ -242,10 +242,6 @@ package struct DatabaseBackups: Sendable {
 
     private static func isThere(_ scope: String, _ name: String) -> CofferError {
         CofferError(.alreadyExists, "The database \(scope)/\(name) was created or removed meanwhile.")
-    }
-
-    private static func isReplaced(_ scope: String, _ name: String) -> CofferError {
-        CofferError(.conflict, "The key to the database \(scope)/\(name) was replaced meanwhile. Try again.")
     }
 
     private static func lost(_ scope: String, _ name: String) -> CofferError {

@@ -46,13 +46,14 @@ struct VaultDatabaseKeys {
     /// Returns the result of `body` for a database's key, and calls it again if the key was replaced before
     /// `body` opened the file.
     ///
-    /// - Throws: `corrupt` if the key is missing; the errors of ``key(_:_:)`` and of `body`.
+    /// - Throws: `corrupt` if the key is missing; `conflict` if it is replaced again and again; the errors of
+    ///   ``key(_:_:)`` and of `body`.
     func withKey<Result: ~Copyable>(
         _ scope: String, _ name: String,
         _ body: (StoredDatabaseKey) throws(CofferError) -> Result
     ) throws(CofferError) -> Result {
         var used = try requiredKey(scope, name)
-        for _ in 1..<Self.maxAttempts {
+        for _ in 0..<Self.maxAttempts {
             do throws(CofferError) {
                 return try body(used)
             } catch {
@@ -60,7 +61,11 @@ struct VaultDatabaseKeys {
                 used = current
             }
         }
-        return try body(used)
+        throw Self.isReplaced(scope, name)
+    }
+
+    static func isReplaced(_ scope: String, _ name: String) -> CofferError {
+        CofferError(.conflict, "The key to the database \(scope)/\(name) was replaced meanwhile. Try again.")
     }
 
     /// Returns the stored key if the file was not opened under `used` because that key was replaced.

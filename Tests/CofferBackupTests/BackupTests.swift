@@ -142,13 +142,7 @@ struct BackupTests {
         #expect(try await vault.rotateDatabaseKeys().replaced.count == 2)
         _ = try await scene.backUp(vault)
         for path in [before, scene.path] {
-            let databases = VaultDatabases(vault)
-            for name in try await databases.names() { try await databases.remove(name) }
-            let report = try await vault.restoreBackup(from: path, with: scene.opening)
-            #expect(report.added == 2, "\(report)")
-            for name in ["db-whenUnlocked", "db-whenUnlockedThisDeviceOnly"] {
-                #expect(try await BackupScene.rows(vault, name) == 500)
-            }
+            try await expectBothDatabases(of: path, in: vault)
         }
     }
 
@@ -169,6 +163,17 @@ struct BackupTests {
         try await VaultDatabases(vault).remove("db-\(protection.name)")
         #expect(try await vault.restoreBackup(from: scene.path, with: opening).impossible == 0)
         #expect(try await BackupScene.rows(vault, "db-\(protection.name)") == 500)
+    }
+
+    /// Removes the databases of a vault and restores both from a backup.
+    private func expectBothDatabases(of path: FilePath, in vault: Vault) async throws {
+        let databases = VaultDatabases(vault)
+        for name in try await databases.names() { try await databases.remove(name) }
+        let report = try await vault.restoreBackup(from: path, with: scene.opening)
+        #expect(report.added == 2, "\(report)")
+        for name in ["db-whenUnlocked", "db-whenUnlockedThisDeviceOnly"] {
+            #expect(try await BackupScene.rows(vault, name) == 500)
+        }
     }
 
     private final class Rotations: Sendable {
@@ -207,13 +212,7 @@ struct BackupTests {
             try await group.waitForAll()
         }
         for path in paths {
-            let databases = VaultDatabases(vault)
-            for name in try await databases.names() { try await databases.remove(name) }
-            let report = try await vault.restoreBackup(from: path, with: scene.opening)
-            #expect(report.added == 2, "\(report)")
-            for name in ["db-whenUnlocked", "db-whenUnlockedThisDeviceOnly"] {
-                #expect(try await BackupScene.rows(vault, name) == 500)
-            }
+            try await expectBothDatabases(of: path, in: vault)
         }
     }
 

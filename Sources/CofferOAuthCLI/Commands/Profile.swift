@@ -134,8 +134,8 @@ struct ProfileUpdate: AsyncParsableCommand {
         discussion: """
             An option replaces the whole property, such as all scopes. Without an option, the server is \
             asked for its endpoints; if they differ from the pinned ones, the command ends with 11 and \
-            changes nothing, also with --endpoint. --accept pins the new ones: whoever controls an endpoint \
-            receives the tokens.
+            changes nothing, also with --endpoint. --accept pins the new ones: anyone who controls an \
+            endpoint receives the tokens.
 
             An empty value removes what --scope, --host, --key-id, --redirect-port, --ca-file or --pin set \
             before. The issuer never changes, because the tokens belong to it: add another profile instead.

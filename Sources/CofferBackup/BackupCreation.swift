@@ -335,7 +335,7 @@ struct BackupCreation {
         return true
     }
 
-    /// Returns the copy of a database; `nil` if the database cannot be copied, which is noted.
+    /// Returns the copy of a database; `nil` if it is empty or damaged, which is noted.
     private func copy<Copy>(
         _ path: String, _ omitted: inout [OmittedItem], _ body: () throws(CofferError) -> Copy
     ) throws(CofferError) -> Copy? {
@@ -343,7 +343,7 @@ struct BackupCreation {
             return try body()
         } catch {
             switch error.code {
-            case .absent: omitted.append(OmittedItem(path: path, reason: .empty))
+            case .absent where error.systemError == nil: omitted.append(.init(path: path, reason: .empty))
             case .corrupt, .notAuthentic, .foreign, .unsupportedVersion:
                 omitted.append(OmittedItem(path: path, reason: .damaged))
             default: throw error
